@@ -1,0 +1,54 @@
+"""Build the wheel of every package and of the meta distribution that names them.
+
+python scripts/build_wheels.py [FOLDER] [--compiled] [--only core ...]
+
+The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc and belongs to this
+platform and this Python. Needs hatchling (and hatch-mypyc, setuptools and a C compiler for ``--compiled``) in
+the environment it runs in: ``./dev wheels`` and tox see to that.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def projects() -> dict[str, Path]:
+    """Folders that make a distribution, by the name that ``--only`` takes; the root is ``weft``."""
+    packages = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+    return {path.name: path for path in packages} | {"weft": ROOT}
+
+
+def build(name: str, folder: Path, compiled: bool = False) -> None:
+    """Build one project's wheel into ``folder``."""
+    environment = dict(os.environ)
+    environment.pop("HATCH_BUILD_HOOKS_ENABLE", None)
+    if compiled:
+        environment["HATCH_BUILD_HOOKS_ENABLE"] = "true"
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
+    result = subprocess.run(
+        command, cwd=projects()[name], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if result.returncode:
+        raise SystemExit(f"{result.stdout}\nbuild_wheels: {name} does not build; its output is above")
+
+
+def main() -> None:
+    """Read the command line and build what it names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dist", help="where to (default: dist)")
+    parser.add_argument("--compiled", action="store_true", help="compile core's engine with mypyc")
+    parser.add_argument("--only", nargs="+", choices=sorted(projects()), help="these projects alone")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.only or projects():
+        build(name, options.folder, compiled=options.compiled and name == "core")
+    for wheel in sorted(options.folder.glob("*.whl")):
+        print(wheel)
+
+
+if __name__ == "__main__":
+    main()
