@@ -1,0 +1,155 @@
+"""Adam, and its variants with AMSGrad and with decoupled weight decay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    check_betas,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["Adam"]
+
+
+class Adam(GroupOptimizer):
+    """Adaptive moment estimation.
+
+    With gradient g, parameter p, and t the number of this step::
+
+        g = g + weight_decay * p                (or p = p - lr * weight_decay * p if decoupled_weight_decay)
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        p = p - lr * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    betas : (float, float)
+        Decay rates of the first and of the second moment, in [0, 1).
+    eps : float
+        Added to the denominator.
+    weight_decay : float
+    amsgrad : bool
+        Use the largest v seen so far, corrected as v is.
+    maximize : bool
+        Climb instead of descending.
+    foreach, fused, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+    decoupled_weight_decay : bool
+        Shrink the parameter itself instead of adding to its gradient, as :class:`AdamW` does.
+
+    References
+    ----------
+    arXiv:1412.6980, algorithm 1; AMSGrad: On the Convergence of Adam and Beyond, ICLR 2018, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        name = type(self).__name__
+        check_options(name, lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
+        check_betas(name, betas)
+        check_modes(name, lr=lr, foreach=foreach and not capturable, fused=fused, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = {
+            "step": new_step_count(),
+            "exp_avg": weft.zeros_like(param),
+            "exp_avg_sq": weft.zeros_like(param),
+        }
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = weft.zeros_like(param)
+        return state
+
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+        beta1, beta2 = group["betas"]
+        adam_step(
+            params,
+            grads,
+            state_tensors(states, "exp_avg"),
+            state_tensors(states, "exp_avg_sq"),
+            state_tensors(states, "max_exp_avg_sq") if group["amsgrad"] else [],
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            beta1=scalar(beta1),
+            beta2=scalar(beta2),
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+            decoupled_weight_decay=group["decoupled_weight_decay"],
+        )
+
+
+def adam_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled_weight_decay: bool,
+) -> None:
+    """One step of Adam, in place; with ``max_exp_avg_sqs`` (else empty), of AMSGrad."""
+    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        steps[i].add_(1)
+        t = steps[i].item()
+        if weight_decay != 0 and decoupled_weight_decay:
+            param.mul_(1 - lr * weight_decay)
+        elif weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        exp_avgs[i].lerp_(grad, 1 - beta1)
+        second_moment = exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if max_exp_avg_sqs:
+            second_moment = max_exp_avg_sqs[i].copy_(weft.maximum(max_exp_avg_sqs[i], second_moment))
+        # The second moment's correction is moved out of the denominator: one operation less.
+        correction = math.sqrt(1 - beta2**t)
+        denominator = second_moment.sqrt().add(eps * correction)
+        add_ratio(param, exp_avgs[i], denominator, -lr * correction / (1 - beta1**t))

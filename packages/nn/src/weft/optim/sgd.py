@@ -1,0 +1,123 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, add_scaled, check_modes, check_options, scalar
+
+__all__ = ["SGD"]
+
+
+class SGD(GroupOptimizer):
+    """Stochastic gradient descent, optionally with momentum.
+
+    With gradient g, parameter p, momentum m, dampening d and velocity v (the first velocity is g itself)::
+
+        g = g + weight_decay * p
+        v = m * v + (1 - d) * g
+        p = p - lr * (g + m * v  if nesterov else  v)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    momentum, dampening, weight_decay : float
+    nesterov : bool
+        Look one step of momentum ahead; needs ``momentum > 0`` and ``dampening == 0``.
+    maximize : bool
+        Climb instead of descending.
+    foreach, fused : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013; as in PyTorch, the
+    velocity is not scaled by the learning rate.
+    """
+
+    _steps_parts = False  # linear in the gradient: complex parameters need no splitting
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_options("SGD", lr=lr, at_least_zero={"momentum": momentum, "weight_decay": weight_decay})
+        check_modes("SGD", lr=lr, foreach=foreach, fused=fused, differentiable=differentiable)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(
+                "SGD: Nesterov momentum requires a momentum and zero dampening, "
+                f"got momentum={momentum}, dampening={dampening}"
+            )
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {}
+
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+        options = {
+            "lr": scalar(group["lr"], group["differentiable"]),
+            "weight_decay": scalar(group["weight_decay"], group["differentiable"]),
+            "momentum": group["momentum"],
+            "nesterov": group["nesterov"],
+        }
+        if not group["momentum"]:
+            sgd_step(params, grads, [], dampening=0, **options)
+            return
+        is_new = [state.get("momentum_buffer") is None for state in states]
+        for new, dampening in ((True, 0), (False, group["dampening"])):
+            chosen = [i for i, flag in enumerate(is_new) if flag is new]
+            if not chosen:
+                continue
+            if new:
+                for i in chosen:
+                    self.state[params[i]]["momentum_buffer"] = weft.zeros_like(params[i]).detach()
+            buffers = [self.state[params[i]]["momentum_buffer"] for i in chosen]
+            sgd_step([params[i] for i in chosen], [grads[i] for i in chosen], buffers, dampening=dampening, **options)
+
+
+def sgd_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor],
+    *,
+    lr: Any,
+    momentum: float,
+    dampening: float,
+    weight_decay: Any,
+    nesterov: bool,
+) -> None:
+    """One step of SGD, in place; ``momentum_buffers`` is empty without momentum."""
+    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        if isinstance(weight_decay, Tensor) or weight_decay != 0:
+            grad = grad + param * weight_decay if isinstance(weight_decay, Tensor) else grad.add(param, alpha=weight_decay)
+        if momentum != 0:
+            velocity = momentum_buffers[i].mul_(momentum).add_(grad, alpha=1 - dampening)
+            grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
+        add_scaled(param, grad, -lr)
