@@ -1,0 +1,113 @@
+"""PyTorch's module names for weft's modules: ``import torch`` gives the module ``weft`` itself.
+
+A finder that comes first on ``sys.meta_path`` answers for the names below. It makes no modules: it puts weft's own into
+``sys.modules`` under the second name, so that each class is there once, whichever name it was imported by.
+"""
+
+import importlib
+import importlib.util
+import multiprocessing.spawn
+import pkgutil
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from weft._portions import FIRST_PARTY
+
+ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
+
+
+class TorchNames(MetaPathFinder, Loader):
+    """Finder and loader of PyTorch's names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Answer for PyTorch's names alone.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If weft has no such module. Not None: another finder would look in weft's own folders.
+        """
+        name = weft_name(fullname)
+        if name is None:
+            return None
+        if find(name) is None:
+            raise ModuleNotFoundError(explain(fullname, name), name=fullname)
+        return ModuleSpec(fullname, self, origin=name)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave Python a module of its own to write the spec to: weft's keeps its own spec."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put weft's module in the place of the new one, as the import system allows."""
+        spec = module.__spec__
+        assert spec is not None
+        assert spec.origin is not None
+        sys.modules[spec.name] = importlib.import_module(spec.origin)
+
+
+def weft_name(fullname: str) -> str | None:
+    """weft's name for a module of PyTorch's; None for any other module.
+
+    Examples
+    --------
+    >>> weft_name("torch.nn.functional"), weft_name("torchvision.transforms"), weft_name("torchaudio")
+    ('weft.nn.functional', 'weft.vision.transforms', None)
+    """
+    root, dot, rest = fullname.partition(".")
+    return ROOTS[root] + dot + rest if root in ROOTS else None
+
+
+def find(name: str) -> ModuleSpec | None:
+    """The spec of a module of weft's; None if it, or a package that it would be in, does not exist."""
+    try:
+        return importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            return None
+        raise  # the package is there; something that it imports is not
+
+
+def explain(fullname: str, name: str) -> str:
+    """Say what is missing: a package to install, or something that weft does not offer."""
+    for portion, distribution in FIRST_PARTY.items():
+        if f"{name}.".startswith(f"{portion}.") and find(portion) is None:
+            return f"No module named {fullname!r}: it is {name}, which has to be installed: pip install {distribution}"
+    parent = name.rpartition(".")[0]
+    while find(parent) is None:
+        parent = parent.rpartition(".")[0]
+    package = importlib.import_module(parent)
+    offered = sorted(m.name for m in pkgutil.iter_modules(getattr(package, "__path__", [])) if m.name[0] != "_")
+    return (
+        f"No module named {fullname!r}: weft has no {name}. "
+        f"{parent} offers the modules: {', '.join(offered) or 'none'}"
+    )
+
+
+class Installer:
+    """Goes into what multiprocessing hands to a fresh interpreter: to unpickle it there is to call `install`."""
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return install, ()
+
+
+def install() -> None:
+    """Make PyTorch's names weft's, in this process and in those that multiprocessing starts from it.
+
+    A forked child inherits the finder. For a spawned one (and for a fork server's), the preparation data is unpickled
+    before the main module is imported: that is when the child installs the finder for itself.
+    """
+    if any(isinstance(finder, TorchNames) for finder in sys.meta_path):
+        return
+    sys.meta_path.insert(0, TorchNames())
+    original = multiprocessing.spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {**original(name), "weft_torch_names": Installer()}
+
+    multiprocessing.spawn.get_preparation_data = get_preparation_data
