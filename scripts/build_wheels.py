@@ -9,8 +9,10 @@ the environment it runs in: ``./dev wheels`` and tox see to that.
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,18 +24,22 @@ def projects() -> dict[str, Path]:
     return {path.name: path for path in packages} | {"weft": ROOT}
 
 
-def build(name: str, folder: Path, compiled: bool = False) -> None:
-    """Build one project's wheel into ``folder``."""
-    environment = dict(os.environ)
-    environment.pop("HATCH_BUILD_HOOKS_ENABLE", None)
-    if compiled:
-        environment["HATCH_BUILD_HOOKS_ENABLE"] = "true"
+def build(project: Path, folder: Path) -> None:
+    """Build the project's wheel into ``folder``."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder.resolve())]
-    result = subprocess.run(
-        command, cwd=projects()[name], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    result = subprocess.run(command, cwd=project, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode:
-        raise SystemExit(f"{result.stdout}\nbuild_wheels: {name} does not build; its output is above")
+        raise SystemExit(f"{result.stdout}\nbuild_wheels: {project.name} does not build; its output is above")
+
+
+def build_compiled(project: Path, folder: Path) -> None:
+    """Build from a copy, because the hook leaves its extension modules beside the sources."""
+    with tempfile.TemporaryDirectory() as copy:
+        tree = Path(copy) / project.name
+        shutil.copytree(project, tree, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+        os.environ["HATCH_BUILD_HOOKS_ENABLE"] = "true"
+        build(tree, folder)
+        del os.environ["HATCH_BUILD_HOOKS_ENABLE"]
 
 
 def main() -> None:
@@ -44,8 +50,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=sorted(projects()), help="these projects alone")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("HATCH_BUILD_HOOKS_ENABLE", None)
     for name in options.only or projects():
-        build(name, options.folder, compiled=options.compiled and name == "core")
+        make = build_compiled if options.compiled and name == "core" else build
+        make(projects()[name], options.folder)
     for wheel in sorted(options.folder.glob("*.whl")):
         print(wheel)
 

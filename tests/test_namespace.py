@@ -1,0 +1,74 @@
+"""One namespace, ``weft``, from six distributions."""
+
+import pickle
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import weft
+
+ROOT = Path(__file__).resolve().parent.parent
+PORTIONS = ("backend_cpu", "backend_cuda", "nn", "optim", "text", "vision")
+
+
+def python(code):
+    """What a fresh process prints."""
+    return subprocess.check_output([sys.executable, "-W", "error", "-c", code], text=True).strip()
+
+
+def test_importing_weft_imports_neither_portions_nor_the_scan_for_plugins():
+    code = "import weft, sys; print(*sorted(sys.modules))"
+    loaded = set(python(code).split())
+    assert "weft" in loaded
+    assert not loaded & {f"weft.{name}" for name in (*PORTIONS, "utils.data")}
+    assert not loaded & {"importlib.metadata", "pluggy", "weft.plugins", "cupy", "scipy", "PIL"}
+
+
+@pytest.mark.parametrize("name", PORTIONS)
+def test_a_portion_comes_as_an_attribute_without_an_import_of_its_own(name):
+    assert python(f"import weft; print(weft.{name}.__name__)") == f"weft.{name}"
+    assert python(f"from weft import {name}; print({name}.__name__)") == f"weft.{name}"
+
+
+def test_shared_folders_hold_what_two_distributions_ship():
+    assert python("import weft; print(weft.utils.data.__name__)") == "weft.utils.data"
+    assert len(list(weft.utils.__path__)) > 0
+
+
+def test_dir_lists_portions_before_they_are_imported():
+    assert set(PORTIONS) | {"Tensor", "tensor", "utils"} <= set(python("import weft; print(*dir(weft))").split())
+
+
+def test_a_misspelt_name_is_an_attribute_error_that_names_it():
+    with pytest.raises(AttributeError, match="module 'weft' has no attribute 'tensro'"):
+        weft.tensro  # noqa: B018
+    with pytest.raises(AttributeError, match=r"module 'weft\.utils' has no attribute 'dta'"):
+        weft.utils.dta  # noqa: B018
+    assert not hasattr(weft, "_tensro")
+
+
+def test_what_a_portion_lacks_is_not_mistaken_for_a_missing_portion(tmp_path, monkeypatch):
+    portion = tmp_path / "weft" / "halfway"
+    portion.mkdir(parents=True)
+    (portion / "__init__.py").write_text("import a_module_that_is_not_there\n")
+    monkeypatch.setattr(weft, "__path__", [*weft.__path__, str(portion.parent)])
+    with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
+        weft.halfway  # noqa: B018
+
+
+def test_pickled_classes_bear_the_public_namespace():
+    layer = pickle.loads(pickle.dumps(weft.nn.Linear(2, 3)))
+    assert layer.weight.shape == (3, 2)
+    assert type(layer).__module__.startswith("weft.nn")
+
+
+def test_the_layer_contract_lists_every_module_of_core():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (core,) = (contract for contract in contracts if contract["name"] == "core imports no plugin")
+    folder = ROOT / "packages" / "core" / "src" / "weft"
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    listed = {name.removeprefix("weft.").partition(".")[0] for name in core["source_modules"]}
+    assert listed == modules - {"__init__", "utils"} | ({"utils"} & listed)
