@@ -1,0 +1,1 @@
+"""Transforms of pictures and tensors, with the names of ``torchvision.transforms``."""
