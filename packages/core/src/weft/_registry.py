@@ -114,7 +114,7 @@ class Manager(pluggy.PluginManager):
     """pluggy's manager, which never asks a module for a name that it makes on demand."""
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        """Look for a hook only where a module has it already: ``dir()`` of a lazy package lists what it could import."""
+        """Look for hooks among what a module has: ``dir()`` of a lazy package also lists what it could import."""
         if isinstance(plugin, ModuleType) and name not in vars(plugin):
             return None
         return super().parse_hookimpl_opts(plugin, name)

@@ -29,7 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Make the parser of the whole command line."""
     parser = argparse.ArgumentParser(prog="weft", description="weft: tensors, gradients and neural networks.")
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands = parser.add_subparsers(dest="command", required=True)
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").splitlines()[0]
         description = "\n".join((module.__doc__ or "").splitlines()[2:])

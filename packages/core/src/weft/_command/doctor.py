@@ -9,12 +9,11 @@ import importlib
 import importlib.util
 import os
 import platform
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 import weft
-from weft.plugins import backend, status
+from weft.plugins import status
 
 Line = tuple[str, str]
 
@@ -74,7 +73,7 @@ def arithmetic() -> Iterator[Line]:
     import numpy
 
     yield "NumPy", numpy.__version__
-    blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload]
+    blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
     yield "BLAS", f"{blas.get('name', 'unknown')} {blas.get('version', '')}".rstrip()
     yield "ml_dtypes", installed("ml_dtypes") or "missing: pip install ml_dtypes"
     yield "engine", engine()

@@ -52,7 +52,7 @@ class TorchNames(MetaPathFinder, Loader):
 
 
 def weft_name(fullname: str) -> str | None:
-    """weft's name for a module of PyTorch's; None for any other module.
+    """Give weft's name for a module of PyTorch's; None for any other module.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def find(name: str) -> ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
-        if error.name is not None and name.startswith(error.name):
+        if f"{name}.".startswith(f"{error.name}."):
             return None
         raise  # the package is there; something that it imports is not
 
@@ -84,8 +84,7 @@ def explain(fullname: str, name: str) -> str:
     package = importlib.import_module(parent)
     offered = sorted(m.name for m in pkgutil.iter_modules(getattr(package, "__path__", [])) if m.name[0] != "_")
     return (
-        f"No module named {fullname!r}: weft has no {name}. "
-        f"{parent} offers the modules: {', '.join(offered) or 'none'}"
+        f"No module named {fullname!r}: weft has no {name}. {parent} offers the modules: {', '.join(offered) or 'none'}"
     )
 
 

@@ -1,0 +1,208 @@
+"""The ``weft`` command: doctor, plugins, and running PyTorch programs on weft."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from weft._command import split
+from weft._command.plugins import table
+from weft._command.torch_names import explain, weft_name
+from weft.plugins import Record
+
+
+def weft(*args, cwd, **environment):
+    """Run the command in a fresh process."""
+    environment = os.environ | {"NO_COLOR": "1"} | environment
+    command = [sys.executable, "-W", "error", "-m", "weft", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+def python(*args, cwd):
+    return subprocess.run([sys.executable, *map(str, args)], capture_output=True, text=True, cwd=cwd)
+
+
+def write(path, source):
+    path.write_text(textwrap.dedent(source))
+    return path
+
+
+def test_doctor_tells_versions_engine_threads_backends_and_what_brings_the_missing(tmp_path):
+    done = weft("doctor", cwd=tmp_path)
+    for word in ("Python ", "weft-core", "NumPy", "BLAS", "engine", "processors", "cpu", "scipy"):
+        assert word in done.stdout
+    assert done.stderr == ""
+
+
+def test_doctor_says_that_no_backend_works_by_its_exit_status(tmp_path):
+    assert weft("doctor", cwd=tmp_path, WEFT_DISABLE_PLUGINS="cpu,cuda").returncode == 1
+
+
+def test_plugins_lists_state_and_reason(tmp_path):
+    done = weft("plugins", cwd=tmp_path, WEFT_DISABLE_PLUGINS="cpu")
+    assert done.stdout.splitlines()[0].split() == ["group", "name", "distribution", "version", "state"]
+    assert "left out by WEFT_DISABLE_PLUGINS=cpu" in done.stdout
+
+
+def test_plugins_table_puts_each_reason_under_its_plugin():
+    records = [
+        Record("weft.backends", "cpu", "weft-backend-cpu", "0.1.0", "loaded", ""),
+        Record("weft.backends", "tpu", "weft-tpu", "1", "failed", "OSError: no device"),
+    ]
+    assert table(records).splitlines() == [
+        "group          name  distribution      version  state",
+        "weft.backends  cpu   weft-backend-cpu  0.1.0    loaded",
+        "weft.backends  tpu   weft-tpu          1        failed",
+        "    OSError: no device",
+    ]
+
+
+def test_a_missing_command_is_explained(tmp_path):
+    assert "doctor" in weft(cwd=tmp_path).stderr
+    assert weft("nonsense", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "own", "program"),
+    [
+        (["run", "a.py", "--help"], ["run", "a.py"], ["--help"]),
+        (["run", "-m", "pkg", "-m", "x"], ["run", "-m", "pkg"], ["-m", "x"]),
+        (["run", "--help"], ["run", "--help"], []),
+        (["plugins", "--no-load"], ["plugins", "--no-load"], []),
+    ],
+)
+def test_what_follows_the_program_belongs_to_it(argv, own, program):
+    assert split(argv) == (own, program)
+
+
+SAME = """
+    import os, sys
+    import neighbour
+    print(__name__, __package__, __spec__ is None, __file__ == os.path.abspath(__file__), os.path.basename(__file__))
+    print(sys.argv, os.path.basename(sys.path[0]), sys.modules["__main__"].__dict__ is globals(), neighbour.here)
+    print(__builtins__.__name__, __doc__, sorted(name for name in globals() if not name.startswith("__")))
+"""
+
+
+def test_a_script_sees_what_python_shows_it(tmp_path):
+    (tmp_path / "project").mkdir()
+    write(tmp_path / "project" / "script.py", SAME)
+    write(tmp_path / "project" / "neighbour.py", "here = True")
+    args = (os.path.join("project", "script.py"), "--help", "-x", "--", "y")
+    assert weft("run", *args, cwd=tmp_path).stdout == python(*args, cwd=tmp_path).stdout != ""
+
+
+def test_a_module_sees_what_python_shows_it(tmp_path):
+    (tmp_path / "project").mkdir()
+    source = SAME.replace("import neighbour", "from . import neighbour").replace("__spec__ is None", "__spec__.name")
+    write(tmp_path / "project" / "__main__.py", source)
+    write(tmp_path / "project" / "neighbour.py", "here = True")
+    args = ("-m", "project", "--help")
+    assert weft("run", *args, cwd=tmp_path).stdout == python(*args, cwd=tmp_path).stdout != ""
+
+
+@pytest.mark.parametrize(
+    "end", ["sys.exit(7)", "sys.exit('bye')", "sys.exit()", "1 / 0", "def f(:", "raise SystemExit"]
+)
+def test_a_script_ends_as_under_python(tmp_path, end):
+    script = write(tmp_path / "script.py", f"import sys\ndef end():\n    {end}\nend()\n")
+    ours, theirs = weft("run", script, cwd=tmp_path), python(script, cwd=tmp_path)
+    assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupted_script_ends_as_under_python(tmp_path):
+    script = write(tmp_path / "script.py", "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ours, theirs = weft("run", script, cwd=tmp_path), python(script, cwd=tmp_path)
+    assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+
+
+def test_a_missing_script_is_an_error_of_the_command(tmp_path):
+    done = weft("run", "nowhere.py", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot run 'nowhere.py'" in done.stderr
+
+
+def test_torch_is_weft_itself_and_weft_keeps_its_name(tmp_path):
+    source = """
+        import torch, torch.utils, weft, weft.utils
+        from torch import Tensor
+        import torch.autograd as autograd
+        import torch.testing
+        print(torch is weft, torch.utils is weft.utils, Tensor is weft.Tensor, autograd is weft.autograd)
+        print(weft.__spec__.name, weft.utils.__spec__.name, weft.autograd.__spec__.name)
+    """
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout == "True True True True\nweft weft.utils weft.autograd\n", done.stderr
+
+
+def test_a_module_that_weft_lacks_is_named_with_what_weft_offers(tmp_path):
+    source = """
+        for name in ("torch.nonsense", "torch.utils.nonsense", "torch.utils.nonsense.deeper"):
+            try:
+                __import__(name)
+            except ModuleNotFoundError as error:
+                print(error.name, "|", error)
+    """
+    lines = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stdout.splitlines()
+    assert lines[0].startswith(
+        "torch.nonsense | No module named 'torch.nonsense': weft has no weft.nonsense. weft offers"
+    )
+    assert "autograd" in lines[0]
+    assert "weft.utils offers the modules: " in lines[1]
+    assert lines[2].startswith("torch.utils.nonsense | ")
+
+
+def test_a_missing_portion_is_named_with_the_command_that_brings_it(monkeypatch):
+    monkeypatch.setattr("weft._command.torch_names.find", lambda name: None)
+    assert explain("torchvision.transforms", "weft.vision.transforms") == (
+        "No module named 'torchvision.transforms': it is weft.vision.transforms, which has to be installed: "
+        "pip install weft-vision"
+    )
+
+
+def test_only_the_names_of_pytorch_are_answered():
+    assert weft_name("torch") == "weft"
+    assert weft_name("torch.optim.lr_scheduler") == "weft.optim.lr_scheduler"
+    assert weft_name("torchvision.transforms") == "weft.vision.transforms"
+    assert weft_name("torchtext") == "weft.text"
+    assert weft_name("torchaudio") is None
+    assert weft_name("torchinfo") is None
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_that_the_program_starts_have_the_names_too(tmp_path, method):
+    source = """
+        import multiprocessing, sys
+        import torch.utils
+
+        def work(queue):
+            import torch
+            queue.put((torch.__name__, torch.utils.__name__))
+
+        if __name__ == "__main__":
+            context = multiprocessing.get_context(sys.argv[1])
+            queue = context.Queue()
+            process = context.Process(target=work, args=(queue,))
+            process.start()
+            print(queue.get(timeout=60))
+            process.join()
+            print(process.exitcode)
+    """
+    import multiprocessing
+
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this platform has no {method}")
+    done = weft("run", write(tmp_path / "script.py", source), method, cwd=tmp_path)
+    assert done.stdout == "('weft', 'weft.utils')\n0\n", done.stderr
+
+
+def test_other_programs_of_the_same_python_do_not_see_the_names(tmp_path):
+    source = """
+        import subprocess, sys
+        code = "import sys; print(any(type(f).__name__ == 'TorchNames' for f in sys.meta_path))"
+        print(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
+    """
+    assert weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stdout == "False\n"

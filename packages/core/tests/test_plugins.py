@@ -1,0 +1,330 @@
+"""Plugins, installed for real: little distributions in a folder on the path of a fresh interpreter."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from weft._versions import meets, requirement_on
+
+GOOD = """
+    import numpy
+    from weft.backend import ArrayNamespaceBackend
+    from weft.plugins import hookimpl
+
+    @hookimpl
+    def weft_backend(device):
+        return ArrayNamespaceBackend(numpy, device)
+"""
+
+
+class Site:
+    """A folder of installed distributions, and Python with it on the path."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def install(self, distribution, entry_points, requires="weft-core", version="1.2", **modules):
+        """Write modules, and the metadata that pip would write: ``entry_points`` maps groups to lines."""
+        for name, source in modules.items():
+            (self.folder / f"{name}.py").write_text(textwrap.dedent(source))
+        info = self.folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\nRequires-Dist: {requires}\n"
+        (info / "METADATA").write_text(metadata)
+        lines = [f"[{group}]\n{line}\n" for group, line in entry_points.items()]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+
+    def run(self, code, **environment):
+        """What the code prints in a fresh interpreter; a line that raises prints its error."""
+        env = os.environ | environment
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
+        code = PRELUDE + textwrap.dedent(code)
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=env)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+PRELUDE = """
+import sys, weft
+from weft import plugins
+
+def error(call, *args):
+    try:
+        call(*args)
+    except Exception as error:
+        cause = f" <- {type(error.__cause__).__name__}: {error.__cause__}" if error.__cause__ else ""
+        return f"{type(error).__name__}: {error}{cause}"
+    return "no error"
+
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def crowd(site):
+    """A good backend and three that do not work, side by side."""
+    site.install("weft-good", {"weft.backends": "good = good_plugin"}, good_plugin=GOOD)
+    site.install("weft-broken", {"weft.backends": "broken = broken_plugin"}, broken_plugin="1 / 0")
+    site.install(
+        "weft-future",
+        {"weft.backends": "future = future_plugin"},
+        requires="weft-core~=9.1.0",
+        future_plugin="raise SystemError('a plugin for another core was tried')",
+    )
+    site.install(
+        "weft-sparkle",
+        {"weft.namespace": "sparkle = sparkle_plugin"},
+        requires="weft-core (~=0.1.0)",
+        sparkle_plugin="def glow(): return 'glowing'",
+    )
+    return site
+
+
+def test_import_weft_loads_none_of_the_installed_plugins(crowd):
+    env = os.environ | {"PYTHONPATH": str(crowd.folder) + os.pathsep + os.environ.get("PYTHONPATH", "")}
+    code = "import weft, sys; print([m for m in sys.modules if m.endswith('_plugin') or m == 'pluggy'])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, env=env).strip() == "[]"
+
+
+def test_asking_for_one_device_imports_only_its_plugin(crowd):
+    code = "plugins.backend('good'); print([m for m in sys.modules if m.endswith('_plugin')])"
+    assert crowd.run(code) == "['good_plugin']"
+
+
+def test_a_backend_is_made_once(crowd):
+    assert crowd.run("print(plugins.backend('good') is plugins.backend('good'))") == "True"
+
+
+def test_backends_lists_names_without_importing(crowd):
+    printed = crowd.run("print(plugins.backends(), [m for m in sys.modules if m.endswith('_plugin')])")
+    names, imported = printed.rsplit(" [", 1)
+    assert {"good", "broken", "future"} <= set(eval(names))
+    assert imported == "]"
+
+
+def test_a_plugin_that_raises_fails_alone_with_its_own_exception_as_the_cause(crowd):
+    printed = crowd.run("print(error(plugins.backend, 'broken')); print(plugins.backend('good').device_type)")
+    message, good = printed.splitlines()
+    assert message.startswith("PluginError: device 'broken': plugin weft-broken 1.2 is failed: ZeroDivisionError")
+    assert message.endswith("<- ZeroDivisionError: division by zero")
+    assert good == "good"
+
+
+def test_a_failure_is_kept_and_told_again_without_another_try(crowd):
+    code = """
+        first = error(plugins.backend, 'broken')
+        (__import__('pathlib').Path(r'%s') / 'broken_plugin.py').write_text('')
+        print(first == error(plugins.backend, 'broken'))
+    """
+    assert crowd.run(code % crowd.folder) == "True"
+
+
+def test_a_plugin_for_another_core_is_refused_and_not_tried(crowd):
+    message = crowd.run("print(error(plugins.backend, 'future')); assert 'future_plugin' not in sys.modules")
+    assert "plugin weft-future 1.2 is refused: it is made for weft-core ~=9.1.0 and this is weft-core" in message
+    assert "pip install --upgrade weft-core weft-future" in message
+
+
+def test_a_namespace_plugin_becomes_an_attribute_of_weft(crowd):
+    assert crowd.run("print(weft.sparkle.glow()); from weft import sparkle") == "glowing"
+
+
+def test_a_namespace_hook_chooses_what_the_attribute_is(site):
+    source = """
+        from weft.plugins import hookimpl
+
+        @hookimpl
+        def weft_namespace(name):
+            return name.upper()
+    """
+    site.install("weft-shout", {"weft.namespace": "shout = shout_plugin"}, shout_plugin=source)
+    assert site.run("print(weft.shout)") == "SHOUT"
+
+
+def test_a_namespace_that_fails_raises_when_it_is_asked_for(site):
+    site.install("weft-dull", {"weft.namespace": "dull = dull_plugin"}, dull_plugin="import no_such_library")
+    message = site.run("weft.plugins; print(error(getattr, weft, 'dull'))")
+    assert message.startswith("PluginError: weft.dull: plugin weft-dull 1.2 is failed: ModuleNotFoundError")
+
+
+@pytest.mark.parametrize("disabled", ["good", "weft-good", "x,Weft_Good", " good , broken"])
+def test_a_disabled_plugin_is_left_out_and_the_error_says_so(crowd, disabled):
+    code = "print(error(plugins.backend, 'good')); print('good' in plugins.backends())"
+    message, listed = crowd.run(code, WEFT_DISABLE_PLUGINS=disabled).splitlines()
+    assert f"plugin weft-good 1.2 is disabled: left out by WEFT_DISABLE_PLUGINS={disabled}" in message
+    assert listed == "False"
+
+
+def test_no_backend_lists_the_installed_and_the_command_that_brings_it(crowd):
+    code = "print(error(plugins.backend, 'abacus'))"
+    message = crowd.run(code)
+    assert message.startswith("RuntimeError: device 'abacus': no backend is installed for it (installed: ")
+    assert "broken" in message
+    assert "pip install" not in message  # an invented name might be anybody's
+
+
+def test_a_first_party_backend_that_is_missing_names_its_package():
+    from weft._registry import no_backend
+
+    assert no_backend("cpu", []) == (
+        "device 'cpu': no backend is installed for it (installed: none). Install it with: pip install weft-backend-cpu."
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (GOOD.replace("weft_backend", "weft_bakend"), "unknown hook 'weft_bakend'"),
+        (GOOD.replace("(device)", "(devise)"), "hook 'weft_backend'.*hookimpl definition.*devise"),
+        ("def weft_backend(device): pass", "no hook 'weft_backend'.*@weft.plugins.hookimpl"),
+        (GOOD.replace("ArrayNamespaceBackend(numpy, device)", "None"), "does not serve the device here"),
+        (GOOD.replace("ArrayNamespaceBackend(numpy, device)", "numpy"), "must return a weft.backend.Backend"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("from weft import plugins\nplugins.backend('odd')", "asks for itself while it is being loaded"),
+    ],
+    ids=["misspelt", "argument", "unmarked", "none", "type", "exit", "recursion"],
+)
+def test_a_wrong_hook_is_an_error_when_the_plugin_is_loaded(site, source, reason):
+    site.install("weft-odd", {"weft.backends": "odd = odd_plugin"}, odd_plugin=source)
+    site.install("weft-good", {"weft.backends": "good = good_plugin"}, good_plugin=GOOD)
+    code = "message = error(plugins.backend, 'odd'); plugins.backend('good'); print(message.replace(chr(10), ' '))"
+    assert_matches(reason, site.run(code))
+
+
+def assert_matches(pattern, text):
+    with pytest.raises(ValueError, match=pattern):
+        raise ValueError(text)
+
+
+def test_two_plugins_for_one_device_are_a_question_for_the_user(site):
+    site.install("weft-one", {"weft.backends": "same = one_plugin"}, one_plugin=GOOD)
+    site.install("weft-two", {"weft.backends": "same = two_plugin"}, two_plugin=GOOD)
+    code = "print(error(plugins.backend, 'same'))"
+    assert "device 'same' is brought by weft-one 1.2 and by weft-two 1.2" in site.run(code)
+    assert site.run(code, WEFT_DISABLE_PLUGINS="weft-two") == "no error"
+
+
+KERNELS = """
+    from weft.plugins import hookimpl
+
+    @hookimpl
+    def weft_kernels(device):
+        return {"nn::conv2d": print}
+"""
+
+
+def test_kernels_are_collected_for_the_device_they_are_for(site):
+    site.install("weft-quick", {"weft.kernels": "cpu = quick_plugin"}, quick_plugin=KERNELS)
+    code = "print(plugins.kernels('cpu'), plugins.kernels('good'))"
+    assert site.run(code) == "{'nn::conv2d': <built-in function print>} {}"
+
+
+def test_kernels_that_fail_leave_the_device_its_own_and_warn(site):
+    site.install("weft-slow", {"weft.kernels": "cpu = slow_plugin"}, slow_plugin="1 / 0")
+    site.install("weft-quick", {"weft.kernels": "cpu = quick_plugin"}, quick_plugin=KERNELS)
+    code = """
+        import warnings
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            print(list(plugins.kernels("cpu")))
+        print(caught[0].category.__name__, caught[0].message)
+    """
+    kernels, warning = site.run(code).splitlines()
+    assert kernels == "['nn::conv2d']"
+    assert warning.startswith("RuntimeWarning kernels for 'cpu': plugin weft-slow 1.2 is failed: ZeroDivisionError")
+
+
+def test_two_kernels_for_one_op_are_a_question_for_the_user(site):
+    site.install("weft-one", {"weft.kernels": "cpu = one_plugin"}, one_plugin=KERNELS)
+    site.install("weft-two", {"weft.kernels": "cpu = two_plugin"}, two_plugin=KERNELS)
+    assert "the kernel of 'nn::conv2d' on 'cpu' is brought by weft-one" in site.run(
+        "print(error(plugins.kernels, 'cpu'))"
+    )
+
+
+def test_a_kernel_without_the_namespace_of_its_op_is_an_error(site):
+    source = KERNELS.replace("nn::", "")
+    site.install("weft-quick", {"weft.kernels": "cpu = quick_plugin"}, quick_plugin=source)
+    code = "print(plugins.status(load=True)[-1].reason)"
+    assert "must map the full names of ops" in site.run(code)
+
+
+def test_ops_are_imported_when_their_namespace_is_asked_for(site):
+    source = """
+        from weft.plugins import hookimpl
+
+        @hookimpl
+        def weft_ops():
+            return ["glow_ops"]
+    """
+    site.install("weft-glow", {"weft.ops": "glow = glow_plugin"}, glow_plugin=source, glow_ops="print('declared')")
+    code = "print([m.__name__ for m in plugins.load_ops('glow')], plugins.load_ops('other'))"
+    assert site.run(code) == "declared\n['glow_ops'] []"
+
+
+def test_status_tells_group_name_distribution_version_state_and_reason(crowd):
+    code = """
+        before = [r for r in plugins.status() if r.distribution in ("weft-good", "weft-broken")]
+        after = [r for r in plugins.status(load=True) if r.distribution != "weft-backend-cpu"]
+        print({r.state for r in before})
+        for r in after:
+            if "weft-backend" not in r.distribution:
+                print(r.group, r.name, r.distribution, r.version, r.state, r.reason, sep="|")
+    """
+    assert crowd.run(code).splitlines() == [
+        "{'not loaded'}",
+        "weft.backends|broken|weft-broken|1.2|failed|ZeroDivisionError: division by zero",
+        f"weft.backends|future|weft-future|1.2|refused|it is made for weft-core ~=9.1.0 and this is weft-core {CORE}",
+        "weft.backends|good|weft-good|1.2|loaded|",
+        "weft.namespace|sparkle|weft-sparkle|1.2|loaded|",
+    ]
+
+
+CORE = __import__("weft").__version__
+
+
+def test_threads_that_ask_at_once_get_one_backend(site):
+    source = GOOD + "    import time\n    time.sleep(0.05)\n"
+    counted = source.replace("def weft_backend(device):", "def weft_backend(device):\n        print('made')")
+    site.install("weft-good", {"weft.backends": "good = good_plugin"}, good_plugin=counted)
+    code = """
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(8) as pool:
+            made = set(pool.map(plugins.backend, ["good"] * 8))
+        print(len(made))
+    """
+    assert site.run(code) == "made\n1"
+
+
+@pytest.mark.parametrize(
+    ("version", "requirement", "expected"),
+    [
+        ("0.1.0", "~=0.1.0", True),
+        ("0.1.7", "~=0.1.0", True),
+        ("0.2.0", "~=0.1.0", False),
+        ("0.2.0", "~=0.1", True),
+        ("1.0", "~=0.1", False),
+        ("0.1", "==0.1.0", True),
+        ("0.1.5", "==0.1.*", True),
+        ("0.1.5", "!=0.1.*", False),
+        ("0.10.0", ">=0.9", True),
+        ("0.10.0", ">=0.1,<0.10", False),
+        ("0.1.0.dev3+local", "~=0.1.0", True),
+        ("0.1.0", "", True),
+    ],
+)
+def test_versions_are_compared_as_pep_440_says(version, requirement, expected):
+    assert meets(version, requirement) is expected
+
+
+def test_what_a_distribution_requires_of_core_is_read_from_its_metadata():
+    lines = ["numpy>=2", "weft-core[all]>=0.1,<0.3 ; python_version > '3'", "weft_core>=5 ; extra == 'x'"]
+    assert requirement_on("weft-core", lines) == ">=0.1,<0.3"
+    assert requirement_on("weft-core", ["weft-core @ file:///somewhere", "weft-core-extras>=7"]) == ""
