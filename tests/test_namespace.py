@@ -44,9 +44,9 @@ def test_dir_lists_portions_before_they_are_imported():
 
 def test_a_misspelt_name_is_an_attribute_error_that_names_it():
     with pytest.raises(AttributeError, match="module 'weft' has no attribute 'tensro'"):
-        weft.tensro  # noqa: B018
+        weft.tensro
     with pytest.raises(AttributeError, match=r"module 'weft\.utils' has no attribute 'dta'"):
-        weft.utils.dta  # noqa: B018
+        weft.utils.dta
     assert not hasattr(weft, "_tensro")
 
 
@@ -56,7 +56,7 @@ def test_what_a_portion_lacks_is_not_mistaken_for_a_missing_portion(tmp_path, mo
     (portion / "__init__.py").write_text("import a_module_that_is_not_there\n")
     monkeypatch.setattr(weft, "__path__", [*weft.__path__, str(portion.parent)])
     with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
-        weft.halfway  # noqa: B018
+        weft.halfway
 
 
 def test_pickled_classes_bear_the_public_namespace():
