@@ -104,7 +104,9 @@ class Adam(GroupOptimizer):
             state["max_exp_avg_sq"] = weft.zeros_like(param)
         return state
 
-    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         beta1, beta2 = group["betas"]
         adam_step(
             params,

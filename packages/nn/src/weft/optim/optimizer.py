@@ -14,9 +14,10 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
+from weft.utils.hooks import RemovableHandle
+
 import weft
 from weft import Tensor
-from weft.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -485,7 +486,9 @@ class GroupOptimizer(Optimizer):
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         """Update ``params``, which all have gradients and state."""
         raise NotImplementedError
 

@@ -80,7 +80,9 @@ class SGD(GroupOptimizer):
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         return {}
 
-    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]) -> None:
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
         options = {
             "lr": scalar(group["lr"], group["differentiable"]),
             "weight_decay": scalar(group["weight_decay"], group["differentiable"]),
@@ -116,7 +118,9 @@ def sgd_step(
     """One step of SGD, in place; ``momentum_buffers`` is empty without momentum."""
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         if isinstance(weight_decay, Tensor) or weight_decay != 0:
-            grad = grad + param * weight_decay if isinstance(weight_decay, Tensor) else grad.add(param, alpha=weight_decay)
+            grad = (
+                grad + param * weight_decay if isinstance(weight_decay, Tensor) else grad.add(param, alpha=weight_decay)
+            )
         if momentum != 0:
             velocity = momentum_buffers[i].mul_(momentum).add_(grad, alpha=1 - dampening)
             grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
