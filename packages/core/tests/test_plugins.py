@@ -16,7 +16,7 @@ GOOD = """
 
     @hookimpl
     def weft_backend(device):
-        return ArrayNamespaceBackend(numpy, device)
+        return ArrayNamespaceBackend(device, numpy)
 """
 
 
@@ -184,8 +184,8 @@ def test_a_first_party_backend_that_is_missing_names_its_package():
         (GOOD.replace("weft_backend", "weft_bakend"), "unknown hook 'weft_bakend'"),
         (GOOD.replace("(device)", "(devise)"), "hook 'weft_backend'.*hookimpl definition.*devise"),
         ("def weft_backend(device): pass", "no hook 'weft_backend'.*@weft.plugins.hookimpl"),
-        (GOOD.replace("ArrayNamespaceBackend(numpy, device)", "None"), "does not serve the device here"),
-        (GOOD.replace("ArrayNamespaceBackend(numpy, device)", "numpy"), "must return a weft.backend.Backend"),
+        (GOOD.replace("ArrayNamespaceBackend(device, numpy)", "None"), "does not serve the device here"),
+        (GOOD.replace("ArrayNamespaceBackend(device, numpy)", "numpy"), "must return a weft.backend.Backend"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("from weft import plugins\nplugins.backend('odd')", "asks for itself while it is being loaded"),
     ],

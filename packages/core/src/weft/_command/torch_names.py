@@ -4,6 +4,7 @@ A finder that comes first on ``sys.meta_path`` answers for the names below. It m
 ``sys.modules`` under the second name, so that each class is there once, whichever name it was imported by.
 """
 
+import functools
 import importlib
 import importlib.util
 import multiprocessing.spawn
@@ -18,6 +19,19 @@ from typing import Any
 from weft._portions import FIRST_PARTY
 
 ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
+
+# Folders and files of PyTorch's whose contents weft has in the package above them.
+MOVED = {
+    "torch.nn.modules": "weft.nn",
+    "torch.nn.parameter": "weft.nn",
+    "torch.optim.optimizer": "weft.optim",
+    "torch.optim.sgd": "weft.optim",
+    "torch.optim.adam": "weft.optim",
+    "torch.optim.adamw": "weft.optim",
+    "torch.utils.data.dataset": "weft.utils.data",
+    "torch.utils.data.dataloader": "weft.utils.data",
+    "torch.utils.data.sampler": "weft.utils.data",
+}
 
 
 class TorchNames(MetaPathFinder, Loader):
@@ -36,19 +50,30 @@ class TorchNames(MetaPathFinder, Loader):
         name = weft_name(fullname)
         if name is None:
             return None
-        if find(name) is None:
-            raise ModuleNotFoundError(explain(fullname, name), name=fullname)
-        return ModuleSpec(fullname, self, origin=name)
+        if find(name) is not None:
+            return ModuleSpec(fullname, self, origin=name)
+        moved = moved_to(fullname)
+        if moved is not None and find(moved) is not None:
+            return ModuleSpec(fullname, self, origin=moved, loader_state="moved", is_package=True)
+        raise ModuleNotFoundError(explain(fullname, name), name=fullname)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave Python a module of its own to write the spec to: weft's keeps its own spec."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put weft's module in the place of the new one, as the import system allows."""
+        """Put weft's module in the place of the new one, as the import system allows.
+
+        For a name that moved, the new module stays and looks everything up in weft's: Python makes submodules
+        attributes of their package, and ``torch.nn.modules.linear`` must not hide ``weft.nn.linear``.
+        """
         spec = module.__spec__
         assert spec is not None
         assert spec.origin is not None
-        sys.modules[spec.name] = importlib.import_module(spec.origin)
+        target = importlib.import_module(spec.origin)
+        if spec.loader_state == "moved":
+            module.__getattr__ = functools.partial(getattr, target)  # type: ignore[method-assign]
+        else:
+            sys.modules[spec.name] = target
 
 
 def weft_name(fullname: str) -> str | None:
@@ -61,6 +86,17 @@ def weft_name(fullname: str) -> str | None:
     """
     root, dot, rest = fullname.partition(".")
     return ROOTS[root] + dot + rest if root in ROOTS else None
+
+
+def moved_to(fullname: str) -> str | None:
+    """Give the package of weft's that has the contents of a moved module.
+
+    Examples
+    --------
+    >>> moved_to("torch.nn.modules.conv"), moved_to("torch.nn.functional")
+    ('weft.nn', None)
+    """
+    return next((to for moved, to in MOVED.items() if f"{fullname}.".startswith(f"{moved}.")), None)
 
 
 def find(name: str) -> ModuleSpec | None:
