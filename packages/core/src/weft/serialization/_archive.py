@@ -1,0 +1,307 @@
+"""The zip archive of a ``.pt`` file: stored records that begin on multiples of 64 bytes.
+
+Writing needs nothing of the file but ``write``. Reading trusts no number in the file: each is
+compared with the file's length before memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import mmap
+import os
+import secrets
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy
+
+ALIGNMENT = 64  # of every record's first byte, so that a mapped file can be used in place
+DOS_TIME = struct.pack("<2H", 0, 1 << 5 | 1)  # 1980-01-01 always: the same content gives the same bytes
+LOCAL_HEADER = struct.Struct("<4s3H4s3L2H")
+CENTRAL_HEADER = struct.Struct("<4s4H4s3L5H2L")
+END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
+END_OF_DIRECTORY_64 = struct.Struct("<4sQ2H2L4Q")
+LOCATOR_64 = struct.Struct("<4sLQL")
+NO_MORE = (0, 0, 0, 0)  # comment, disk, attributes
+LIMIT_16 = 0xFFFF
+LIMIT_32 = 0xFFFFFFFF
+UTF8_NAMES = 0x800
+DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
+
+
+class ArchiveWriter:
+    """Writes records one after the other into a file that may be a pipe.
+
+    Parameters
+    ----------
+    file : object with ``write``
+    name : str
+        The folder that all records are in.
+    compute_crc32 : bool
+        False writes 0 in place of each record's checksum.
+    """
+
+    def __init__(self, file: Any, name: str, compute_crc32: bool = True) -> None:
+        self._file = file
+        self._name = name
+        self._compute_crc32 = compute_crc32
+        self._position = 0
+        self._directory: list[tuple[bytes, int, int, int]] = []  # name, checksum, size, where its header is
+
+    def write(self, record: str, data: Any) -> None:
+        """Write one record; ``data`` is a bytes-like object, and is not copied."""
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        name = f"{self._name}/{record}".encode()
+        checksum = zlib.crc32(view) if self._compute_crc32 else 0
+        size = view.nbytes
+        wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= LIMIT_32 else b""
+        header = self._position
+        unpadded = header + LOCAL_HEADER.size + len(name) + len(wide) + 4
+        padding = -unpadded % ALIGNMENT
+        extra = wide + struct.pack("<2s1H", b"FB", padding) + b"Z" * padding
+        shown = LIMIT_32 if wide else size
+        self._put(
+            LOCAL_HEADER.pack(
+                b"PK\3\4", 45 if wide else 20, UTF8_NAMES, 0, DOS_TIME, checksum, shown, shown, len(name), len(extra)
+            )
+        )
+        self._put(name)
+        self._put(extra)
+        self._put(view)
+        self._directory.append((name, checksum, size, header))
+
+    def _put(self, data: bytes | memoryview) -> None:
+        """Write all of ``data``: a raw file may take less than it is offered."""
+        view = memoryview(data)
+        while view.nbytes:
+            written = self._file.write(view)
+            if written is None:  # a file-like object that says nothing took everything
+                written = view.nbytes
+            self._position += written
+            view = view[written:]
+
+    def close(self) -> None:
+        """Write the directory; the file itself stays open."""
+        identity = f"{_digest(self._names()):020d}{_digest(self._checksums()):020d}"
+        self.write(".data/serialization_id", identity.encode())
+        start = self._position
+        for name, checksum, size, header in self._directory:
+            self._put_directory_entry(name, checksum, size, header)
+        size, count = self._position - start, len(self._directory)
+        if start >= LIMIT_32 or size >= LIMIT_32 or count >= LIMIT_16:
+            end = self._position
+            self._put(END_OF_DIRECTORY_64.pack(b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start))
+            self._put(LOCATOR_64.pack(b"PK\6\7", 0, end, 1))
+        count, size, start = min(count, LIMIT_16), min(size, LIMIT_32), min(start, LIMIT_32)
+        self._put(END_OF_DIRECTORY.pack(b"PK\5\6", 0, 0, count, count, size, start, 0))
+
+    def _put_directory_entry(self, name: bytes, checksum: int, size: int, header: int) -> None:
+        wide = b""
+        shown_size, shown_header = size, header
+        if size >= LIMIT_32:
+            wide, shown_size = struct.pack("<2Q", size, size), LIMIT_32
+        if header >= LIMIT_32:
+            wide, shown_header = wide + struct.pack("<Q", header), LIMIT_32
+        extra = struct.pack("<2H", 1, len(wide)) + wide if wide else b""
+        version = 45 if wide else 20
+        how = (version, version, UTF8_NAMES, 0)
+        sizes = (checksum, shown_size, shown_size, len(name), len(extra))
+        self._put(CENTRAL_HEADER.pack(b"PK\1\2", *how, DOS_TIME, *sizes, *NO_MORE, shown_header))
+        self._put(name)
+        self._put(extra)
+
+    def _names(self) -> bytes:
+        return b"\n".join(name for name, *_ in self._directory)
+
+    def _checksums(self) -> bytes:
+        return struct.pack(f"<{len(self._directory)}L", *(checksum for _, checksum, *_ in self._directory))
+
+
+def _digest(data: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
+
+
+class ArchiveReader:
+    """The records of a ``.pt`` archive.
+
+    Parameters
+    ----------
+    file : binary file that can seek
+    source : str
+        What messages call the file.
+    """
+
+    def __init__(self, file: IO[bytes], source: str) -> None:
+        self._file = file
+        self._source = source
+        self._length = file.seek(0, io.SEEK_END)
+        try:
+            entries = zipfile.ZipFile(file).infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
+            raise RuntimeError(
+                f"load: {source} begins as a zip archive, but its directory cannot be read ({error}); the file is "
+                "truncated or damaged. Copy or download it again, or load an earlier checkpoint."
+            ) from error
+        self._entries = self._of_one_folder(entries)
+        stored = sum(entry.compress_size for entry in self._entries.values())
+        if stored > self._length:
+            raise RuntimeError(f"load: the records of {source} claim {stored} bytes, and the file has {self._length}")
+
+    def _of_one_folder(self, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+        """Records by their name within the archive's folder; whatever lies elsewhere is ignored."""
+        folders = [entry.filename.removesuffix("data.pkl") for entry in entries if entry.filename.count("/") == 1]
+        folder = next((name for name in folders if name.endswith("/")), None)
+        if folder is None:
+            raise RuntimeError(
+                f"load: {self._source} is a zip archive without <name>/data.pkl, so it is no .pt file; it holds "
+                f"{[entry.filename for entry in entries[:5]]}"
+            )
+        return {e.filename.removeprefix(folder): e for e in entries if e.filename.startswith(folder)}
+
+    def __contains__(self, record: str) -> bool:
+        return record in self._entries
+
+    def size(self, record: str) -> int:
+        """Bytes of a record when unpacked."""
+        return self._entries[record].file_size
+
+    def read(self, record: str) -> numpy.ndarray[Any, Any]:
+        """Return a record's bytes as a new array that may be written to."""
+        entry = self._entries[record]
+        start = self._start(entry)
+        if entry.compress_type == zipfile.ZIP_STORED:
+            data = self._read_stored(entry, start)
+        elif entry.compress_type == zipfile.ZIP_DEFLATED:
+            data = self._read_deflated(entry, start)
+        else:
+            raise self._damaged(entry, f"has compression method {entry.compress_type}, which .pt files do not use")
+        # A writer that was told not to compute checksums leaves 0.
+        if entry.CRC and zlib.crc32(data.data) != entry.CRC:
+            raise self._damaged(entry, "does not have the checksum that was saved with it")
+        return data
+
+    def mapped(self, record: str, mapping: mmap.mmap) -> numpy.ndarray[Any, Any] | None:
+        """Return a record's bytes in a mapping of the file, or None if they are compressed."""
+        entry = self._entries[record]
+        if entry.compress_type != zipfile.ZIP_STORED:
+            return None
+        start = self._start(entry)
+        self._check_stored(entry, start)
+        if entry.file_size == 0:
+            return numpy.empty(0, numpy.uint8)
+        return numpy.frombuffer(mapping, numpy.uint8, entry.file_size, start)
+
+    def _start(self, entry: zipfile.ZipInfo) -> int:
+        if entry.flag_bits & 1:
+            raise self._damaged(entry, "is encrypted")
+        header = b""
+        if 0 <= entry.header_offset < self._length:
+            self._file.seek(entry.header_offset)
+            header = self._file.read(LOCAL_HEADER.size)
+        if len(header) < LOCAL_HEADER.size or not header.startswith(b"PK\3\4"):
+            raise self._damaged(entry, "is not where the directory says")
+        *_, name, extra = LOCAL_HEADER.unpack(header)
+        return int(entry.header_offset + LOCAL_HEADER.size + name + extra)
+
+    def _check_stored(self, entry: zipfile.ZipInfo, start: int) -> None:
+        if entry.compress_size != entry.file_size:
+            raise self._damaged(entry, f"is stored in {entry.compress_size} bytes and claims {entry.file_size}")
+        if start + entry.file_size > self._length:
+            raise self._damaged(
+                entry, f"claims bytes {start} to {start + entry.file_size} of a file that has {self._length}"
+            )
+
+    def _read_stored(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
+        self._check_stored(entry, start)
+        data = numpy.empty(entry.file_size, numpy.uint8)
+        self._file.seek(start)
+        done = 0
+        while done < data.nbytes:
+            got = _read_into(self._file, data.data[done:])
+            if not got:
+                raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
+            done += got
+        return data
+
+    def _read_deflated(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
+        if start + entry.compress_size > self._length or entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
+            raise self._damaged(entry, f"cannot have {entry.file_size} bytes in {entry.compress_size} compressed ones")
+        self._file.seek(start)
+        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            data = inflate.decompress(self._file.read(entry.compress_size), entry.file_size + 1)
+        except zlib.error as error:
+            raise self._damaged(entry, f"cannot be decompressed ({error})") from error
+        if len(data) != entry.file_size:
+            raise self._damaged(entry, f"claims {entry.file_size} bytes and decompresses to another number")
+        return numpy.frombuffer(bytearray(data), numpy.uint8)
+
+    def _damaged(self, entry: zipfile.ZipInfo, what: str) -> RuntimeError:
+        return RuntimeError(
+            f"load: record {entry.filename!r} of {self._source} {what}; the file is truncated or damaged. "
+            "Copy or download it again, or load an earlier checkpoint."
+        )
+
+
+def _read_into(file: Any, view: memoryview) -> int:
+    if hasattr(file, "readinto"):
+        return int(file.readinto(view))
+    data = file.read(view.nbytes)
+    view[: len(data)] = data
+    return len(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of ``path`` when all went well, and is gone when not.
+
+    The new file stands in the same folder, is written to disk, and is then renamed: whoever opens
+    ``path`` at any time, also after a crash, sees the old content or the new, whole. A symbolic
+    link keeps pointing where it points; an existing file's permissions are kept. What is no regular
+    file (a pipe, ``/dev/null``) is written to directly.
+    """
+    target = os.path.realpath(path)
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(target, "wb") as file:  # a folder raises IsADirectoryError here
+            yield file
+        return
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(temporary, flags, 0o666)  # less the umask, as open() would
+    except FileNotFoundError:
+        raise RuntimeError(f"save: the folder {folder!r} does not exist; make it with os.makedirs") from None
+    try:
+        with open(descriptor, "wb") as file:
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename itself durable, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

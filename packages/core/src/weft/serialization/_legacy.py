@@ -1,0 +1,119 @@
+"""Files of before PyTorch 1.6: five pickles one after the other, then the storages' bytes.
+
+Many published weights are still such files. The storages come after the tensors that use them, so
+that they are made first and filled last.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import IO, Any
+
+from weft.serialization import _load
+from weft.serialization._names import Reader, StorageType
+from weft.serialization._unpickler import Allowed, SafeUnpickler
+from weft.storage import TypedStorage, UntypedStorage
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+
+def load_legacy(
+    file: IO[bytes],
+    source: str,
+    restore: Callable[[UntypedStorage, str], UntypedStorage],
+    safe: bool,
+    pickle_module: ModuleType | None,
+    pickle_load_args: dict[str, Any],
+) -> Any:
+    """Read such a file from where it stands; the parameters are those of `weft.load`, prepared."""
+    data = _content(file)
+    nothing = Allowed({}, {}, frozenset())
+
+    def plain(allowed: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
+        unpickler = SafeUnpickler(data, allowed, persistent_load, source, start=file.tell())
+        value = unpickler.load()
+        file.seek(unpickler.position)
+        return value
+
+    def refuse(identity: Any) -> Any:
+        raise pickle.UnpicklingError(f"load: the header of {source} refers to storages")
+
+    try:
+        magic = plain(nothing, refuse)
+    except pickle.UnpicklingError as error:
+        raise pickle.UnpicklingError(f"load: {source} is not a file that save has written") from error
+    if magic != MAGIC_NUMBER:
+        raise pickle.UnpicklingError(f"load: {source} is a pickle, and not a file that save has written")
+    version, system = plain(nothing, refuse), plain(nothing, refuse)
+    if version != PROTOCOL_VERSION or type(system) is not dict:
+        raise pickle.UnpicklingError(f"load: {source} has format {version!r}; {PROTOCOL_VERSION} is known")
+    swapped = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
+    reader = Reader(swapped)
+    storages = LateStorages(source, restore, len(data))
+    if safe:
+        value = plain(_load.allowed(reader), storages)
+    else:
+        value = _load.full_unpickler(pickle_module, file, reader, storages, pickle_load_args).load()
+    storages.fill(plain(nothing, refuse), data, file.tell(), swapped)
+    return value
+
+
+def _content(file: IO[bytes]) -> Any:
+    """The whole file, mapped if it can be."""
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (AttributeError, OSError, ValueError):
+        begin = file.tell()
+        file.seek(0)
+        content = file.read()
+        file.seek(begin, os.SEEK_SET)
+        return content
+
+
+class LateStorages:
+    """Makes the storages that the pickle refers to, and fills them later."""
+
+    def __init__(self, source: str, restore: Callable[[UntypedStorage, str], UntypedStorage], room: int) -> None:
+        self._source = source
+        self._restore = restore
+        self._room = room  # bytes of the file that no storage has claimed
+        self._made: dict[str, tuple[UntypedStorage, StorageType]] = {}
+
+    def __call__(self, identity: Any) -> Any:
+        """Return the storage of a persistent id; an id of a module stands for its class."""
+        if type(identity) is tuple and len(identity) == 4 and identity[0] == "module":
+            return identity[1]
+        kind, key, location, count = _load.checked_identity(identity, self._source)
+        if len(identity) > 5 and identity[5] is not None:
+            raise pickle.UnpicklingError(f"load: {self._source} has views of storages, as PyTorch 0.3 wrote them")
+        if key not in self._made:
+            nbytes = count * (1 if kind.dtype is None else kind.dtype.itemsize)
+            self._room -= nbytes
+            if self._room < 0:
+                raise pickle.UnpicklingError(f"load: the storages of {self._source} claim more bytes than it has")
+            self._made[key] = self._restore(UntypedStorage(nbytes), location), kind
+        storage = self._made[key][0]
+        return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)
+
+    def fill(self, keys: Any, data: Any, position: int, swapped: bool) -> None:
+        """Copy the bytes, which follow in the order of ``keys``, each after its number of elements."""
+        if type(keys) is not list or set(keys) != set(self._made):
+            raise pickle.UnpicklingError(f"load: {self._source} lists other storages than its tensors use")
+        for key in keys:
+            storage, kind = self._made[key]
+            count = int.from_bytes(data[position : position + 8], sys.byteorder)
+            position += 8
+            width = 1 if kind.dtype is None else kind.dtype.itemsize
+            if count * width != storage.nbytes() or position + storage.nbytes() > len(data):
+                raise RuntimeError(f"load: storage {key!r} of {self._source} is cut short; the file is truncated")
+            content = UntypedStorage._of_bytes(bytearray(data[position : position + storage.nbytes()]))
+            if swapped and kind.dtype is not None:
+                content.byteswap(kind.dtype)
+            storage.copy_(content)
+            position += storage.nbytes()

@@ -1,0 +1,398 @@
+"""What PyTorch's files call things, and what stands for it in weft; no other module knows both.
+
+A `Reader` builds what a file names, once for each file. `reduce` gives what a file says of an
+object of weft.
+"""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from weft.serialization._unpickler import Builder, SafeUnpickler
+from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
+
+# The storage classes that files name. Tensors of other dtypes are views of an UntypedStorage.
+STORAGE_DTYPES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
+DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64")
+NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
+FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
+
+
+class TorchName:
+    """A global of a file that PyTorch reads, ``torch._utils._rebuild_tensor_v2``."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self, *args: Any) -> Any:
+        """Never: pickle asks that what it writes as a function can be called."""
+        raise TypeError(f"{self.module}.{self.name} is only a name")
+
+
+REBUILD_TENSOR = TorchName("torch._utils", "_rebuild_tensor_v2")
+REBUILD_TENSOR_OF_BYTES = TorchName("torch._utils", "_rebuild_tensor_v3")
+REBUILD_META = TorchName("torch._utils", "_rebuild_meta_tensor_no_storage")
+REBUILD_PARAMETER = TorchName("torch._utils", "_rebuild_parameter")
+REBUILD_PARAMETER_WITH_STATE = TorchName("torch._utils", "_rebuild_parameter_with_state")
+REBUILD_SUBCLASS = TorchName("torch._tensor", "_rebuild_from_type_v2")
+TENSOR = TorchName("torch", "Tensor")
+SIZE = TorchName("torch", "Size")
+DEVICE = TorchName("torch", "device")
+UNTYPED_STORAGE = TorchName("torch.storage", "UntypedStorage")
+STORAGES = {dtype: TorchName("torch", name) for dtype, name in STORAGE_NAMES.items()}
+PARAMETER = TorchName("torch.nn.parameter", "Parameter")
+
+
+# Writing -------------------------------------------------------------------------------------------------
+
+
+def reduce(value: Any) -> Any:
+    """What pickle writes of a tensor, a size or a device."""
+    import weft
+
+    if isinstance(value, weft.Tensor):
+        return _reduce_tensor(value)
+    if isinstance(value, weft.Size):
+        return SIZE, (tuple(value),)
+    return DEVICE, (value.type,) if value.index is None else (value.type, value.index)
+
+
+def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
+    import weft
+
+    state = dict(getattr(tensor, "__dict__", {}))
+    parameter = parameter_class()
+    kind = type(tensor)
+    if kind is parameter:
+        plain = _rebuild_and_arguments(tensor, requires_grad=False)
+        inner = Reduced(*plain)
+        if state:
+            return REBUILD_PARAMETER_WITH_STATE, (inner, tensor.requires_grad, OrderedDict(), state)
+        return REBUILD_PARAMETER, (inner, tensor.requires_grad, OrderedDict())
+    function, arguments = _rebuild_and_arguments(tensor, tensor.requires_grad)
+    if kind is weft.Tensor and not state:
+        return function, arguments
+    return REBUILD_SUBCLASS, (function, TENSOR if kind is weft.Tensor else kind, arguments, state)
+
+
+def _rebuild_and_arguments(tensor: Any, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
+    name = tensor.dtype.name
+    if tensor.device.type == "meta":
+        return REBUILD_META, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
+    storage, offset, size, stride = layout_of(tensor)
+    geometry: tuple[Any, ...] = (offset, size, stride, requires_grad, OrderedDict())
+    if name in STORAGES:
+        return REBUILD_TENSOR, (TypedStorage(wrap_storage=storage, dtype=tensor.dtype), *geometry)
+    return REBUILD_TENSOR_OF_BYTES, (storage, *geometry, tensor.dtype)
+
+
+class Reduced:
+    """A call that is to stand in the pickle in place of an object."""
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...]) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
+def parameter_class() -> Any:
+    """``weft.nn.Parameter`` if weft.nn has been imported: nothing else can have made one."""
+    return getattr(sys.modules.get("weft.nn.parameter"), "Parameter", None)
+
+
+# Reading -------------------------------------------------------------------------------------------------
+
+
+class StorageType:
+    """``torch.FloatStorage`` and its like within a file: a dtype, or None for bytes."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+
+class Reader:
+    """Builds the tensors of one file.
+
+    Parameters
+    ----------
+    swapped : bool
+        The file's byte order is not this machine's.
+    """
+
+    def __init__(self, swapped: bool = False) -> None:
+        self._swapped = swapped
+        self._swapped_bytes: set[UntypedStorage] = set()
+        self.values, self.builders = self._names()
+
+    def _names(self) -> tuple[dict[str, Any], dict[Any, Builder]]:
+        """What files name, and which of it is called."""
+        import weft
+
+        functions: dict[str, Callable[..., Any]] = {
+            "torch._utils._rebuild_tensor": self._tensor_v1,
+            "torch._utils._rebuild_tensor_v2": self._tensor_v2,
+            "torch._utils._rebuild_tensor_v3": self._tensor_v3,
+            "torch._utils._rebuild_meta_tensor_no_storage": self._meta_tensor,
+            "torch._utils._rebuild_parameter": self._parameter,
+            "torch._utils._rebuild_parameter_with_state": self._parameter_with_state,
+            "torch._tensor._rebuild_from_type_v2": self._subclass,
+        }
+        values: dict[str, Any] = dict(functions)
+        values["torch.Size"] = weft.Size
+        values["torch.device"] = weft.device
+        values["torch.Tensor"] = weft.Tensor
+        values["torch.storage.UntypedStorage"] = StorageType(None)
+        for name, dtype in STORAGE_DTYPES.items():
+            values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = StorageType(getattr(weft, dtype))
+        for dtype in DTYPES:
+            values[f"torch.{dtype}"] = getattr(weft, dtype)
+        values["torch.nn.parameter.Parameter"] = PARAMETER
+        builders = {function: _checked(function) for function in functions.values()}
+        builders[weft.Size] = lambda u, size: weft.Size(_sequence(size))
+        builders[weft.device] = _checked(weft.device)
+        return values, builders
+
+    def _tensor_v1(self, storage: Any, offset: Any, size: Any, stride: Any) -> Any:
+        return tensor_of(storage.untyped(), storage.dtype, offset, size, stride)
+
+    def _tensor_v2(
+        self, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None
+    ) -> Any:
+        """A view of a typed storage. Hooks are functions of the program that saved: never restored."""
+        if not isinstance(storage, TypedStorage):
+            raise TypeError(f"a tensor is a view of a typed storage, got {type(storage).__name__}")
+        return self._finish(tensor_of(storage.untyped(), storage.dtype, offset, size, stride), requires_grad, metadata)
+
+    def _tensor_v3(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Any,
+        metadata: Any = None,
+    ) -> Any:
+        """A view of bytes, as another dtype."""
+        untyped = storage.untyped()
+        if self._swapped and untyped not in self._swapped_bytes:
+            self._swapped_bytes.add(untyped)
+            untyped.byteswap(dtype)
+        return self._finish(tensor_of(untyped, dtype, offset, size, stride), requires_grad, metadata)
+
+    @staticmethod
+    def _finish(tensor: Any, requires_grad: Any, metadata: Any) -> Any:
+        """PyTorch conjugates and negates complex views lazily, and says so beside them; here it is done."""
+        for operation in ("conj", "neg"):
+            if metadata and metadata.get(operation):
+                if tensor.numel() * tensor.element_size() > max(tensor.untyped_storage().nbytes(), 1):
+                    raise ValueError(f"a tensor that is larger than its storage cannot be stored as a lazy {operation}")
+                tensor = getattr(tensor, operation)()
+        return tensor.requires_grad_() if requires_grad else tensor
+
+    @staticmethod
+    def _meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+        import weft
+
+        return weft.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=bool(requires_grad))
+
+    @staticmethod
+    def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
+        import weft
+
+        return weft.nn.Parameter(data, bool(requires_grad))
+
+    def _parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+        return _with_attributes(self._parameter(data, requires_grad, hooks), state)
+
+    def _subclass(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+        import weft
+
+        if function not in self.builders:
+            raise TypeError(f"{function!r} rebuilds no tensor")
+        tensor = function(*arguments)
+        if not isinstance(kind, type) or not issubclass(kind, weft.Tensor):
+            raise TypeError(f"{kind!r} is no class of tensors")
+        if type(tensor) is not kind:
+            tensor = tensor.as_subclass(kind)
+        return _with_attributes(tensor, state)
+
+
+def _checked(function: Callable[..., Any]) -> Builder:
+    """A builder of what checks its own arguments. A view that does not fit its storage is the file's fault."""
+
+    def build(unpickler: SafeUnpickler, *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except RuntimeError as error:
+            raise ValueError(error) from error
+
+    return build
+
+
+def _with_attributes(tensor: Any, state: Any) -> Any:
+    """Give a tensor the attributes that were saved with it; its own fields and methods are no attributes."""
+    if type(state) is tuple and len(state) == 2:  # PyTorch's form for classes that have slots
+        state, slots = state
+        state = {**(state or {}), **(slots or {})}
+    for name, value in state.items():
+        if type(name) is not str or hasattr(type(tensor), name):
+            raise ValueError(f"{name!r} is not a name for an attribute of a {type(tensor).__name__}")
+        setattr(tensor, name, value)
+    return tensor
+
+
+def safe_values() -> dict[str, Any]:
+    """Python's own names that a file may have: containers, numbers and their types."""
+    kinds = (set, frozenset, bytearray, complex, slice, range, list, dict, tuple, int, float, bool, str, bytes)
+    values: dict[str, Any] = {f"builtins.{kind.__name__}": kind for kind in kinds}
+    values.update({f"collections.{kind.__name__}": kind for kind in (OrderedDict, Counter, defaultdict)})
+    values["_codecs.encode"] = codecs.encode
+    values["numpy.dtype"] = numpy.dtype
+    values["numpy.ndarray"] = numpy.ndarray
+    for module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+        values[f"{module}.scalar"] = numpy_scalar
+        values[f"{module}._reconstruct"] = numpy_array
+    values["builtins.Ellipsis"] = ...
+    values["builtins.NotImplemented"] = NotImplemented
+    return values
+
+
+def safe_builders() -> dict[Any, Builder]:
+    """How the containers among `safe_values` are made."""
+    return {
+        set: lambda u, items=(): set(u.checked_keys(_sequence(items))),
+        frozenset: lambda u, items=(): frozenset(u.checked_keys(_sequence(items))),
+        OrderedDict: _ordered_dict,
+        Counter: lambda u, counts=None: Counter(u.checked_keys({} if counts is None else _mapping(counts))),
+        defaultdict: _default_dict,
+        bytearray: _bytearray,
+        codecs.encode: _encode,
+        complex: lambda u, real, imag: complex(_number(real), _number(imag)),
+        slice: lambda u, *bounds: slice(*bounds),
+        range: lambda u, *bounds: range(*bounds),
+        (OrderedDict, "state"): _set_attributes,
+        numpy.dtype: numpy_dtype,
+        numpy_scalar: numpy_scalar,
+        numpy_array: numpy_array,
+        (numpy.ndarray, "state"): _set_array,
+        **{(type(numpy.dtype(code)), "state"): _check_byte_order for code in NUMPY_DTYPES},
+    }
+
+
+def _sequence(items: Any) -> Any:
+    if type(items) not in (list, tuple, set, frozenset):
+        raise TypeError(f"expected a list of items, got {type(items).__name__}")
+    return items
+
+
+def _mapping(items: Any) -> Any:
+    if not isinstance(items, dict):
+        raise TypeError(f"expected a dict, got {type(items).__name__}")
+    return items
+
+
+def _number(value: Any) -> float | int:
+    if type(value) not in (int, float):
+        raise TypeError(f"expected a number, got {type(value).__name__}")
+    number: float | int = value
+    return number
+
+
+def _ordered_dict(unpickler: SafeUnpickler, items: Any = ()) -> OrderedDict[Any, Any]:
+    made: OrderedDict[Any, Any] = OrderedDict()
+    unpickler.spend(len(items))
+    for key, value in items.items() if isinstance(items, dict) else _sequence(items):
+        unpickler.check_key(key)
+        made[key] = value
+    return made
+
+
+def _default_dict(unpickler: SafeUnpickler, factory: Any = None) -> defaultdict[Any, Any]:
+    if factory is not None and not any(factory is known for known in FACTORIES):
+        raise TypeError(f"a defaultdict of {factory!r}: only built-in types are safe to call")
+    return defaultdict(factory)
+
+
+def _bytearray(unpickler: SafeUnpickler, data: Any = b"", encoding: Any = None) -> bytearray:
+    """Not from a number: that would take as much memory as the file asks for."""
+    if type(data) is str and encoding is not None:
+        data = _encode(unpickler, data, encoding)
+    if type(data) is not bytes:
+        raise TypeError(f"a bytearray of {type(data).__name__}")
+    unpickler.spend(len(data))
+    return bytearray(data)
+
+
+def _encode(unpickler: SafeUnpickler, text: Any, encoding: Any = "utf-8") -> bytes:
+    """Protocol 2 writes bytes as the text that latin1 encodes to them."""
+    if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8", "utf8", "ascii"):
+        raise TypeError(f"encodes {type(text).__name__} as {encoding!r}")
+    unpickler.spend(len(text))
+    return text.encode(encoding)
+
+
+def _set_attributes(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
+    """The ``_metadata`` of a state dict, for one."""
+    for name, value in _mapping(state).items():
+        if type(name) is not str or hasattr(type(target), name):
+            raise ValueError(f"{name!r} is not a name for an attribute of a {type(target).__name__}")
+        target.__dict__[name] = value
+
+
+def numpy_dtype(unpickler: SafeUnpickler, code: Any, align: Any = False, copy: Any = True) -> Any:
+    """A NumPy dtype of plain numbers."""
+    if code not in NUMPY_DTYPES:
+        raise TypeError(f"the NumPy dtype {code!r} is not one of plain numbers")
+    return numpy.dtype(code)
+
+
+def _check_byte_order(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
+    if target.itemsize > 1 and state[1] not in ("=", "|", "<" if sys.byteorder == "little" else ">"):
+        raise ValueError(f"NumPy data of byte order {state[1]!r}")
+
+
+def numpy_scalar(unpickler: SafeUnpickler, dtype: Any, data: Any) -> Any:
+    """A NumPy number from its bytes."""
+    return _numpy_values(unpickler, dtype, (), data)[()]
+
+
+def numpy_array(unpickler: SafeUnpickler, kind: Any, shape: Any, code: Any) -> Any:
+    """An empty array: its content follows as its state."""
+    if kind is not numpy.ndarray or shape != (0,):
+        raise TypeError(f"a NumPy array of class {kind!r} and shape {shape!r}")
+    return numpy.empty(0, numpy.int8)
+
+
+def _set_array(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
+    _, shape, dtype, fortran, data = state
+    _numpy_values(unpickler, dtype, shape, data)
+    target.__setstate__((1, shape, dtype, bool(fortran), data))
+
+
+def _numpy_values(unpickler: SafeUnpickler, dtype: Any, shape: Any, data: Any) -> Any:
+    if not isinstance(dtype, numpy.dtype) or type(data) is not bytes:
+        raise TypeError(f"NumPy data of {dtype!r} in {type(data).__name__}")
+    unpickler.spend(len(data))
+    return numpy.frombuffer(data, dtype).reshape(shape)

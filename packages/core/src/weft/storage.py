@@ -1,0 +1,455 @@
+"""Storages: the memory that tensors are views of, without a dtype or with one.
+
+A tensor keeps its array; its storage is found when somebody asks, as the outermost array of the
+chain of views. Two tensors share a storage if that chain ends in the same memory.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+if TYPE_CHECKING:
+    from weft import Tensor, device, dtype
+
+__all__ = ["UntypedStorage", "TypedStorage"]
+
+
+def owner(array: Any) -> Any:
+    """Return the outermost array that ``array`` is a view of.
+
+    Between a view and its base may stand objects that are no arrays (NumPy's `as_strided` puts one
+    there), so that the chain is followed through anything that has a ``base``.
+    """
+    outermost, base = array, array.base
+    while base is not None:
+        if isinstance(base, type(array)):
+            outermost = base
+        base = getattr(base, "base", None)
+    return outermost
+
+
+def address(array: Any) -> int:
+    """Return where the first element of an array is."""
+    if isinstance(array, numpy.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return int(array.data.ptr)  # CuPy, and array libraries made like it
+
+
+class Memory:
+    """A stretch of another object's memory, which NumPy makes an array of and keeps alive.
+
+    It ends the chain of views: such an array is its own storage.
+    """
+
+    def __init__(self, start: int, nbytes: int, keep: object, readonly: bool = False) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "data": (start, readonly),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def memory_of(array: Any) -> Any:
+    """Return all the memory between an array's first and last element, as a flat uint8 array of its own."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1).view("uint8")
+    if array.flags.f_contiguous:
+        return array.T.reshape(-1).view("uint8")
+    low, high = numpy.lib.array_utils.byte_bounds(array)
+    return numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
+
+
+class UntypedStorage:
+    """Bytes on a device.
+
+    Parameters
+    ----------
+    size : int, default 0
+        In bytes; the content is not initialised. A sequence of integers gives the content instead.
+    device : device, optional
+
+    Examples
+    --------
+    >>> a = weft.zeros(2, 3)
+    >>> a.untyped_storage().nbytes()
+    24
+    >>> a[1].untyped_storage() == a.untyped_storage()
+    True
+    """
+
+    __slots__ = ("_array", "_device")
+    _array: Any
+    _device: Any
+
+    def __init__(self, size: int | Iterable[int] = 0, *, device: Any = None) -> None:
+        content = numpy.empty(size, numpy.uint8) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
+        made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
+        self._array, self._device = made._array, made._device
+
+    @classmethod
+    def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
+        """Return the storage that an array's memory belongs to."""
+        self = object.__new__(cls)
+        self._array = memory_of(owner(array))
+        self._device = device
+        return self
+
+    @classmethod
+    def _of_bytes(cls, data: Any) -> UntypedStorage:
+        """Return a storage on the CPU whose content is ``data``, used in place where it can be written to."""
+        content = numpy.frombuffer(data, numpy.uint8)
+        return cls._of_array(content if content.flags.writeable else content.copy(), _device("cpu"))
+
+    @property
+    def device(self) -> device:
+        """Where the bytes are."""
+        return self._device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the bytes are on a CUDA device."""
+        return bool(self._device.type == "cuda")
+
+    def get_device(self) -> int:
+        """Return the device's index, -1 on the CPU."""
+        return -1 if self._device.index is None else int(self._device.index)
+
+    def nbytes(self) -> int:
+        """Return the size in bytes."""
+        return int(self._array.size)
+
+    size = nbytes
+    __len__ = nbytes
+
+    def element_size(self) -> int:
+        """Return 1: a storage without dtype counts bytes."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """Return the address of the first byte; 0 if there is none."""
+        return address(self._array) if self._array.size else 0
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same memory."""
+        if not isinstance(other, UntypedStorage):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, int, int]:
+        return self._device, address(self._array), self.nbytes()
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return UntypedStorage._of_array(self._array[index].copy(), self._device)
+        return int(self._array[index])
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._array[index] = value._array if isinstance(value, UntypedStorage) else value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[int]:
+        """Return the bytes as integers."""
+        values: list[int] = self._array.tolist()
+        return values
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte."""
+        self._array[...] = value
+        return self
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Take over the bytes of another storage of the same size."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"copy_: source has {source.nbytes()} bytes, and this storage {self.nbytes()}")
+        self._array[...] = source.to(self._device, non_blocking)._array
+        return self
+
+    def clone(self) -> UntypedStorage:
+        """Return a copy."""
+        return UntypedStorage._of_array(self._array.copy(), self._device)
+
+    def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """Return this storage, or a copy on another device."""
+        wanted = _device(device)
+        if wanted == self._device:
+            return self
+        from weft._tensor import wrap
+
+        moved = wrap(self._array, self._device).to(wanted, non_blocking=non_blocking)
+        return UntypedStorage._of_array(moved._array, moved.device)
+
+    def cpu(self) -> UntypedStorage:
+        """Return this storage, or its copy in the host's memory."""
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """Return this storage, or its copy on a CUDA device."""
+        if device is None or isinstance(device, int):
+            device = _device("cuda", device)
+        return self.to(device, non_blocking)
+
+    def byteswap(self, dtype: dtype) -> None:
+        """Reverse the bytes of each element, the real and imaginary parts of complex ones separately."""
+        width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        if width > 1:
+            self._array[...] = self._array.reshape(-1, width)[:, ::-1].reshape(-1)
+
+    def is_pinned(self) -> bool:
+        """Whether the memory is page-locked; weft does not pin."""
+        return False
+
+    def is_shared(self) -> bool:
+        """Whether another process sees the same memory; true of what is on a CUDA device."""
+        return self.is_cuda
+
+    def untyped(self) -> UntypedStorage:
+        """Return this storage."""
+        return self
+
+    def _host_bytes(self) -> Any:
+        """The content as a flat uint8 NumPy array."""
+        return self.cpu()._array
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
+        key = ("weft.storage", self._identity())
+        if key not in memo:
+            memo[key] = self.clone()
+            memo[id(memo[key])] = self  # the memory stays, so that no other can get its address meanwhile
+        copied: UntypedStorage = memo[key]
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the bytes; from protocol 5 on they may travel out of band."""
+        import pickle
+
+        content = self._host_bytes()
+        data = pickle.PickleBuffer(content) if int(protocol) >= 5 else content.tobytes()
+        return _rebuild_storage, (data, str(self._device))
+
+    def __repr__(self) -> str:
+        return f"weft.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
+
+
+def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
+    return UntypedStorage._of_bytes(data).to(device)
+
+
+class TypedStorage:
+    """A storage seen as elements of one dtype.
+
+    Parameters
+    ----------
+    size : int, default 0
+        In elements.
+    wrap_storage : UntypedStorage, optional
+        The memory to use.
+    dtype : dtype, optional
+    device : device, optional
+    """
+
+    __slots__ = ("_untyped_storage", "dtype")
+
+    def __init__(
+        self,
+        size: int = 0,
+        *,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: dtype | None = None,
+        device: Any = None,
+    ) -> None:
+        from weft import get_default_dtype
+
+        self.dtype: Any = get_default_dtype() if dtype is None else dtype
+        if wrap_storage is None:
+            wrap_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
+        self._untyped_storage = wrap_storage
+
+    @property
+    def device(self) -> device:
+        """Where the elements are."""
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements are on a CUDA device."""
+        return self._untyped_storage.is_cuda
+
+    def untyped(self) -> UntypedStorage:
+        """Return the same memory without its dtype."""
+        return self._untyped_storage
+
+    def size(self) -> int:
+        """Return the number of elements."""
+        return self._untyped_storage.nbytes() // self.element_size()
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        """Return the size in bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """Return the bytes of one element."""
+        return int(self.dtype.itemsize)
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element; 0 if there is none."""
+        return self._untyped_storage.data_ptr()
+
+    def tolist(self) -> list[Any]:
+        """Return the elements as Python numbers."""
+        values: list[Any] = self._tensor().tolist()
+        return values
+
+    def __getitem__(self, index: int | slice) -> Any:
+        chosen = self._tensor()[index]
+        return chosen.untyped_storage() if isinstance(index, slice) else chosen.item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._tensor()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TypedStorage):
+            return NotImplemented
+        return self.dtype is other.dtype and self._untyped_storage == other._untyped_storage
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self._untyped_storage))
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set every element."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source: TypedStorage, non_blocking: bool = False) -> TypedStorage:
+        """Take over the elements of another storage, converted to this one's dtype."""
+        self._tensor().copy_(source._tensor(), non_blocking)
+        return self
+
+    def clone(self) -> TypedStorage:
+        """Return a copy."""
+        return self._like(self._untyped_storage.clone())
+
+    def to(self, device: Any, non_blocking: bool = False) -> TypedStorage:
+        """Return this storage, or a copy on another device."""
+        return self._like(self._untyped_storage.to(device, non_blocking))
+
+    def cpu(self) -> TypedStorage:
+        """Return this storage, or its copy in the host's memory."""
+        return self._like(self._untyped_storage.cpu())
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """Return this storage, or its copy on a CUDA device."""
+        return self._like(self._untyped_storage.cuda(device, non_blocking))
+
+    def _like(self, storage: UntypedStorage) -> TypedStorage:
+        return TypedStorage(wrap_storage=storage, dtype=self.dtype)
+
+    def _tensor(self) -> Tensor:
+        return tensor_of(self._untyped_storage, self.dtype, 0, (self.size(),), (1,))
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
+        return self._like(copy.deepcopy(self._untyped_storage, memo))
+
+    __copy__ = clone
+
+    def __repr__(self) -> str:
+        return f"weft.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
+
+
+def _device(which: Any, index: int | None = None) -> Any:
+    from weft import device
+
+    return device(which) if index is None else device(which, index)
+
+
+def storage_of(tensor: Tensor) -> UntypedStorage:
+    """Return the storage that a tensor is a view of."""
+    return UntypedStorage._of_array(tensor._array, tensor.device)
+
+
+def layout_of(tensor: Tensor) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
+    """Return a tensor's storage, and its offset, size and stride there, in elements.
+
+    An array that no stride of whole elements describes (a field of a record, a reversed view that
+    came from NumPy) is copied first.
+    """
+    array, width = tensor._array, tensor.dtype.itemsize
+    if any(step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)):
+        array = array.copy()
+    storage = UntypedStorage._of_array(array, tensor.device)
+    offset, rest = divmod(address(array) - address(storage._array), width)
+    if rest:
+        array = array.copy()
+        storage, offset = UntypedStorage._of_array(array, tensor.device), 0
+    size = tuple(array.shape)
+    return storage, offset, size, strides_of(array)
+
+
+def strides_of(array: Any) -> tuple[int, ...]:
+    """Return an array's strides in elements; those of an empty one are what a full one would have."""
+    if array.size:
+        return tuple(step // array.itemsize for step in array.strides)
+    strides, step = [], 1
+    for size in reversed(array.shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def tensor_of(storage: UntypedStorage, dtype: Any, offset: int, size: Any, stride: Any) -> Tensor:
+    """Return a tensor that is a view of a storage.
+
+    Raises
+    ------
+    RuntimeError
+        If some element would lie outside the storage.
+    """
+    from weft._tensor import wrap
+
+    size, stride = tuple(size), tuple(stride)
+    check_geometry(storage.nbytes(), dtype, offset, size, stride)
+    memory, width = storage._array, dtype.itemsize
+    if isinstance(memory, numpy.ndarray):
+        start = 0 if 0 in size else offset * width
+        try:
+            array = numpy.ndarray(size, dtype.numpy, memory, start, tuple(step * width for step in stride))
+        except (ValueError, OverflowError) as error:  # more than 64 dimensions, or a size beyond all memory
+            raise RuntimeError(f"a view of size {size} and stride {stride} cannot be made: {error}") from error
+        return wrap(array, storage.device)
+    whole = memory[: storage.nbytes() // width * width]
+    view = wrap(whole, storage.device).view(dtype).as_strided(size, stride, offset)
+    return wrap(view._array, storage.device)
+
+
+def check_geometry(nbytes: int, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> None:
+    """Raise RuntimeError unless a view with this geometry lies within ``nbytes``."""
+    numbers = (offset, *size, *stride)
+    if len(size) != len(stride) or any(type(n) is not int or n < 0 for n in numbers):
+        raise RuntimeError(
+            f"a view of a storage takes an offset and as many sizes as strides, all integers from 0 on; got offset "
+            f"{offset!r}, size {size!r}, stride {stride!r}"
+        )
+    last = 0 if 0 in size else offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))
+    if last * dtype.itemsize > nbytes:
+        raise RuntimeError(
+            f"a view of size {size}, stride {stride} and offset {offset} of {dtype} needs {last * dtype.itemsize} "
+            f"bytes; the storage has {nbytes}"
+        )
