@@ -1,10 +1,10 @@
 """Compare a library with PyTorch on PyTorch's own operator database.
 
-    python tests/conformance/run.py                          all names, the columns of the list
-    python tests/conformance/run.py add 'linalg.*' --failures
-    python tests/conformance/run.py --check                  fail if a name on the list does not pass
-    python tests/conformance/run.py --update                 add what passes to the list
-    python tests/conformance/run.py --library torch          prove the harness: PyTorch against itself
+python tests/conformance/run.py                          all names, the columns of the list
+python tests/conformance/run.py add 'linalg.*' --failures
+python tests/conformance/run.py --check                  fail if a name on the list does not pass
+python tests/conformance/run.py --update                 add what passes to the list
+python tests/conformance/run.py --library torch          prove the harness: PyTorch against itself
 """
 
 import argparse
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     dtypes = set(options.dtypes.split(",")) if options.dtypes else None
     plan = workers.Plan(options.library, dtypes, options.seeds, options.limit)
     with workers.Pool(plan, options.jobs) as pool:
-        results = pool.run({name: columns for name in names}, show_progress(len(names)))
+        results = pool.run(dict.fromkeys(names, columns), show_progress(len(names)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     print(report.failures(results, columns, options.failures))

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import ledger, workers  # noqa: E402
+from harness import ledger, workers
 
 LISTED = ledger.read()
 DAYS = 30
