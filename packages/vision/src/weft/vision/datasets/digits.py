@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from PIL import Image
@@ -40,7 +40,7 @@ class Digits(VisionDataset):
     E. Alpaydin, C. Kaynak: Optical Recognition of Handwritten Digits. UCI Machine Learning Repository, 1998.
     """
 
-    classes = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
+    classes: ClassVar[list[str]] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
 
     def __init__(
         self,

@@ -1,0 +1,61 @@
+"""What a picture is, and how big."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, TypeVar
+
+from PIL import Image
+
+from weft import Tensor
+
+Picture = TypeVar("Picture", Image.Image, Tensor)
+
+
+class InterpolationMode(Enum):
+    """How a value between pixels is found; all six for PIL images, the first four for tensors."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+def checked_picture(img: Any, op: str) -> Any:
+    """Return ``img`` if it is a picture, and raise otherwise.
+
+    Raises
+    ------
+    TypeError
+        If ``img`` is neither a PIL image nor a tensor with at least the axes (H, W).
+    """
+    if isinstance(img, Image.Image):
+        return img
+    if not isinstance(img, Tensor):
+        hint = ": convert it first, with to_tensor or to_pil_image" if hasattr(img, "__array__") else ""
+        raise TypeError(f"{op}: img must be a PIL image or a tensor, got {type(img).__name__}{hint}")
+    if img.dim() < 2:
+        raise TypeError(f"{op}: a tensor picture must have shape (..., C, H, W) or (H, W), got {tuple(img.shape)}")
+    return img
+
+
+def get_dimensions(img: Any) -> list[int]:
+    """Return [channels, height, width] of a picture."""
+    img = checked_picture(img, "get_dimensions")
+    if isinstance(img, Image.Image):
+        return [len(img.getbands()), img.height, img.width]
+    return [1 if img.dim() == 2 else img.shape[-3], img.shape[-2], img.shape[-1]]
+
+
+def get_image_size(img: Any) -> list[int]:
+    """Return [width, height] of a picture."""
+    _, height, width = get_dimensions(img)
+    return [width, height]
+
+
+def get_image_num_channels(img: Any) -> int:
+    """Return the number of channels of a picture."""
+    return get_dimensions(img)[0]

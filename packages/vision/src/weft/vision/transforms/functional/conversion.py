@@ -1,0 +1,231 @@
+"""Between PIL images, NumPy arrays and tensors; between the ranges and dtypes of pixel values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import weft
+from weft import Tensor
+
+# Modes of more than eight bits a channel; all others are read as uint8.
+_MODE_DTYPES = {"I": np.int32, "I;16": np.int16, "I;16L": np.int16, "I;16B": np.int16, "F": np.float32}
+_NATIVE_I16 = "I;16" if sys.byteorder == "little" else "I;16B"
+_MODES_BY_CHANNELS = {2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
+_GREY_MODES = {"uint8": "L", "int16": _NATIVE_I16, "uint16": _NATIVE_I16, "int32": "I", "float32": "F"}
+
+
+def to_tensor(pic: Image.Image | np.ndarray[Any, Any]) -> Tensor:
+    """Convert a PIL image or an (H, W[, C]) array to a (C, H, W) tensor, 8-bit values scaled to 0..1.
+
+    Parameters
+    ----------
+    pic : PIL image or numpy.ndarray
+        An array of shape (H, W) is grey.
+
+    Returns
+    -------
+    Tensor, shape (C, H, W)
+        Of the default dtype with values 0..1 for 8-bit pictures and mode "1"; otherwise values and dtype are kept.
+
+    Raises
+    ------
+    TypeError
+        If ``pic`` is neither.
+    ValueError
+        If the array has not two or three axes.
+    """
+    if isinstance(pic, np.ndarray):
+        if pic.ndim not in (2, 3):
+            raise ValueError(f"to_tensor: an array must be (H, W) or (H, W, C), got shape {pic.shape}")
+        pixels = weft.from_numpy(np.array(np.atleast_3d(pic).transpose(2, 0, 1), order="C"))
+    elif isinstance(pic, Image.Image):
+        pixels = _pixels(pic)
+    else:
+        raise TypeError(f"to_tensor: pic must be a PIL image or a NumPy array, got {type(pic).__name__}")
+    if pixels.dtype is weft.uint8:
+        return pixels.to(weft.get_default_dtype()).div(255)
+    return pixels
+
+
+def pil_to_tensor(pic: Image.Image) -> Tensor:
+    """Convert a PIL image to a (C, H, W) tensor of its own values, neither scaled nor cast.
+
+    Raises
+    ------
+    TypeError
+        If ``pic`` is no PIL image.
+    """
+    if not isinstance(pic, Image.Image):
+        raise TypeError(f"pil_to_tensor: pic must be a PIL image, got {type(pic).__name__}")
+    return _channels_first(np.array(pic))
+
+
+def to_pil_image(pic: Tensor | np.ndarray[Any, Any], mode: str | None = None) -> Image.Image:
+    """Convert a (C, H, W) tensor or an (H, W[, C]) array to a PIL image.
+
+    Parameters
+    ----------
+    pic : Tensor or numpy.ndarray
+        Of one to four channels. Floating values are from 0 to 1 and become 8-bit, unless ``mode`` is "F".
+    mode : str, optional
+        Pillow's name of the colour space; by default "L", "LA", "RGB", "RGBA" for 1 to 4 channels of 8 bits, and
+        "I;16", "I", "F" for grey pictures of int16, int32, float32.
+
+    Raises
+    ------
+    TypeError
+        If ``pic`` is neither, or its dtype has no mode.
+    ValueError
+        If the shape, or ``mode`` for this number of channels, is wrong.
+    """
+    values = _channels_last(pic, mode)
+    channels = values.shape[2]
+    if channels == 1:
+        return _grey_image(values[:, :, 0], mode)
+    allowed = _MODES_BY_CHANNELS[channels]
+    if mode is not None and mode not in allowed:
+        raise ValueError(f"to_pil_image: {channels} channels can have mode {', '.join(allowed)}, got {mode!r}")
+    if values.dtype != np.uint8:
+        raise TypeError(
+            f"to_pil_image: pictures of {channels} channels must be 8-bit, got {values.dtype}; "
+            "convert it with convert_image_dtype(pic, weft.uint8)"
+        )
+    return _image_of_mode(values, mode or allowed[0])
+
+
+def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
+    """Cast a tensor picture, with its values scaled to the new dtype's range.
+
+    The range is 0..1 for floating dtypes, 0..the greatest value for integers.
+
+    Raises
+    ------
+    RuntimeError
+        If a floating picture is cast to integers that it cannot represent (float32 to int32, any to int64).
+    """
+    if not isinstance(image, Tensor):
+        raise TypeError(f"convert_image_dtype: image must be a tensor, got {type(image).__name__}")
+    if image.dtype is dtype:
+        return image
+    if image.is_floating_point() and dtype.is_floating_point:
+        return image.to(dtype)
+    if image.is_floating_point():
+        return _floating_to_integer(image, dtype)
+    if dtype.is_floating_point:
+        return image.to(dtype) / _greatest(image.dtype)
+    return _integer_to_integer(image, dtype)
+
+
+def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
+    """Return ``(tensor - mean) / std``, with one mean and deviation for each channel.
+
+    Parameters
+    ----------
+    tensor : Tensor, shape (..., C, H, W), floating
+    mean, std : sequence of float, length C or 1
+    inplace : bool, default False
+        Overwrite ``tensor``.
+
+    Raises
+    ------
+    TypeError
+        If ``tensor`` is not a floating tensor.
+    ValueError
+        If it has fewer than three axes, or a deviation is 0.
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"normalize: tensor must be a tensor, got {type(tensor).__name__}; apply ToTensor first")
+    if not tensor.is_floating_point():
+        raise TypeError(f"normalize: tensor must be floating, got {tensor.dtype}; apply ConvertImageDtype first")
+    if tensor.dim() < 3:
+        raise ValueError(f"normalize: tensor must have shape (..., C, H, W), got {tuple(tensor.shape)}")
+    means = weft.as_tensor(mean, dtype=tensor.dtype, device=tensor.device)
+    deviations = weft.as_tensor(std, dtype=tensor.dtype, device=tensor.device)
+    if bool((deviations == 0).any()):
+        raise ValueError(f"normalize: std is divided by and must not contain 0 (as {tensor.dtype}), got {std}")
+    result = tensor if inplace else tensor.clone()
+    return result.sub_(_per_channel(means)).div_(_per_channel(deviations))
+
+
+def _per_channel(values: Tensor) -> Tensor:
+    """Return (C,) as (C, 1, 1), to be broadcast over a picture."""
+    return values.reshape(-1, 1, 1) if values.dim() == 1 else values
+
+
+def _channels_first(pixels: np.ndarray[Any, Any]) -> Tensor:
+    """Return (H, W[, C]) as a contiguous tensor (C, H, W)."""
+    return weft.from_numpy(np.ascontiguousarray(np.atleast_3d(pixels).transpose(2, 0, 1)))
+
+
+def _pixels(pic: Image.Image) -> Tensor:
+    """Return the values of a PIL image as (C, H, W), those of mode "1" as 0 and 255."""
+    pixels = _channels_first(np.array(pic, _MODE_DTYPES.get(pic.mode, np.uint8)))
+    return pixels * 255 if pic.mode == "1" else pixels
+
+
+def _channels_last(pic: Any, mode: str | None) -> np.ndarray[Any, Any]:
+    """Return the argument of `to_pil_image` as (H, W, C) with one to four channels."""
+    if isinstance(pic, Tensor):
+        if pic.dim() not in (2, 3):
+            raise ValueError(f"to_pil_image: a tensor must be (C, H, W) or (H, W), got shape {tuple(pic.shape)}")
+        pic = pic.unsqueeze(0) if pic.dim() == 2 else pic
+        values = pic.detach().cpu().permute(1, 2, 0).numpy()
+    elif isinstance(pic, np.ndarray):
+        if pic.ndim not in (2, 3):
+            raise ValueError(f"to_pil_image: an array must be (H, W) or (H, W, C), got shape {pic.shape}")
+        values = np.atleast_3d(pic)
+    else:
+        raise TypeError(f"to_pil_image: pic must be a tensor or a NumPy array, got {type(pic).__name__}")
+    if np.issubdtype(values.dtype, np.floating) and mode != "F":
+        values = (values * 255).astype(np.uint8)
+    if not 1 <= values.shape[2] <= 4:
+        raise ValueError(f"to_pil_image: a picture has 1 to 4 channels, got {values.shape[2]}")
+    return np.ascontiguousarray(values)
+
+
+def _grey_image(values: np.ndarray[Any, Any], mode: str | None) -> Image.Image:
+    """Return (H, W) values as a grey PIL image, in the mode that their dtype has."""
+    expected = _GREY_MODES.get(values.dtype.name)
+    if expected is None:
+        raise TypeError(
+            f"to_pil_image: grey pictures can be {', '.join(_GREY_MODES)}, got {values.dtype}; "
+            "convert it with convert_image_dtype"
+        )
+    if mode is not None and mode != expected:
+        raise ValueError(f"to_pil_image: {values.dtype} pictures of one channel have mode {expected!r}, got {mode!r}")
+    if expected == _NATIVE_I16:
+        values = values.view(np.uint16)  # Pillow knows these bits as unsigned only
+    return Image.fromarray(values)
+
+
+def _image_of_mode(values: np.ndarray[Any, Any], mode: str) -> Image.Image:
+    """Return (H, W, C) bytes as a PIL image of ``mode``, channel for channel."""
+    planes = [Image.fromarray(np.ascontiguousarray(values[:, :, channel])) for channel in range(values.shape[2])]
+    return Image.merge(mode, planes)
+
+
+def _greatest(dtype: Any) -> int:
+    """Return the greatest value of an integer dtype."""
+    return 1 if dtype is weft.bool else int(weft.iinfo(dtype).max)
+
+
+def _floating_to_integer(image: Tensor, dtype: Any) -> Tensor:
+    if dtype is weft.int64 or (dtype is weft.int32 and image.dtype is not weft.float64):
+        raise RuntimeError(
+            f"convert_image_dtype: {image.dtype} cannot hold every {dtype}, so values would be changed; "
+            "cast to float64 and int32 or smaller"
+        )
+    # Just below the next integer, so that 1.0 becomes the greatest value and all values have equal shares.
+    return image.mul(_greatest(dtype) + 1.0 - 1e-3).to(dtype)
+
+
+def _integer_to_integer(image: Tensor, dtype: Any) -> Tensor:
+    before, after = _greatest(image.dtype), _greatest(dtype)
+    if before > after:
+        return image.div((before + 1) // (after + 1), rounding_mode="floor").to(dtype)
+    return image.to(dtype) * ((after + 1) // (before + 1))

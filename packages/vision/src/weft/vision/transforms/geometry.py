@@ -1,0 +1,339 @@
+"""Size and position: resize, pad, crop, flip and rotate, chosen or random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import nn
+from weft.vision.transforms import functional as F
+from weft.vision.transforms.functional import InterpolationMode
+from weft.vision.transforms.functional.geometry import Fill
+
+
+class Resize(nn.Module):
+    """Resize the picture.
+
+    Parameters
+    ----------
+    size : int or (height, width) or None
+        One number is the shorter edge's length, the longer one in proportion; None: ``max_size`` is the longer's.
+    interpolation : InterpolationMode, default BILINEAR
+    max_size : int, optional
+        What the longer edge may have at most; only with a ``size`` of one number or None.
+    antialias : bool, default True
+        For tensors: average over all pixels that fall into a new one. PIL images always do.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int] | None,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        max_size: int | None = None,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        if size is not None and not isinstance(size, (int, Sequence)):
+            raise TypeError(f"Resize: size must be an int or a sequence, got {type(size).__name__}")
+        if isinstance(size, Sequence) and len(size) not in (1, 2):
+            raise ValueError(f"Resize: size must have one or two entries, got {size!r}")
+        self.size = size
+        self.interpolation = interpolation
+        self.max_size = max_size
+        self.antialias = antialias
+
+    def forward(self, img: Any) -> Any:
+        """Return the resized picture."""
+        return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(size={self.size}, interpolation={self.interpolation.value}, "
+            f"max_size={self.max_size}, antialias={self.antialias})"
+        )
+
+
+class Pad(nn.Module):
+    """Add pixels around the picture.
+
+    Parameters
+    ----------
+    padding : int or sequence of 1, 2 or 4 int
+        For all sides; or left and right, top and bottom; or left, top, right, bottom.
+    fill : number or tuple of numbers, default 0
+    padding_mode : {"constant", "edge", "reflect", "symmetric"}
+    """
+
+    def __init__(self, padding: int | Sequence[int], fill: Fill = 0, padding_mode: str = "constant") -> None:
+        super().__init__()
+        if not isinstance(padding, (int, tuple, list)):
+            raise TypeError(f"Pad: padding must be an int or a sequence of int, got {type(padding).__name__}")
+        if not isinstance(fill, (int, float, str, tuple, list)):
+            raise TypeError(f"Pad: fill must be a number or a tuple of numbers, got {type(fill).__name__}")
+        if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+            raise ValueError(f"Pad: padding_mode must be constant, edge, reflect or symmetric, got {padding_mode!r}")
+        if not isinstance(padding, int) and len(padding) not in (1, 2, 4):
+            raise ValueError(f"Pad: padding must have 1, 2 or 4 entries, got {padding!r}")
+        self.padding = padding
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    def forward(self, img: Any) -> Any:
+        """Return the padded picture."""
+        return F.pad(img, self.padding, self.fill, self.padding_mode)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(padding={self.padding}, fill={self.fill}, padding_mode={self.padding_mode})"
+
+
+class CenterCrop(nn.Module):
+    """Cut the middle out of the picture; a smaller picture is padded with zero."""
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = _pair(size, "CenterCrop")
+
+    def forward(self, img: Any) -> Any:
+        """Return the middle of the picture."""
+        return F.center_crop(img, self.size)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
+
+
+class RandomCrop(nn.Module):
+    """Cut a rectangle out of the picture, at a random place.
+
+    Parameters
+    ----------
+    size : int or (height, width)
+        Of the rectangle.
+    padding : int or sequence of 1, 2 or 4 int, optional
+        Pad the picture first, as `Pad` does.
+    pad_if_needed : bool, default False
+        Pad a picture that is too small, on both sides.
+    fill, padding_mode
+        As in `Pad`.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        padding: int | Sequence[int] | None = None,
+        pad_if_needed: bool = False,
+        fill: Fill = 0,
+        padding_mode: str = "constant",
+    ) -> None:
+        super().__init__()
+        self.size = _pair(size, "RandomCrop")
+        self.padding = padding
+        self.pad_if_needed = pad_if_needed
+        self.fill = fill
+        self.padding_mode = padding_mode
+
+    @staticmethod
+    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
+        """Draw (top, left, height, width); a picture of just that size draws nothing.
+
+        Raises
+        ------
+        ValueError
+            If the picture is smaller.
+        """
+        _, height, width = F.get_dimensions(img)
+        rows, columns = output_size
+        if height < rows or width < columns:
+            raise ValueError(
+                f"RandomCrop: the crop {tuple(output_size)} is larger than the picture {(height, width)}; "
+                "pass padding or pad_if_needed=True"
+            )
+        if (width, height) == (columns, rows):
+            return 0, 0, height, width
+        top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
+        left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+        return top, left, rows, columns
+
+    def forward(self, img: Any) -> Any:
+        """Return a part of the picture."""
+        if self.padding is not None:
+            img = F.pad(img, self.padding, self.fill, self.padding_mode)
+        _, height, width = F.get_dimensions(img)
+        if self.pad_if_needed and width < self.size[1]:
+            img = F.pad(img, [self.size[1] - width, 0], self.fill, self.padding_mode)
+        if self.pad_if_needed and height < self.size[0]:
+            img = F.pad(img, [0, self.size[0] - height], self.fill, self.padding_mode)
+        return F.crop(img, *self.get_params(img, self.size))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size}, padding={self.padding})"
+
+
+class RandomResizedCrop(nn.Module):
+    """Cut a rectangle of random area, shape and place out of the picture, and resize it.
+
+    Parameters
+    ----------
+    size : int or (height, width)
+        Of the result.
+    scale : (float, float), default (0.08, 1)
+        The least and greatest area of the rectangle, as a share of the picture's.
+    ratio : (float, float), default (3/4, 4/3)
+        Its least and greatest width : height, drawn uniformly in the logarithm.
+    interpolation : InterpolationMode, default BILINEAR
+    antialias : bool, default True
+
+    References
+    ----------
+    C. Szegedy et al., Going deeper with convolutions, arXiv:1409.4842, section 6.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        antialias: bool | None = True,
+    ) -> None:
+        super().__init__()
+        self.size = _pair(size, "RandomResizedCrop")
+        for name, bounds in (("scale", scale), ("ratio", ratio)):
+            if not isinstance(bounds, Sequence) or len(bounds) != 2 or bounds[0] > bounds[1]:
+                raise TypeError(f"RandomResizedCrop: {name} must be a pair (least, greatest), got {bounds!r}")
+        self.scale = scale
+        self.ratio = ratio
+        self.interpolation = interpolation
+        self.antialias = antialias
+
+    @staticmethod
+    def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
+        """Draw (top, left, height, width); after ten that do not fit, take the greatest in the middle that does."""
+        _, height, width = F.get_dimensions(img)
+        area = height * width
+        log_ratio = weft.log(weft.tensor(ratio))
+        for _ in range(10):
+            target_area = area * weft.empty(1).uniform_(scale[0], scale[1]).item()
+            aspect = weft.exp(weft.empty(1).uniform_(float(log_ratio[0]), float(log_ratio[1]))).item()
+            columns, rows = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
+            if 0 < columns <= width and 0 < rows <= height:
+                top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
+                left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+                return top, left, rows, columns
+        columns, rows = width, height
+        if width / height < min(ratio):
+            rows = round(width / min(ratio))
+        elif width / height > max(ratio):
+            columns = round(height * max(ratio))
+        return (height - rows) // 2, (width - columns) // 2, rows, columns
+
+    def forward(self, img: Any) -> Any:
+        """Return a part of the picture, resized."""
+        top, left, height, width = self.get_params(img, self.scale, self.ratio)
+        return F.resized_crop(img, top, left, height, width, self.size, self.interpolation, self.antialias)
+
+    def __repr__(self) -> str:
+        scale, ratio = (tuple(round(bound, 4) for bound in bounds) for bounds in (self.scale, self.ratio))
+        return (
+            f"{type(self).__name__}(size={self.size}, scale={scale}, ratio={ratio}, "
+            f"interpolation={self.interpolation.value}, antialias={self.antialias})"
+        )
+
+
+class RandomHorizontalFlip(nn.Module):
+    """Mirror the picture left to right with probability ``p``."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture or its mirror image."""
+        return F.hflip(img) if float(weft.rand(1)) < self.p else img
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class RandomVerticalFlip(nn.Module):
+    """Mirror the picture top to bottom with probability ``p``."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture or its mirror image."""
+        return F.vflip(img) if float(weft.rand(1)) < self.p else img
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class RandomRotation(nn.Module):
+    """Turn the picture by a random angle.
+
+    Parameters
+    ----------
+    degrees : float or (float, float)
+        The range of the angle, against the clock; one number d means (-d, d).
+    interpolation, expand, center, fill
+        As in `functional.rotate`.
+    """
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        interpolation: InterpolationMode = InterpolationMode.NEAREST,
+        expand: bool = False,
+        center: Sequence[float] | None = None,
+        fill: Fill = 0,
+    ) -> None:
+        super().__init__()
+        self.degrees = _angles(degrees)
+        if center is not None and len(center) != 2:
+            raise ValueError(f"RandomRotation: center must be a pair (x, y), got {center!r}")
+        self.interpolation = interpolation
+        self.expand = expand
+        self.center = center
+        self.fill = 0 if fill is None else fill
+
+    @staticmethod
+    def get_params(degrees: Sequence[float]) -> float:
+        """Draw the angle."""
+        return float(weft.empty(1).uniform_(float(degrees[0]), float(degrees[1])).item())
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture, turned."""
+        angle = self.get_params(self.degrees)
+        return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
+
+    def __repr__(self) -> str:
+        center = "" if self.center is None else f", center={self.center}"
+        return (
+            f"{type(self).__name__}(degrees={self.degrees}, interpolation={self.interpolation.value}, "
+            f"expand={self.expand}{center}, fill={self.fill})"
+        )
+
+
+def _pair(size: int | Sequence[int], name: str) -> tuple[int, int]:
+    """Return a size given as one number or as a pair, as (height, width)."""
+    if isinstance(size, int):
+        return size, size
+    if not isinstance(size, Sequence) or len(size) not in (1, 2):
+        raise ValueError(f"{name}: size must be a number or a pair (height, width), got {size!r}")
+    return size[0], size[-1]
+
+
+def _angles(degrees: float | Sequence[float]) -> list[float]:
+    """Return the range of angles as [least, greatest]."""
+    if isinstance(degrees, (int, float)):
+        if degrees < 0:
+            raise ValueError(f"RandomRotation: degrees as one number must not be negative, got {degrees}")
+        return [float(-degrees), float(degrees)]
+    if not isinstance(degrees, Sequence):
+        raise TypeError(f"RandomRotation: degrees must be a number or a pair, got {type(degrees).__name__}")
+    if len(degrees) != 2:
+        raise ValueError(f"RandomRotation: degrees must be a number or a pair, got {degrees!r}")
+    return [float(angle) for angle in degrees]
