@@ -31,7 +31,7 @@ def write(path, source):
 
 def test_doctor_tells_versions_engine_threads_backends_and_what_brings_the_missing(tmp_path):
     done = weft("doctor", cwd=tmp_path)
-    for word in ("Python ", "weft-core", "NumPy", "BLAS", "engine", "processors", "cpu", "scipy"):
+    for word in ("Python ", "weft-core", "NumPy", "BLAS", "engine", "processors", "scipy"):
         assert word in done.stdout
     assert done.stderr == ""
 
@@ -40,10 +40,20 @@ def test_doctor_says_that_no_backend_works_by_its_exit_status(tmp_path):
     assert weft("doctor", cwd=tmp_path, WEFT_DISABLE_PLUGINS="cpu,cuda").returncode == 1
 
 
-def test_plugins_lists_state_and_reason(tmp_path):
-    done = weft("plugins", cwd=tmp_path, WEFT_DISABLE_PLUGINS="cpu")
+def test_plugins_lists_state_and_reason_and_fails_if_one_failed(tmp_path):
+    info = tmp_path / "weft_broken-1.2.dist-info"
+    info.mkdir()
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: weft-broken\nVersion: 1.2\n")
+    write(info / "entry_points.txt", "[weft.backends]\nbroken = broken_plugin\n")
+    write(tmp_path / "broken_plugin.py", "1 / 0")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    done = weft("plugins", cwd=tmp_path, PYTHONPATH=path)
     assert done.stdout.splitlines()[0].split() == ["group", "name", "distribution", "version", "state"]
-    assert "left out by WEFT_DISABLE_PLUGINS=cpu" in done.stdout
+    assert "ZeroDivisionError: division by zero" in done.stdout
+    assert done.returncode == 1
+    done = weft("plugins", "--no-load", cwd=tmp_path, PYTHONPATH=path, WEFT_DISABLE_PLUGINS="weft-broken")
+    assert "left out by WEFT_DISABLE_PLUGINS=weft-broken" in done.stdout
+    assert done.returncode == 0
 
 
 def test_plugins_table_puts_each_reason_under_its_plugin():
