@@ -48,9 +48,12 @@ class Case:
         """PyTorch's result, under the common seed."""
         self.library.seed(SEED)
         try:
-            return call()
+            result = call()
         except Exception as error:
             raise Unjudged(str(error)) from error
+        if any(t.dtype is torch.complex32 for t in tensors(result)):
+            raise Unjudged("complex32 has no NumPy counterpart")
+        return result
 
     def tried(self, call: Callable[[], Any]) -> Any:
         """The library's result, under the common seed."""
@@ -63,21 +66,27 @@ class Case:
         try:
             expected = reference()
         except Exception as error:
-            compare_errors(error, self.error_of(call))
+            self.compare_refusals(error, call)
         else:
+            if any(t.dtype is torch.complex32 for t in tensors(expected)):
+                raise Unjudged("complex32 has no NumPy counterpart")
             self.comparison()(expected, self.tried(call))
 
     def error_of(self, call: Callable[[], Any]) -> Exception | None:
-        """What the library raises, or None; that something is missing is no judgement on the call."""
+        """What the library raises, or None."""
         try:
             self.tried(call)
-        except AttributeError as error:
-            if "has no attribute" in str(error):
-                raise
-            return error
         except Exception as error:
             return error
         return None
+
+    def compare_refusals(self, expected: Exception, call: Callable[[], Any]) -> None:
+        """Compare an error of PyTorch's with the library's; that something is missing is no refusal."""
+        got = self.error_of(call)
+        missing = isinstance(got, AttributeError) and "has no attribute" in str(got)
+        if missing and not isinstance(expected, AttributeError):
+            raise got
+        compare_errors(expected, got)
 
 
 @dataclass(frozen=True)
@@ -426,6 +435,8 @@ def inplace(case: Case, sample: Any) -> None:
         case.both(lambda: theirs(*their_args, **options), call)  # noqa: B023 (called at once)
 
 
+# PyTorch 2.13 writes past the memory of a strided out= here, and ends its process.
+CORRUPTED_BY_STRIDED_OUT = {"tril", "triu", "linalg.lu", "lu_unpack"}
 OUT_FORMS = ("of the right shape", "strided", "empty", "of another dtype")
 
 
@@ -446,9 +457,12 @@ def out(case: Case, sample: Any) -> None:
     """``out=``: what is written, what is returned, strides, resizing, and dtypes that are refused."""
     theirs, options = arguments(sample)
     results = case.judged(lambda: case.entry.op(*theirs, **options))
-    if not isinstance(results, torch.Tensor) and not all(isinstance(r, torch.Tensor) for r in results):
+    parts = results if isinstance(results, tuple | list) else [results]
+    if not all(isinstance(part, torch.Tensor) for part in parts):
         raise Unjudged("a result that is no tensor")
     for form in OUT_FORMS:
+        if form == "strided" and case.entry.name in CORRUPTED_BY_STRIDED_OUT:
+            continue
         translator, args, kwargs = translated(case, sample)
         outs = [_out(torch, result, form) for result in tensors(results)]
         my_outs = [_out(case.library.module, result, form) for result in tensors(results)]
@@ -462,7 +476,7 @@ def out(case: Case, sample: Any) -> None:
 
         def call(args: Any = args, kwargs: Any = kwargs, my_outs: Any = my_outs, translator: Any = translator) -> Any:
             result = resolve.function(case.entry, translator)(*args, **kwargs, out=pack(my_outs))
-            returned = [result] if case.library.is_tensor(result) else list(result)
+            returned = [result] if case.library.is_tensor(result) else list(result or my_outs)  # None: some return none
             if any(a is not b for a, b in zip(returned, my_outs, strict=True)):
                 raise Mismatch("out= is not what is returned")
             return [my_outs, [list(t.stride()) for t in my_outs if t.numel()]]
@@ -487,7 +501,7 @@ def errors(case: Case, sample: Any) -> None:
     try:
         case.entry.op(*theirs, **options)
     except Exception as error:
-        compare_errors(error, case.error_of(lambda: resolve.function(case.entry, translator)(*args, **kwargs)))
+        case.compare_refusals(error, lambda: resolve.function(case.entry, translator)(*args, **kwargs))
     else:
         raise Unjudged("PyTorch does not raise")
 
@@ -517,6 +531,8 @@ def _short(value: Any) -> Any:
     """A tensor as its dtype and shape, small ones with their values."""
     if not isinstance(value, torch.Tensor):
         return value
+    if value.ndim > 64:
+        return f"{value.ndim}-d"
     if value.layout is torch.strided and value.device.type == "cpu" and value.numel() <= 4:
         return f"{str(value.dtype)[6:]}{array_of(value).tolist()}"
     return f"{str(value.dtype)[6:]}{list(value.shape)}"

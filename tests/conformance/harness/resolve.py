@@ -1,5 +1,6 @@
 """The library's callable for an entry of the database."""
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ def function(entry: Any, translator: Translator) -> Callable[..., Any]:
     op = entry.op
     if isinstance(op, types.FunctionType) and op.__module__.startswith("torch.testing"):
         return translator.function(op)
-    if "." in entry.name or hasattr(torch, entry.name):
+    if "." in entry.name or callable(getattr(torch, entry.name, None)):
         return translator.library.attribute(entry.name)
     return translator.library.attribute(f"Tensor.{entry.name}")
 
@@ -23,6 +24,10 @@ def variant(callable_: Any, translator: Translator) -> Callable[..., Any]:
     """The library's form of a method, an in-place method or a function of the operator module."""
     if isinstance(callable_, types.FunctionType) and callable_.__module__.startswith("torch.testing"):
         return translator.function(callable_)
+    if isinstance(callable_, functools.partial):
+        return functools.partial(variant(callable_.func, translator), *callable_.args, **callable_.keywords)
+    if getattr(callable_, "__module__", None) == "torch.nn.functional":
+        return translator.library.attribute(f"nn.functional.{callable_.__name__}")
     name = callable_.__name__
     if getattr(callable_, "__module__", None) == "_operator":
         return callable_

@@ -41,8 +41,11 @@ class Library:
 
     def from_array(self, array: np.ndarray) -> Any:
         """A tensor of the library that shares the array's memory and strides."""
-        if self.module is torch and array.dtype == ml_dtypes.bfloat16:
-            return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+        if self.module is torch:  # cloned, since a storage that is NumPy's cannot grow
+            bfloat16 = array.dtype == ml_dtypes.bfloat16
+            return (
+                torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if bfloat16 else torch.from_numpy(array)
+            ).clone()
         return self.module.from_numpy(array)
 
     def to_array(self, tensor: Any) -> np.ndarray:
@@ -50,15 +53,13 @@ class Library:
         tensor = tensor.detach()
         if str(tensor.dtype).endswith("bfloat16"):
             tensor = tensor.to(self.module.float32)
-        if self.module is torch:
-            tensor = tensor.resolve_conj().resolve_neg()
-        return tensor.numpy()
+        return array_of(tensor) if self.module is torch else tensor.numpy()
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray:
     """Values of one of PyTorch's tensors; bfloat16 as float32."""
-    tensor = tensor.detach().resolve_conj().resolve_neg()
-    return tensor.float().numpy() if tensor.dtype is torch.bfloat16 else tensor.numpy()
+    tensor = tensor.float() if tensor.dtype is torch.bfloat16 else tensor
+    return tensor.numpy(force=True)
 
 
 class Translator:
@@ -67,7 +68,7 @@ class Translator:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.tensors: dict[int, tuple[torch.Tensor, Any]] = {}
-        self.storages: dict[int, np.ndarray] = {}
+        self.storages: dict[tuple[int, torch.dtype], Any] = {}
         self.functions: dict[int, Any] = {}
 
     def __call__(self, value: Any) -> Any:
@@ -113,24 +114,28 @@ class Translator:
             return self.tensors[id(tensor)][1]
         if tensor.layout is not torch.strided or tensor.device.type != "cpu" or tensor.is_quantized:
             raise Untranslatable(f"a tensor on {tensor.device.type} with layout {tensor.layout}")
-        plain = tensor.detach().resolve_conj().resolve_neg()
-        memory = self.storage(plain)[plain.storage_offset() :]
-        strides = tuple(step * memory.itemsize for step in plain.stride())
-        translated = self.library.from_array(np.lib.stride_tricks.as_strided(memory, tuple(plain.shape), strides))
+        if tensor.ndim > 64:
+            raise Untranslatable("more dimensions than NumPy has")
+        translated = self.placed(tensor.detach().resolve_conj().resolve_neg())
         if tensor.requires_grad:
             translated.requires_grad_()
         self.tensors[id(tensor)] = (tensor, translated)  # the tensor is held, so that its id stays its own
         return translated
 
-    def storage(self, tensor: torch.Tensor) -> np.ndarray:
-        """A copy of the whole storage of ``tensor``, as a flat array of its dtype."""
-        key = hash((tensor.untyped_storage().data_ptr(), tensor.dtype))
-        if key not in self.storages or not tensor.numel():
-            length = tensor.untyped_storage().nbytes() // tensor.itemsize
-            flat = tensor.as_strided((length,), (1,), 0).clone()
-            bfloat16 = tensor.dtype is torch.bfloat16
-            self.storages[key] = flat.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if bfloat16 else flat.numpy()
-        return self.storages[key]
+    def placed(self, tensor: torch.Tensor) -> Any:
+        """A tensor of the same geometry, in the library's copy of its storage.
+
+        A tensor that is the whole of its storage is made as such, not as a view; most are.
+        """
+        key = (tensor.untyped_storage().data_ptr(), tensor.dtype)
+        whole = tensor.is_contiguous() and tensor.numel() * tensor.itemsize == tensor.untyped_storage().nbytes()
+        if whole and (not tensor.numel() or key not in self.storages):
+            self.storages[key] = self.library.from_array(_flat(tensor).reshape(tuple(tensor.shape)))
+            return self.storages[key]
+        if key not in self.storages:
+            self.storages[key] = self.library.from_array(_flat(tensor))
+        geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+        return self.storages[key].as_strided(*geometry).detach()
 
     def function(self, function: types.FunctionType) -> types.FunctionType:
         """The same code with the library in PyTorch's place, in its globals, closure and defaults."""
@@ -162,6 +167,15 @@ class Translator:
         """Counterpart of ``wrapper_set_seed`` of PyTorch's tests: the call, under a fixed seed."""
         self.library.module.manual_seed(42)
         return op(*args, **kwargs)
+
+
+def _flat(tensor: torch.Tensor) -> np.ndarray:
+    """A copy of the whole storage of ``tensor``, as a flat array of its dtype."""
+    length = tensor.untyped_storage().nbytes() // tensor.itemsize
+    flat = tensor.as_strided((length,), (1,), 0).clone()
+    if tensor.dtype is torch.bfloat16:
+        return flat.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return flat.numpy()
 
 
 def _global_names(function: types.FunctionType) -> set[str]:

@@ -34,8 +34,11 @@ def work(connection: Connection, plan: Plan) -> None:
         name, wanted = job
         for column in wanted:
             connection.send(("start", column, None))
-            tally = columns.run(columns.COLUMNS[column], name, library, plan.dtypes, plan.seeds)
-            connection.send(("end", column, {**vars(tally), "status": tally.status}))
+            try:
+                tally = columns.run(columns.COLUMNS[column], name, library, plan.dtypes, plan.seeds)
+                connection.send(("end", column, {**vars(tally), "status": tally.status}))
+            except Exception as error:  # of the harness itself: shown, and the other columns go on
+                connection.send(("end", column, _lost(f"harness: {type(error).__name__}: {error}")))
         connection.send(None)
 
 
