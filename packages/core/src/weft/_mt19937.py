@@ -32,6 +32,7 @@ Array = np.ndarray[Any, Any]
 
 BLOCK: Final = 624
 NORMAL_BLOCK: Final = 16
+CHUNK: Final = 1 << 15
 
 # The bytes of a state, as PyTorch's CPU generator writes them. `left` counts the words until the next block is made,
 # plus one; `state` is the block itself, untempered, one word in each 64 bits.
@@ -170,23 +171,10 @@ class MersenneStream:
         """Return n samples of a floating or complex dtype, uniform on [low, high)."""
         if dtype.kind == "c":
             return self.uniform(2 * n, real_of(dtype), low, high).view(dtype)
-        double = dtype == np.float64
-        result = self.doubles(n) if double else self.floats(n)
-        if low == 0 and high == 1:
-            if double or dtype == np.float32:
-                return result
-        elif double:
-            result = fused_multiply_add(result, high - low, low)
-        else:
-            bottom, top = np.float32(low), np.float32(high)
-            # The product of two float32 is exact in float64, so this rounds as a fused multiply-add does.
-            wide = result * np.float64(top - bottom)
-            wide += np.float64(bottom)
-            result = wide.astype(np.float32)
-        result = result.astype(dtype, copy=False)
-        bounds = np.array([low, high]).astype(dtype)
-        result[result == bounds[1]] = bounds[0]  # what rounding raised to the end that is left out
-        return result
+        standard = self.doubles if dtype == np.float64 else self.floats
+        if low == 0 and high == 1 and dtype in (np.float32, np.float64):
+            return in_chunks(n, dtype, standard)
+        return in_chunks(n, dtype, lambda count: between(standard(count), low, high, dtype))
 
     def integers(self, n: int, low: int, high: int, dtype: np.dtype[Any]) -> Array:
         """Return n whole numbers from low up to, but not with, high.
@@ -226,17 +214,16 @@ class MersenneStream:
             return self.normal(2 * n, real_of(dtype), mean, std / math.sqrt(2), contiguous).view(dtype)
         if n < NORMAL_BLOCK or not contiguous:
             return rounded(scaled(self.gaussians(n), mean, std), dtype)
+        standard = self.doubles if dtype == np.float64 else self.floats
         tail = n % NORMAL_BLOCK
-        if dtype == np.float64:
-            first, last = self.doubles(n), self.doubles(NORMAL_BLOCK if tail else 0)
-        else:
-            # Half types are made from whole blocks in float32, and so draw no words for the tail that is redrawn.
-            first = self.floats(n if dtype == np.float32 else n - tail)
-            last = self.floats(NORMAL_BLOCK if tail else 0)
         result = np.empty(n, dtype)
-        result[: n - tail] = scaled(box_muller_in_blocks(first[: n - tail]), mean, std)
+        result[: n - tail] = in_chunks(
+            n - tail, dtype, lambda count: scaled(box_muller_in_blocks(standard(count)), mean, std)
+        )
         if tail:
-            result[-NORMAL_BLOCK:] = scaled(box_muller_in_blocks(last), mean, std)
+            if dtype.itemsize >= 4:
+                standard(tail)  # drawn and not used, but for half types, which are made from whole blocks
+            result[-NORMAL_BLOCK:] = scaled(box_muller_in_blocks(standard(NORMAL_BLOCK)), mean, std)
         return result
 
     def gaussians(self, n: int) -> Array:
@@ -266,7 +253,7 @@ class MersenneStream:
 
     def bernoulli(self, n: int, p: float) -> Array:
         """Return n booleans, each true with probability p."""
-        return self.doubles(n) < p
+        return in_chunks(n, np.dtype(bool), lambda count: self.doubles(count) < p)
 
     def bernoulli_each(self, p: Array) -> Array:
         """Return for each probability of a flat array a boolean that is true with it."""
@@ -274,9 +261,7 @@ class MersenneStream:
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
         """Return n samples of the exponential distribution with the given rate (its mean is 1 / rate)."""
-        result = np.log1p(-self.doubles(n))
-        result *= -1.0 / rate
-        return rounded(result, dtype)
+        return in_chunks(n, dtype, lambda count: rounded(np.log1p(-self.doubles(count)) * (-1.0 / rate), dtype))
 
     def geometric(self, n: int, dtype: np.dtype[Any], p: float) -> Array:
         """Return n counts of trials up to the first success, each of probability p."""
@@ -314,9 +299,7 @@ class MersenneStream:
         if not replacement or samples == 1:
             with np.errstate(all="ignore"):
                 score: Array = weights / self.exponential(weights.size, weights.dtype).reshape(weights.shape)
-            if samples == 1:
-                return np.argmax(score, axis=1, keepdims=True)
-            ranked: Array = np.argsort(-score, axis=1, kind="stable")
+            ranked: Array = score.argmax(axis=1)[:, None] if samples == 1 else np.argsort(-score, axis=1, kind="stable")
             return ranked[:, :samples]
         cumulated: Array = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
         cumulated = cumulated / cumulated[:, -1:]
@@ -539,6 +522,32 @@ def exchanged(others: Array, n: int) -> Array:
             break
         source = further
     return np.where(earlier >= 0, source[earlier], chosen)
+
+
+def in_chunks(n: int, dtype: np.dtype[Any], sample: Callable[[int], Array]) -> Array:
+    """Return n samples, drawn a chunk at a time so that what lies between word and sample stays in the cache."""
+    if n <= CHUNK:
+        return sample(n).astype(dtype, copy=False)
+    result = np.empty(n, dtype)
+    for start in range(0, n, CHUNK):
+        chunk = result[start : start + CHUNK]
+        chunk[:] = sample(len(chunk))
+    return result
+
+
+def between(standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
+    """Turn uniforms on [0, 1) into uniforms of `dtype` on [low, high)."""
+    if dtype == np.float64:
+        values = fused_multiply_add(standard, high - low, low)
+    else:
+        bottom, top = np.float32(low), np.float32(high)
+        # The product of two float32 is exact in float64, so this rounds as a fused multiply-add does.
+        wide = standard * np.float64(top - bottom)
+        wide += np.float64(bottom)
+        values = wide.astype(np.float32).astype(dtype, copy=False)
+    ends = np.array([low, high]).astype(dtype)
+    values[values == ends[1]] = ends[0]  # what rounding raised to the end that is left out
+    return values
 
 
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
