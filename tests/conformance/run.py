@@ -66,6 +66,12 @@ def chosen_names(options: argparse.Namespace) -> list[str]:
     return names
 
 
+def wanted(name: str, columns: list[str], options: argparse.Namespace) -> list[str]:
+    """Columns to run of one name: with --check those that list it."""
+    listed = ledger.read()
+    return [column for column in columns if not options.check or name in listed.get(column, [])]
+
+
 def show_progress(total: int) -> Any:
     """A counter on the terminal, if there is one."""
 
