@@ -1,0 +1,70 @@
+"""Fetchers: from what the sampler gives to a collated batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from weft.utils.data._utils.collate import default_collate
+from weft.utils.data.dataset import IterableDataset
+
+__all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
+
+
+class Fetcher:
+    """Reads batches, or single samples, of a dataset and collates them."""
+
+    ends = False  # whether a StopIteration means that there is no more
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        self.dataset = dataset
+        self.batched = batched
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+
+    def fetch(self, index: Any) -> Any:
+        """The batch of these indices; StopIteration if an iterable dataset has no more."""
+        raise NotImplementedError
+
+
+class MapFetcher(Fetcher):
+    """Of a dataset with ``__getitem__``: ``index`` is a list if batched, else one index."""
+
+    def fetch(self, index: Any) -> Any:
+        """The samples at ``index``, collated."""
+        if not self.batched:
+            return self.collate_fn(self.dataset[index])
+        if self.collate_fn is default_collate:
+            gather = getattr(self.dataset, "_gather", None)
+            batch = gather(index) if gather is not None else None
+            if batch is not None:
+                return batch
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.collate_fn(self.dataset.__getitems__(index))
+        return self.collate_fn([self.dataset[i] for i in index])
+
+
+class IterableFetcher(Fetcher):
+    """Of an iterable dataset: of ``index`` only the length counts."""
+
+    ends = True
+
+    def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
+        super().__init__(dataset, batched, collate_fn, drop_last)
+        self.iterator = iter(dataset)
+
+    def fetch(self, index: Any) -> Any:
+        """The next samples, collated."""
+        if not self.batched:
+            return self.collate_fn(next(self.iterator))
+        samples = list(islice(self.iterator, len(index)))
+        if not samples or (self.drop_last and len(samples) < len(index)):
+            raise StopIteration
+        return self.collate_fn(samples)
+
+
+def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
+    """The fetcher for this kind of dataset."""
+    kind = IterableFetcher if isinstance(dataset, IterableDataset) else MapFetcher
+    return kind(dataset, batched, collate_fn, drop_last)

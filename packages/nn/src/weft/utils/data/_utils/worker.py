@@ -1,0 +1,215 @@
+"""What runs in a worker process: a loop that fetches the batches it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+import weft
+from weft.utils.data._utils.fetch import Fetcher, make_fetcher
+from weft.utils.data._utils.shared_memory import SegmentWriter, remove_folders
+
+__all__ = ["End", "ExceptionWrapper", "Job", "Reset", "Task", "WorkerInfo", "get_worker_info", "run_worker"]
+
+_parent_check_seconds = 5.0
+
+
+class WorkerInfo:
+    """What :func:`get_worker_info` tells a worker about itself.
+
+    Attributes
+    ----------
+    id : int
+        From 0 to ``num_workers - 1``.
+    num_workers : int
+    seed : int
+        The seed of Python's and weft's generators in this worker.
+    dataset : Dataset
+        This worker's copy.
+    """
+
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+        self.id = id
+        self.num_workers = num_workers
+        self.seed = seed
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process of a loader, who it is; None in any other process."""
+    return _worker_info
+
+
+class KeyErrorMessage(str):
+    """A message that a KeyError shows as it is, with its line breaks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """The exception being handled, in a form that crosses processes: its type, and its traceback as text."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        kind, _, _ = sys.exc_info()
+        self.exc_type: Any = kind if _can_pickle(kind) else RuntimeError
+        self.message = f"Caught {kind.__name__ if kind else None} {where}.\nOriginal {traceback.format_exc()}"
+
+    def reraise(self) -> None:
+        """Raise an exception of the same type, with the original traceback in its message.
+
+        A type that cannot be made from a message is replaced by RuntimeError.
+        """
+        message = KeyErrorMessage(self.message) if self.exc_type is KeyError else self.message
+        try:
+            exception = self.exc_type(message)
+        except Exception:
+            exception = None
+        if not isinstance(exception, BaseException):
+            raise RuntimeError(message)
+        raise exception
+
+
+def _can_pickle(kind: Any) -> bool:
+    try:
+        return pickle.loads(pickle.dumps(kind)) is kind
+    except Exception:
+        return False
+
+
+@dataclass(frozen=True)
+class Task:
+    """To a worker: fetch this index; these segments are free again."""
+
+    index: Any
+    released: list[str]
+
+
+@dataclass(frozen=True)
+class Reset:
+    """To a worker that persists: begin a new epoch."""
+
+
+@dataclass(frozen=True)
+class End:
+    """From a worker: its iterable dataset has no more."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker needs to know."""
+
+    worker_id: int
+    num_workers: int
+    base_seed: int
+    dataset: Any
+    batched: bool
+    collate_fn: Callable[[Any], Any]
+    drop_last: bool
+    init_fn: Callable[[int], Any] | None
+    folders: list[str]
+
+    def make_fetcher(self) -> Fetcher:
+        """Begin to read the dataset."""
+        return make_fetcher(self.dataset, self.batched, self.collate_fn, self.drop_last)
+
+
+def run_worker(job: Job, connection: Connection, inherited: list[Connection]) -> None:
+    """Serve tasks until told to stop (None), until the connection closes, or until the parent is gone.
+
+    Parameters
+    ----------
+    job : Job
+    connection : Connection
+    inherited : list of Connection
+        The parent's ends that a fork has copied: kept open here, they would hide the parent's end from others.
+    """
+    for other in inherited:
+        other.close()
+    with contextlib.suppress(ValueError):  # a handler of the parent's would keep terminate() from working
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # An interrupt from the keyboard reaches all processes; the parent's traceback is enough. A closed pipe is its end.
+    with contextlib.suppress(KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionResetError):
+        _serve(job, connection)
+
+
+def _serve(job: Job, connection: Connection) -> None:
+    where = f"in DataLoader worker process {job.worker_id}"
+    writer = SegmentWriter(job.folders, str(job.worker_id))
+    fetcher: Fetcher | ExceptionWrapper
+    try:
+        _prepare(job)
+        fetcher = job.make_fetcher()
+    except Exception:
+        fetcher = ExceptionWrapper(where)
+    parent = os.getppid()
+    while True:
+        message = _receive(connection, parent, job.folders)
+        if message is None:
+            return
+        if isinstance(message, Reset):
+            try:
+                fetcher = job.make_fetcher()
+            except Exception:
+                fetcher = ExceptionWrapper(where)
+            continue
+        writer.take_back(message.released)
+        connection.send(_answer(fetcher, message.index, writer, where))
+
+
+def _answer(fetcher: Fetcher | ExceptionWrapper, index: Any, writer: SegmentWriter, where: str) -> Any:
+    """The packed batch, or the packed exception, or End."""
+    if isinstance(fetcher, ExceptionWrapper):
+        return writer.pack(fetcher)
+    try:
+        return writer.pack(fetcher.fetch(index))
+    except StopIteration:
+        if fetcher.ends:
+            return End()
+        return writer.pack(ExceptionWrapper(where))
+    except Exception:
+        return writer.pack(ExceptionWrapper(where))
+
+
+def _prepare(job: Job) -> None:
+    """Seed the generators, each of them differently in each worker, and run the user's function."""
+    global _worker_info
+    seed = job.base_seed + job.worker_id
+    _worker_info = WorkerInfo(job.worker_id, job.num_workers, seed, job.dataset)
+    # One thread for each worker: they work side by side, and a forked child must not enter the parent's thread pool.
+    weft.set_num_threads(1)
+    random.seed(seed)
+    weft.manual_seed(seed)
+    entropy = [job.worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    if job.init_fn is not None:
+        job.init_fn(job.worker_id)
+
+
+def _receive(connection: Connection, parent: int, folders: list[str]) -> Task | Reset | None:
+    while not connection.poll(_parent_check_seconds):
+        if os.getppid() != parent:  # it was killed, and cannot clean up
+            remove_folders(folders)
+            return None
+    message: Task | Reset | None = pickle.loads(connection.recv_bytes())
+    return message

@@ -1,0 +1,88 @@
+"""The sampler that gives each process of a distributed training its own share of the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sized
+
+import weft
+from weft.utils.data.sampler import Sampler
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler[int]):
+    """Every ``num_replicas``-th index of the same permutation, beginning with the ``rank``-th.
+
+    Call :meth:`set_epoch` before each epoch, or all epochs have the same order.
+
+    Parameters
+    ----------
+    dataset : Sized
+    num_replicas, rank : int, optional
+        The number of processes and this one's; by default those of the default process group.
+    shuffle : bool
+    seed : int
+        The same in all processes.
+    drop_last : bool
+        Leave out what does not divide evenly; otherwise the first indices are visited twice to fill up.
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            world, own = _process_group()
+            num_replicas = world if num_replicas is None else num_replicas
+            rank = own if rank is None else rank
+        if not 0 <= rank < num_replicas:
+            raise ValueError(
+                f"DistributedSampler: Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        share = len(dataset) / num_replicas
+        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.dataset)
+        if self.shuffle:
+            generator = weft.Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            indices = weft.randperm(count, generator=generator).tolist()
+        else:
+            indices = list(range(count))
+        if not self.drop_last and indices:
+            indices = (indices * math.ceil(self.total_size / count))[: self.total_size]
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Shuffle differently in each epoch, the same way in all processes."""
+        self.epoch = epoch
+
+
+def _process_group() -> tuple[int, int]:
+    """The size of the default process group and this process's rank in it."""
+    try:
+        distributed = weft.distributed
+    except AttributeError:
+        raise RuntimeError(
+            "DistributedSampler: Requires distributed package to be available, and it is not; "
+            "pass num_replicas and rank"
+        ) from None
+    return distributed.get_world_size(), distributed.get_rank()
