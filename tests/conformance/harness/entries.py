@@ -2,6 +2,7 @@
 
 import random
 import tomllib
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -11,7 +12,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # about packages that only PyTorch's own runner uses
+    from torch.testing._internal.common_methods_invocations import op_db
 
 FOLDER = Path(__file__).resolve().parent.parent
 MAIN_DTYPES = ("float32", "int64", "bool")
