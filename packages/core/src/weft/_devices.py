@@ -1,0 +1,160 @@
+"""Devices by name, and the kinds (a dtype on a device) that the engine tells apart."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from weft._dtypes import ALL, dtype
+from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
+from weft._engine.tensor import local
+
+
+class device:
+    """Where a tensor's memory is: a type, such as ``"cpu"`` or ``"cuda"``, and perhaps an index.
+
+    Parameters
+    ----------
+    type : str or device
+        ``"cuda"`` or ``"cuda:1"``.
+    index : int, optional
+
+    Raises
+    ------
+    RuntimeError
+        If the string is no device name, or has an index that is no number.
+
+    Examples
+    --------
+    >>> weft.device("cuda:1").index
+    1
+    >>> with weft.device("cpu"):
+    ...     weft.zeros(2).device
+    device(type='cpu')
+    """
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | device, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if isinstance(type, int):
+            raise RuntimeError(f"device: a bare index needs an accelerator; write weft.device('cuda', {type})")
+        if not isinstance(type, str):
+            raise TypeError(f"device: expected a string such as 'cpu' or 'cuda:0', got {type!r}")
+        name, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"device: type must not include an index when an index is passed too; got {type!r}")
+            if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+                raise RuntimeError(f"device: invalid device string {type!r}; expected '<type>' or '<type>:<index>'")
+            index = int(number)
+        if not name.isidentifier():
+            raise RuntimeError(f"device: invalid device string {type!r}; expected '<type>' or '<type>:<index>'")
+        made = _interned.get((name, index))
+        if made is None:
+            made = object.__new__(cls)
+            made.type, made.index = name, index
+            made = _interned.setdefault((name, index), made)
+        return made
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, (self.type, self.index)
+
+    def __copy__(self) -> device:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> device:
+        return self
+
+    def __enter__(self) -> device:
+        local.devices = (*local.devices, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        local.devices = local.devices[:-1]
+
+
+_interned: dict[tuple[str, int | None], device] = {}
+_kinds: dict[tuple[device, bool], dict[Any, Kind]] = {}
+_slots: dict[device, int] = {}
+_lock = threading.Lock()
+
+cpu = device("cpu")
+
+
+def current_device() -> device:
+    """Where a tensor is made that names no device."""
+    return local.devices[-1] if local.devices else _default
+
+
+_default = cpu
+
+
+def set_default_device(to: Any) -> None:
+    """Set where tensors are made that name no device (``None``: the CPU)."""
+    global _default
+    _default = cpu if to is None else device(to)
+
+
+def get_default_device() -> device:
+    """Where tensors are made that name no device."""
+    return current_device()
+
+
+def resolve_device(given: Any = None) -> device:
+    """The full device for what a caller gave: accelerators always have an index."""
+    found = current_device() if given is None else device(given)
+    if found.index is None and found.type != "cpu":
+        from weft.plugins import backend
+
+        found = device(found.type, backend(found.type).current_device())
+    if found.type == "cpu":  # there is one: cpu:0 is another spelling
+        return cpu
+    return found
+
+
+def backend_of(where: device) -> Any:
+    """The backend of a device; loads its plugin when first asked for."""
+    from weft.plugins import backend
+
+    return backend(where.type)
+
+
+def kind_of(element: dtype, where: device, plain: bool = True) -> Kind:
+    """The interned kind of a dtype on a device."""
+    kinds = _kinds.get((where, plain))
+    if kinds is None:
+        kinds = _make_kinds(where, plain)
+    return kinds[element.numpy]
+
+
+def kinds_on(where: device) -> dict[Any, Kind]:
+    """From an array's dtype to its plain kind on a device."""
+    kinds = _kinds.get((where, True))
+    return _make_kinds(where, True) if kinds is None else kinds
+
+
+def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
+    backend = backend_of(where)
+    siblings = kinds_on(where) if not plain else {}
+    with _lock:
+        if (where, plain) in _kinds:
+            return _kinds[where, plain]
+        slot = _slots.setdefault(where, len(_slots))
+        kinds = {}
+        for number, element in enumerate(ALL):
+            index = slot * DTYPES_PER_DEVICE + number
+            kinds[element.numpy] = Kind(
+                element, where, plain, index, backend.array_type, backend.asarray, siblings if not plain else kinds
+            )
+        _kinds[where, plain] = kinds
+        return kinds

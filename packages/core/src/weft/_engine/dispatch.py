@@ -1,0 +1,600 @@
+"""From a call to the backend's kernel, and the record of it that backward needs.
+
+`Op` is the runtime half of a declaration. The fast path (tensors of one kind, nobody watching) is
+here, in few frames; whatever else may happen to a call is behind one branch, in `Op.slow`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
+from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, state
+
+new_tensor = TensorBase.__new__
+
+
+class Step:
+    """One gradient function of an op, for one argument or for several that follow each other.
+
+    Attributes
+    ----------
+    function : callable
+        Takes the gradient (or the list of them) and the saved values at ``picks``.
+    picks : tuple of int
+        Positions in ``OpNode.saved``.
+    count : int
+        How many gradients it returns; -1: one, and no tuple.
+    """
+
+    def __init__(self, function: Any, picks: tuple[int, ...], count: int) -> None:
+        self.function = function
+        self.picks = picks
+        self.count = count
+
+
+class Plan:
+    """What to save, and how to differentiate, for one pattern of inputs that require grad.
+
+    Attributes
+    ----------
+    label : str
+        The node's name.
+    saves : tuple of int
+        Positions among the op's arguments; negative: only a fact of one (its shape).
+    saves_output : bool
+    steps : tuple of Step
+        In the order of the edges.
+    takes_first : bool
+        The functions take the gradient of the first output, not the list of all.
+    calls : tuple of (function, pick) or None
+        The same as steps, if each takes one saved value or none (-1).
+    unwritten : tuple of int
+        The versions of saved tensors that were never written to.
+    pair : int
+        For two tensors: which of them are saved, as a bit mask, if nothing else is; else -1.
+    """
+
+    def __init__(
+        self, label: str, saves: tuple[int, ...], saves_output: bool, steps: tuple[Step, ...], takes_first: bool
+    ) -> None:
+        self.label = label
+        self.saves = saves
+        self.saves_output = saves_output
+        self.steps = steps
+        self.takes_first = takes_first
+        self.calls: Optional[tuple[Any, ...]] = None
+        if all(step.count < 0 and len(step.picks) <= 1 for step in steps):
+            self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
+        self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
+        self.pair = -1
+        if not saves_output and all(position in (0, 1) for position in saves):
+            self.pair = sum(1 << position for position in saves)
+
+
+class SavedOutput:
+    """An output kept for its own node, without its history: that would be a reference cycle."""
+
+    def __init__(self, array: Any, kind: Kind, version: Version, index: int) -> None:
+        self.array = array
+        self.kind = kind
+        self.version = version
+        self.seen = version.value
+        self.index = index
+
+
+class Op:
+    """An operation by name, with one kernel for each kind of tensor.
+
+    Attributes
+    ----------
+    name : str
+        With its namespace, ``core::mul``.
+    kernels, kinds : list
+        By `Kind.index`: the kernel, and the kind of its result; None until first asked for.
+    positions : tuple of int
+        Which arguments are tensors. An argument that is a list of tensors has its own place.
+    declaration : object
+        The slow half: resolves kernels, promotes dtypes, explains errors, plans gradients.
+    """
+
+    def __init__(self, name: str, positions: tuple[int, ...], sequence_position: int, declaration: Any) -> None:
+        self.name = name
+        self.positions = positions
+        self.sequence_position = sequence_position
+        self.declaration = declaration
+        self.is_view = False
+        self.promotes = False  # dtypes and numbers are the slow path's business, always
+        self.differentiable = False
+        self.kernels: list[Any] = [None] * DTYPES_PER_DEVICE
+        self.kinds: list[Any] = [None] * DTYPES_PER_DEVICE
+        self.plans: dict[int, Plan] = {}
+
+    def kernel(self, kind: Kind) -> Any:
+        """The kernel for a kind, resolved by the declaration when it is first asked for."""
+        index = kind.index
+        while index >= len(self.kernels):
+            self.kernels.extend([None] * DTYPES_PER_DEVICE)
+            self.kinds.extend([None] * DTYPES_PER_DEVICE)
+        kernel = self.kernels[index]
+        if kernel is None:
+            kernel, result = self.declaration.resolve(kind)
+            self.kinds[index] = result
+            self.kernels[index] = kernel
+        return kernel
+
+    def plan(self, mask: int) -> Plan:
+        """How to differentiate when the arguments whose bits are set require grad."""
+        plan = self.plans.get(mask)
+        if plan is None:
+            plan = self.declaration.plan(mask)
+            self.plans[mask] = plan
+        return plan
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the op on the arguments of its kernel."""
+        if state.intercepting or self.promotes:
+            return self.declaration.slow(args)
+        return self.execute(args)
+
+    def execute(self, args: tuple[Any, ...]) -> Any:
+        """Run the op whoever is watching: on tensors of one device, in the dtypes that the kernel takes."""
+        kind: Optional[Kind] = None
+        mask = 0
+        arrays: list[Any] = list(args)
+        for position in self.positions:
+            tensor = args[position]
+            if isinstance(tensor, TensorBase):
+                other = tensor.kind
+                if kind is None:
+                    kind = other
+                    if not kind.plain:
+                        return self.declaration.slow(args)
+                elif other is not kind and (other.device is not kind.device or not other.plain):
+                    return self.declaration.slow(args)
+                arrays[position] = tensor._array
+                if tensor._requires_grad:
+                    mask |= 1 << position
+            elif tensor is not None and position == self.sequence_position:
+                group: list[Any] = []
+                for member in tensor:
+                    if not isinstance(member, TensorBase):
+                        return self.declaration.slow(args)
+                    other = member.kind
+                    if kind is None:
+                        kind = other
+                    if not other.plain or other.device is not kind.device:
+                        return self.declaration.slow(args)
+                    group.append(member._array)
+                    if member._requires_grad:
+                        mask |= 1 << position
+                arrays[position] = group
+        if kind is None:
+            return self.declaration.slow(args)
+        kernel = self.kernels[kind.index] if kind.index < len(self.kernels) else None
+        if kernel is None:
+            kernel = self.kernel(kind)
+        try:
+            result = state.run(kernel, *arrays)
+        except Exception as error:
+            result = self.declaration.recover(error, kernel, arrays, args)
+        if isinstance(result, (tuple, list)):
+            outputs = [wrap(array, kind) for array in result]
+            if mask and local.grad_enabled:
+                record_many(self, outputs, args, mask)
+            if self.is_view:
+                for index, output in enumerate(outputs):
+                    link_view(output, args, self, index)
+            return tuple(outputs)
+        out = wrap(result, kind)
+        if mask and local.grad_enabled:
+            record(self, out, args, mask)
+        if self.is_view:
+            link_view(out, args, self, -1)
+        return out
+
+
+class OpNode(Node):
+    """The node of an op that is declared: its plan says which function gives which gradient.
+
+    ``saved`` is what the gradient needs, ``versions`` the version that each saved tensor had (-1 for
+    what is no tensor). ``saved`` is None once freed; ``unpack`` is set where hooks packed it.
+    """
+
+    __slots__ = ("plan", "saved", "versions")
+
+    plan: Plan
+    saved: Optional[tuple[Any, ...]]
+    versions: tuple[int, ...]
+
+    def label(self) -> str:
+        return self.plan.label
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(
+                f"{self.plan.label}: trying to backward through the graph a second time (or to access saved tensors after "
+                "they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
+                "specify retain_graph=True if you need to backward through the graph a second time or to access "
+                "saved tensors after calling backward."
+            )
+        plan = self.plan
+        if plan.saves_output or (self.extra is not None and self.extra.unpack is not None):
+            saved = unpack_saved(self, saved)
+        else:
+            for value, version in zip(saved, self.versions):
+                if version >= 0:
+                    counter = value._version_counter
+                    if counter is not None and counter.value != version:
+                        raise changed_in_place(self, value, version, counter.value)
+        grad: Any = grads[0] if plan.takes_first else grads
+        results: list[Any] = []
+        if needed is None and plan.calls is not None:
+            for function, pick in plan.calls:
+                results.append(function(grad) if pick < 0 else function(grad, saved[pick]))
+            return results
+        for step in plan.steps:
+            count = step.count
+            if needed is not None and not wants(needed, len(results), count):
+                results.extend([None] * max(count, 1))
+                continue
+            value = step.function(grad, *[saved[pick] for pick in step.picks])
+            if count < 0:
+                results.append(value)
+            else:
+                results.extend(value)
+        return results
+
+    def free(self) -> None:
+        if self.saved is not None and (len(self.saved) != 0 or self.plan.saves_output):
+            self.saved = None
+
+
+new_node = OpNode.__new__
+
+
+def wants(needed: Any, edge: int, count: int) -> bool:
+    """Whether any of the edges that a step serves leads to a tensor that is asked for."""
+    if count < 0:
+        return bool(needed[edge])
+    for offset in range(count):
+        if needed[edge + offset]:
+            return True
+    return False
+
+
+def wrap(array: Any, kind: Kind) -> TensorBase:
+    """A tensor without history around what a kernel returned, on the device of a kind."""
+    if type(array) is not kind.array_type:
+        array = kind.asarray(array)
+    return make(array, kind.siblings[array.dtype])
+
+
+def make(array: Any, kind: Kind) -> TensorBase:
+    """A tensor without history; the operators below repeat these lines to save the call."""
+    out: TensorBase = new_tensor(state.tensor_class)
+    out._array = array
+    out.kind = kind
+    out._requires_grad = False
+    out._node = None
+    out._grad = None
+    out._version_counter = None
+    out._extra = None
+    return out
+
+
+def edge_of(tensor: TensorBase) -> Any:
+    """Where the gradient of an input goes: to the node that made it, to the leaf itself, nowhere."""
+    if not tensor._requires_grad:
+        return None
+    extra = tensor._extra
+    node = tensor._node if extra is None or extra.view is None else extra.view.current_node(tensor)
+    return tensor if node is None else node
+
+
+def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
+    """Give one output its node."""
+    if not op.differentiable or not out.kind.is_differentiable:
+        return
+    plan = op.plan(mask)
+    node = make_node(op, plan, args, mask)
+    node.shape = out._array.shape
+    if plan.saves_output:
+        save_outputs(node, [out])
+    out._requires_grad = True
+    out._node = node
+
+
+def record_many(op: Op, outputs: list[TensorBase], args: tuple[Any, ...], mask: int) -> None:
+    """Give several outputs their common node."""
+    if not op.differentiable:
+        return
+    plan = op.plan(mask)
+    node = make_node(op, plan, args, mask)
+    extra_of(node).outputs = len(outputs)
+    node.shape = [out._array.shape for out in outputs]
+    if plan.saves_output:
+        save_outputs(node, outputs)
+    for index, out in enumerate(outputs):
+        if out.kind.is_differentiable:
+            out._requires_grad = True
+            out._node = node
+            set_output_index(out, index)
+
+
+def set_output_index(out: TensorBase, index: int) -> None:
+    if index == 0:
+        return
+    if out._version_counter is None:
+        out._version_counter = Version(0)
+    extra = out._extra
+    if extra is None:
+        extra = Extra()
+        out._extra = extra
+    extra.output_index = index
+
+
+def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
+    """A node with its edges and what its plan saves."""
+    edges: list[Any] = []
+    indices: list[int] = []
+    several = 0
+    for position in op.positions:
+        if not (mask >> position) & 1:
+            continue
+        arg = args[position]
+        for member in (arg,) if isinstance(arg, TensorBase) else arg:
+            edges.append(edge_of(member))
+            index = 0 if member._extra is None else member._extra.output_index
+            indices.append(index)
+            several |= index
+    saved: list[Any] = []
+    versions: list[int] = []
+    for position in plan.saves:
+        value = args[position] if position >= 0 else op.declaration.fact(args, position)
+        saved.append(value)
+        if isinstance(value, TensorBase):
+            counter = value._version_counter
+            if counter is not None and counter.inference:
+                raise RuntimeError(
+                    f"{plan.label}: Inference tensors cannot be saved for backward. To work around you can make a "
+                    "clone to get a normal tensor and use it in autograd."
+                )
+            versions.append(0 if counter is None else counter.value)
+        else:
+            versions.append(-1)
+    node: OpNode = new_node(OpNode)
+    node.sequence = state.next_sequence()
+    node.plan = plan
+    node.edges = tuple(edges)
+    node.extra = None
+    node.saved = tuple(saved)
+    node.versions = tuple(versions)
+    if several:
+        extra_of(node).indices = tuple(indices)
+    return node
+
+
+def extra_of(node: Node) -> NodeExtra:
+    if node.extra is None:
+        node.extra = NodeExtra()
+    return node.extra
+
+
+def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
+    kept: list[Any] = []
+    for index, out in enumerate(outputs):
+        counter = out._version_counter
+        if counter is None:
+            counter = Version(0)
+            out._version_counter = counter
+        kept.append(SavedOutput(out._array, out.kind, counter, index))
+    assert node.saved is not None
+    node.saved = node.saved + tuple(kept)
+
+
+def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The saved values as tensors: outputs get their history back, packed ones go through their hook."""
+    if node.extra is not None and node.extra.unpack is not None:
+        saved = node.extra.unpack(node, saved)
+    values: list[Any] = []
+    for position, value in enumerate(saved):
+        if isinstance(value, SavedOutput):
+            if value.version.value != value.seen:
+                raise changed_in_place(node, value, value.seen, value.version.value)
+            out = make(value.array, value.kind)
+            out._version_counter = value.version
+            if value.kind.is_differentiable:
+                out._requires_grad = True
+                out._node = node
+                set_output_index(out, value.index)
+            values.append(out)
+            continue
+        version = node.versions[position]
+        if version >= 0 and isinstance(value, TensorBase):
+            counter = value._version_counter
+            if counter is not None and counter.value != version:
+                raise changed_in_place(node, value, version, counter.value)
+        values.append(value)
+    return tuple(values)
+
+
+def changed_in_place(node: Node, value: Any, expected: int, found: int) -> RuntimeError:
+    """The error for a saved tensor that was written to after it was saved."""
+    kind: Kind = value.kind
+    array = value.array if isinstance(value, SavedOutput) else value._array
+    what = f"output {value.index} of {node.label()}" if isinstance(value, SavedOutput) else "an input"
+    counter = value.version if isinstance(value, SavedOutput) else value._version_counter
+    by = f" The last write was by {counter.writer}." if counter.writer else ""
+    return RuntimeError(
+        f"{node.label()}: one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind.dtype}, shape {list(array.shape)}], saved as {what}, is at version {found}; expected version "
+        f"{expected} instead.{by} Use the out-of-place variant there, or clone() the tensor before it is changed."
+    )
+
+
+class View:
+    """How a view comes from its base, so that it can be made again after the base was changed.
+
+    Attributes
+    ----------
+    base : TensorBase
+        The tensor that is no view itself.
+    parent : View or None
+        The view that this one is a view of; None directly on the base.
+    """
+
+    def __init__(
+        self, base: TensorBase, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int
+    ) -> None:
+        self.base = base
+        self.parent = parent
+        self.op = op
+        self.args = args  # without the tensor itself, which is the first
+        self.index = index  # which output, for ops that return several views; else -1
+        self.version = version
+        self.recorded: bool = local.grad_enabled
+
+    def replay(self, tensor: Any) -> Any:
+        """The same view of another tensor of the base's shape."""
+        if self.parent is not None:
+            tensor = self.parent.replay(tensor)
+        made = self.op(tensor, *self.args)
+        return made if self.index < 0 else made[self.index]
+
+    def current_node(self, tensor: TensorBase) -> Optional[Node]:
+        """The node of the view, made again if the base got another history since."""
+        counter = tensor._version_counter
+        if counter is not None and counter.value != self.version:
+            base = self.base
+            if base._requires_grad and self.recorded:
+                before = local.grad_enabled
+                local.grad_enabled = True
+                try:
+                    again = self.replay(base)
+                finally:
+                    local.grad_enabled = before
+                tensor._node = again._node
+                tensor._requires_grad = True
+                set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
+            self.version = counter.value
+        return tensor._node
+
+
+def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> None:
+    """Make an output share the version counter of the tensor that it is a view of."""
+    source: TensorBase = args[op.positions[0]]
+    counter = source._version_counter
+    if counter is None:
+        counter = Version(0)
+        source._version_counter = counter
+    out._version_counter = counter
+    parent: Any = None if source._extra is None else source._extra.view
+    base: TensorBase = source if parent is None else parent.base
+    extra = out._extra
+    if extra is None:
+        extra = Extra()
+        out._extra = extra
+    extra.view = View(base, parent, op, args[1:], index, counter.value)
+
+
+def binary_operator(op: Op, slow: Any) -> Any:
+    """The function behind ``a + b`` and its like: one call frame to the kernel."""
+    kernels = op.kernels
+    kinds = op.kinds
+    pair_plans: list[Optional[Plan]] = [None, None, None, None]
+
+    def operator(self: TensorBase, other: object) -> object:
+        if not isinstance(other, TensorBase):
+            return slow((self, other))
+        kind = self.kind
+        if kind is not other.kind or state.intercepting or not kind.plain:
+            return slow((self, other))
+        index = kind.index
+        kernel = kernels[index] if index < len(kernels) else None
+        if kernel is None:
+            kernel = op.kernel(kind)
+        try:
+            array = state.run(kernel, self._array, other._array)
+        except Exception as error:
+            array = op.declaration.recover(error, kernel, (self._array, other._array), (self, other))
+        if type(array) is not kind.array_type:
+            array = kind.asarray(array)
+        out: TensorBase = new_tensor(state.tensor_class)
+        out._array = array
+        out.kind = kinds[index]
+        out._requires_grad = False
+        out._node = None
+        out._grad = None
+        out._version_counter = None
+        out._extra = None
+        if (self._requires_grad or other._requires_grad) and local.grad_enabled and op.differentiable:
+            mask = (1 if self._requires_grad else 0) | (2 if other._requires_grad else 0)
+            plan = pair_plans[mask]
+            if plan is None:
+                plan = op.plan(mask)
+                pair_plans[mask] = plan
+            pair = plan.pair
+            if pair < 0 or self._version_counter is not None or other._version_counter is not None:
+                record(op, out, (self, other), mask)
+                return out
+            # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
+            node: OpNode = new_node(OpNode)
+            node.sequence = state.next_sequence()
+            node.plan = plan
+            node.shape = array.shape
+            if pair == 0:
+                node.saved = ()
+            elif pair == 3:
+                node.saved = (self, other)
+            else:
+                node.saved = (self,) if pair == 1 else (other,)
+            node.versions = plan.unwritten
+            node.extra = None
+            first: object = self if self._node is None else self._node
+            second: object = other if other._node is None else other._node
+            if mask == 3:
+                node.edges = (first, second)
+            else:
+                node.edges = (first,) if mask == 1 else (second,)
+            out._requires_grad = True
+            out._node = node
+        return out
+
+    return operator
+
+
+def unary_operator(op: Op) -> Any:
+    """The function behind ``x.exp()`` and its like."""
+    kernels = op.kernels
+    kinds = op.kinds
+    slow = op.declaration.slow
+
+    def operator(self: TensorBase) -> object:
+        kind = self.kind
+        if state.intercepting or not kind.plain:
+            return slow((self,))
+        index = kind.index
+        kernel = kernels[index] if index < len(kernels) else None
+        if kernel is None:
+            kernel = op.kernel(kind)
+        try:
+            array = state.run(kernel, self._array)
+        except Exception as error:
+            array = op.declaration.recover(error, kernel, (self._array,), (self,))
+        if type(array) is not kind.array_type:
+            array = kind.asarray(array)
+        out: TensorBase = new_tensor(state.tensor_class)
+        out._array = array
+        out.kind = kinds[index]
+        out._requires_grad = False
+        out._node = None
+        out._grad = None
+        out._version_counter = None
+        out._extra = None
+        if self._requires_grad and local.grad_enabled:
+            record(op, out, (self,), 1)
+        return out
+
+    return operator

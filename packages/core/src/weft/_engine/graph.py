@@ -1,0 +1,237 @@
+"""Backward: visits the recorded nodes, newest first, and adds up the gradients of the leaves.
+
+A node's sequence number is larger than that of every node it leads to, so that a heap of them is a
+topological order. The walk is iterative: depth is limited by memory alone. All that a walk knows
+lives in the walk, so that a hook, or another thread, may run one of its own over the same graph.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, Optional
+
+from weft._engine.tensor import Node, TensorBase, local, state
+
+
+class Leaf:
+    """The gradient that a walk has collected for one leaf."""
+
+    def __init__(self, tensor: TensorBase, grad: TensorBase, owned: bool) -> None:
+        self.tensor = tensor
+        self.grad = grad
+        self.owned = owned  # nobody else refers to grad: it may become .grad without a copy
+
+
+class Walk:
+    """One backward pass.
+
+    Parameters
+    ----------
+    add : callable
+        The sum of two gradients.
+    keep_graph, create_graph : bool
+        As in PyTorch.
+    captures : dict or None
+        For `autograd.grad` and ``backward(inputs=...)``: what is asked for. Keys are the id of a leaf or
+        (node, output index); values are overwritten with the gradient. None: every leaf accumulates.
+    needed : dict or None
+        With captures: the nodes that lead to one of them, each with a flag for every edge.
+    """
+
+    def __init__(
+        self, add: Any, keep_graph: bool, create_graph: bool, captures: Any, needed: Optional[dict[Node, Any]]
+    ) -> None:
+        self.add = add
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.captures: Optional[dict[Any, Any]] = captures
+        self.needed = needed
+        self.pending: dict[Node, Any] = {}
+        self.heap: list[tuple[int, Node]] = []
+        self.leaves: dict[int, Leaf] = {}
+
+    def send(self, edge: Any, index: int, grad: Any, owned: bool) -> None:
+        """Add a gradient to what has arrived at an edge: a leaf, or an output of a node."""
+        if not isinstance(edge, Node):
+            leaf = self.leaves.get(id(edge))
+            if leaf is None:
+                self.leaves[id(edge)] = Leaf(edge, grad, owned)
+            else:
+                leaf.grad = self.add(leaf.grad, grad)
+                leaf.owned = True
+            return
+        arrived = self.pending.get(edge)
+        if arrived is None:
+            heapq.heappush(self.heap, (-edge.sequence, edge))
+        if edge.extra is None or edge.extra.outputs == 0:
+            self.pending[edge] = grad if arrived is None else self.add(arrived, grad)
+            return
+        if arrived is None:
+            arrived = [None] * edge.extra.outputs
+            self.pending[edge] = arrived
+        arrived[index] = grad if arrived[index] is None else self.add(arrived[index], grad)
+
+    def run(self) -> None:
+        """Visit nodes until none is left, then hand the leaves their gradients."""
+        enabled = local.grad_enabled
+        local.grad_enabled = self.create_graph
+        try:
+            heap = self.heap
+            pending = self.pending
+            while heap:
+                node = heapq.heappop(heap)[1]
+                arrived = pending.pop(node)
+                if node.extra is None and self.captures is None:
+                    self.distribute(node, node.apply([arrived], None), arrived, None)
+                else:
+                    self.visit(node, arrived)
+                if not self.keep_graph:
+                    node.free()
+            for leaf in list(self.leaves.values()):
+                self.finish(leaf)
+        finally:
+            local.grad_enabled = enabled
+
+    def visit(self, node: Node, arrived: Any) -> None:
+        """Apply a node with several outputs, hooks or a trace, or in a walk that captures."""
+        extra = node.extra
+        grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
+        watch: Any = None if extra is None else extra.watch
+        if watch is not None:
+            watch.before(node, grads)
+        needed: Any = None
+        if self.captures is not None:
+            for index in range(len(grads)):
+                if (node, index) in self.captures:
+                    self.captures[(node, index)] = grads[index]
+            assert self.needed is not None
+            needed = self.needed.get(node)
+            if needed is None:
+                return
+        results = node.apply(grads, needed) if watch is None else watch.apply(node, grads, needed)
+        self.distribute(node, results, grads[0], needed)
+
+    def distribute(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
+        """Send each gradient along its edge, in the shape that the edge wants."""
+        pending = self.pending
+        position = -1
+        for edge in node.edges:
+            position += 1
+            grad = results[position]
+            if grad is None or edge is None or (needed is not None and not needed[position]):
+                continue
+            if isinstance(edge, Node):
+                if edge.extra is None:
+                    if grad._array.shape != edge.shape:
+                        grad = fit(node, position, grad, edge.shape)
+                    arrived = pending.get(edge)
+                    if arrived is None:
+                        pending[edge] = grad
+                        heapq.heappush(self.heap, (-edge.sequence, edge))
+                    else:
+                        pending[edge] = self.add(arrived, grad)
+                    continue
+                index = 0 if node.extra is None or node.extra.indices is None else node.extra.indices[position]
+                shape = edge.shape if edge.extra.outputs == 0 else edge.shape[index]
+                if grad._array.shape != shape:
+                    grad = fit(node, position, grad, shape)
+                self.send(edge, index, grad, False)
+                continue
+            owned = is_owned(grad, incoming, results, position)
+            if grad._array.shape != edge._array.shape:
+                grad = fit(node, position, grad, edge._array.shape)
+            self.send(edge, 0, grad, owned)
+
+    def finish(self, leaf: Leaf) -> None:
+        """Run a leaf's hooks, then capture or accumulate."""
+        tensor = leaf.tensor
+        hooks = None if tensor._extra is None else tensor._extra.hooks
+        grad: TensorBase = leaf.grad
+        if hooks is not None:
+            changed = hooks.before_leaf(grad)
+            if changed is not grad:
+                grad = changed
+                leaf.owned = False
+        if self.captures is not None:
+            key = id(tensor)
+            if key in self.captures:
+                self.captures[key] = grad
+            return
+        if not tensor._requires_grad:
+            return
+        accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
+        if hooks is not None:
+            hooks.after_leaf(tensor)
+
+
+def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a gradient over the dimensions that broadcasting had added or stretched."""
+    got = grad._array.shape
+    lead = len(got) - len(shape)
+    for size, wanted in zip(got[lead:] if lead >= 0 else got, shape):
+        if lead < 0 or (wanted != size and wanted != 1):
+            raise RuntimeError(
+                f"{node.label()}: returned an invalid gradient at index {position}: got {list(got)} but expected a "
+                f"shape compatible with {list(shape)}"
+            )
+    return state.sum_to_size(grad, shape)
+
+
+def is_owned(grad: Any, incoming: Any, results: Any, position: int) -> bool:
+    """Whether a gradient was made by the node that returned it, and given to one edge only."""
+    if grad is incoming or grad._version_counter is not None:
+        return False
+    for other in range(position):
+        if results[other] is grad:
+            return False
+    return True
+
+
+def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: bool, add: Any) -> None:
+    """Add to ``tensor.grad``: in place, so that who holds it sees the sum, unless the sum is recorded."""
+    present = tensor._grad
+    if present is None:
+        tensor._grad = grad if owned else state.clone(grad)
+    elif create_graph:
+        tensor._grad = add(present, grad)
+    else:
+        state.add_(present, grad)
+
+
+def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
+    """Which nodes lead to a target, with a flag for each of their edges; the walk visits no others."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[Node] = [root for root in roots if isinstance(root, Node)]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        for edge in node.edges:
+            if isinstance(edge, Node):
+                stack.append(edge)
+    order.sort(key=sequence_of)
+    targeted: set[Any] = set()
+    for key in targets:
+        if isinstance(key, tuple):
+            targeted.add(key[0])
+    needed: dict[Node, Any] = {}
+    for node in order:
+        flags: list[bool] = []
+        useful = False
+        for edge in node.edges:
+            if isinstance(edge, Node):
+                leads = edge in needed or edge in targeted
+            else:
+                leads = edge is not None and id(edge) in targets
+            flags.append(leads)
+            useful = useful or leads
+        if useful:
+            needed[node] = flags
+    return needed
+
+
+def sequence_of(node: Node) -> int:
+    return node.sequence

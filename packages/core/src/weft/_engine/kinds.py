@@ -1,0 +1,49 @@
+"""Kind: a dtype on a device, interned, so that one identity check compares both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of it starts at 16 times its slot
+
+
+class Kind:
+    """What the fast path must know of a tensor, besides its array.
+
+    Attributes
+    ----------
+    dtype, device : the interned objects that users see.
+    plain : bool
+        False for a class of tensors that overrides ``__torch_function__``: those take the slow path.
+    index : int
+        Where an op keeps the kernel for this kind.
+    is_complex, is_differentiable : bool
+        Of the dtype, kept here since the fast path asks.
+    array_type : type
+        The backend's array class. Whatever else a kernel returns (a NumPy scalar) goes through `asarray`.
+    siblings : dict
+        From an array's dtype to the plain kind on the same device.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        device: Any,
+        plain: bool,
+        index: int,
+        array_type: Any,
+        asarray: Any,
+        siblings: dict[Any, Kind],
+    ) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.plain = plain
+        self.index = index
+        self.is_complex: bool = dtype.is_complex
+        self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
+        self.array_type = array_type
+        self.asarray = asarray
+        self.siblings = siblings
+
+    def __repr__(self) -> str:
+        return f"<Kind {self.dtype} on {self.device}>"

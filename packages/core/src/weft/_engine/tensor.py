@@ -1,0 +1,167 @@
+"""TensorBase: the fields of a tensor and its history, without any behaviour.
+
+The public ``weft.Tensor`` is an ordinary Python subclass, so that attributes, weak references and
+subclassing work also where this module is compiled. Fields that most tensors never set have their
+default on the class: making a tensor writes two fields.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+from typing import Any, Optional
+
+import numpy
+from mypy_extensions import mypyc_attr
+
+from weft._engine.kinds import Kind
+
+
+class Version:
+    """Counts the in-place writes to memory; a tensor and its views share one.
+
+    Attributes
+    ----------
+    value : int
+    writer : str
+        The operation that wrote last, for the error that says so.
+    inference : bool
+        The memory was made in inference mode: it is never recorded.
+    """
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.writer = ""
+        self.inference = False
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Node:
+    """One recorded operation: how gradients of its outputs become gradients of its inputs.
+
+    Attributes
+    ----------
+    edges : tuple
+        For each tensor input: the node that made it, the tensor itself if it is a leaf that requires
+        grad, or None. A node never holds an input that it does not save.
+    shape : tuple of int, or list of them for several outputs
+        What a gradient that arrives must have; the walk sums over broadcast dimensions to get there.
+    sequence : int
+        Larger for a younger node; backward visits the largest first.
+    extra : NodeExtra or None
+        What few nodes have.
+    """
+
+    __slots__ = ("edges", "extra", "sequence", "shape", "__weakref__")
+
+    edges: tuple[Any, ...]
+    extra: Optional[NodeExtra]
+    sequence: int
+    shape: Any
+
+    def label(self) -> str:
+        """The name that users read, ``MulBackward0``."""
+        return type(self).__name__
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        """Gradients of the inputs, one for each edge."""
+        raise NotImplementedError(f"{self.label()}: no gradient is defined")
+
+    def free(self) -> None:
+        """Let go of what was saved."""
+
+
+class NodeExtra:
+    """What few nodes have.
+
+    Attributes
+    ----------
+    indices : tuple of int or None
+        Which output of its node each edge leads to; None when all lead to the first.
+    outputs : int
+        How many outputs the operation returned as a tuple; 0 if it returned a tensor.
+    unpack : callable or None
+        Gives back what saved-tensor hooks packed.
+    watch : object or None
+        Hooks on the node or its outputs, and where it was recorded (anomaly mode).
+    """
+
+    def __init__(self) -> None:
+        self.indices: Optional[tuple[int, ...]] = None
+        self.outputs = 0
+        self.unpack: Any = None
+        self.watch: Any = None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TensorBase:
+    """The fields of a tensor.
+
+    Attributes
+    ----------
+    _array : the backend's array; views share its memory.
+    kind : Kind
+    _requires_grad : bool
+    _node : Node or None
+        What made it; None for a leaf.
+    _grad : TensorBase or None
+    _version_counter : Version or None
+        None until the first view or in-place write. A tensor that has none is the first output of
+        its node, is no view and was never written to: the fast path asks only this.
+    _extra : Extra or None
+        What few tensors have: a view's base, hooks, the number of the output.
+    """
+
+    __slots__ = ("_array", "_extra", "_grad", "_node", "_requires_grad", "_version_counter", "kind")
+
+    _array: Any
+    kind: Kind
+    _requires_grad: bool
+    _node: Optional[Node]
+    _grad: Optional[TensorBase]
+    _version_counter: Optional[Version]
+    _extra: Optional[Extra]
+
+
+class Extra:
+    """What few tensors have: the view that they are, hooks, which output of their node they are."""
+
+    def __init__(self) -> None:
+        self.view: Any = None
+        self.hooks: Any = None
+        self.output_index = 0
+
+
+class State:
+    """What every op reads. Per-thread settings are in `local`; ``intercepting`` counts the threads
+    in which something (a mode, anomaly detection, inference mode) wants to see each call, so that
+    the fast path asks one integer.
+    """
+
+    def __init__(self) -> None:
+        self.intercepting = 0
+        self.next_sequence: Any = itertools.count(1).__next__
+        self.tensor_class: Any = TensorBase
+        # NumPy's floating-point warnings are a context variable: kernels run in a context of their
+        # own where they are off, and the user's settings stay as they are.
+        self.context = contextvars.copy_context()
+        self.context.run(numpy.seterr, all="ignore")
+        self.run: Any = self.context.run
+        # Set when the ops are declared, since the engine imports none of them.
+        self.clone: Any = None
+        self.add_: Any = None
+        self.sum_to_size: Any = None
+
+
+class Local(threading.local):
+    """Settings of a thread."""
+
+    grad_enabled = True
+    inference = False
+    interceptors: Any = ()
+    devices: Any = ()
+
+
+state = State()
+local = Local()

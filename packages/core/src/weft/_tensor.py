@@ -1,0 +1,370 @@
+"""Tensor: the public class. What it computes is declared in `weft.ops`, which attaches its methods here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from weft._devices import device as Device
+from weft._devices import kind_of, resolve_device
+from weft._dtypes import dtype as DType
+from weft._engine.dispatch import make
+from weft._engine.tensor import Extra, TensorBase
+from weft._intercept import default_torch_function
+from weft._size import Size
+
+__all__ = ["Tensor", "as_subclass", "wrap"]
+
+
+class Tensor(TensorBase):
+    """A multi-dimensional array of one dtype on one device, which can record what is computed from it.
+
+    Make one with `weft.tensor`, `weft.zeros` and their like. ``Tensor(2, 3)`` is an uninitialised tensor
+    of the default dtype, and ``Tensor([1, 2])`` one with these values, as in PyTorch.
+
+    Examples
+    --------
+    >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    _is_plain: ClassVar[bool] = True
+    __array_priority__ = 1000  # NumPy's operators leave mixed operands to ours
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from weft.ops.creation import legacy_constructor
+
+        made = legacy_constructor(*args, **kwargs)
+        return made if cls is Tensor else as_subclass(made, cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        override = cls.__dict__.get("__torch_function__")
+        if override is not None:
+            cls._is_plain = getattr(override, "__func__", override) is disabled_torch_function
+        elif cls._is_plain and cls.__mro__[1] is Tensor:
+            cls._is_plain = False
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return default_torch_function(cls, func, types, args, kwargs)
+
+    # What it is
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        found: DType = self.kind.dtype
+        return found
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        found: Device = self.kind.device
+        return found
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        found: int = self._array.ndim
+        return found
+
+    def size(self, dim: Any = None) -> Any:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return Size(self._array.shape)
+        from weft.ops._geometry import wrap_dim
+
+        if not self._array.ndim:
+            raise IndexError("size: a 0-dim tensor has no dimension to ask for; use .shape")
+        return self._array.shape[wrap_dim("size", dim, self._array.ndim)]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        found: int = self._array.size
+        return found
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.numel() * self.itemsize
+
+    def stride(self, dim: Any = None) -> Any:
+        """How many elements lie between neighbours along each dimension, or along one."""
+        item = self.itemsize
+        strides = tuple(each // item for each in self._array.strides)
+        if not self._array.size:  # the array library may give anything; what a contiguous tensor would have
+            strides = contiguous_strides(self._array.shape) if self.is_contiguous() else strides
+        if dim is None:
+            return strides
+        from weft.ops._geometry import wrap_dim
+
+        return strides[wrap_dim("stride", dim, self.ndim)]
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is floating (complex is not)."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.is_signed
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the CPU's."""
+        return self.device.type == "cpu"
+
+    def get_device(self) -> int:
+        """The index of the device; -1 for the CPU."""
+        return -1 if self.device.index is None else self.device.index
+
+    # Autograd
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Say whether operations on a leaf are recorded.
+
+        Raises
+        ------
+        RuntimeError
+            For a dtype without gradients, or to stop recording for a tensor that is no leaf.
+        """
+        if requires_grad and not self.kind.is_differentiable:
+            raise RuntimeError(
+                f"requires_grad_: only Tensors of floating point and complex dtype can require gradients; this one is "
+                f"{self.dtype}. Convert it first with .to(weft.float32)"
+            )
+        if not self.is_leaf:
+            if requires_grad:
+                return self
+            raise RuntimeError(
+                "requires_grad_: you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made it; None for a leaf."""
+        view = None if self._extra is None else self._extra.view
+        return self._node if view is None else view.current_node(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by the user, or by operations that were not recorded."""
+        return not self._requires_grad or self.grad_fn is None
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that backward has accumulated, or None."""
+        if self._grad is None and self._node is not None:
+            hooks = None if self._extra is None else self._extra.hooks
+            if hooks is None or not hooks.retains_grad:
+                import warnings
+
+                warnings.warn(
+                    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                    "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                    "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, TensorBase):
+                raise TypeError(f"grad: assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("grad: can't assign Variable as its own grad")
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(
+                    f"grad: assigned grad has data of a different size: {list(value._array.shape)} for a tensor of "
+                    f"{list(self._array.shape)}"
+                )
+            if value.kind.dtype is not self.kind.dtype or value.kind.device is not self.kind.device:
+                raise RuntimeError(
+                    f"grad: assigned grad has data of a different type: {value.kind.dtype} on {value.kind.device} for "
+                    f"a tensor of {self.dtype} on {self.device}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history; writes to it are not seen by autograd."""
+        made = make(self._array, self.kind)
+        return made if self.kind.plain else as_subclass(made, type(self))  # type: ignore[return-value]
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"data: expected a Tensor, got {type(value).__name__}")
+        self._array = value._array
+        self.kind = kind_of(value.kind.dtype, value.kind.device, self.kind.plain)
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._version_counter is None else self._version_counter.value
+
+    @property
+    def _base(self) -> Any:
+        view = None if self._extra is None else self._extra.view
+        return None if view is None else view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    # Python
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from weft._printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self._array.ndim and self.kind.plain is not False:
+            return format(self.item(), spec)  # type: ignore[attr-defined]
+        return object.__format__(self, spec)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+        """A tensor of a subclass that shares the memory of ``data``, as a leaf."""
+        made = as_subclass(make(data._array, data.kind), cls)
+        if require_grad:
+            made.requires_grad_(True)
+        return made
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same memory and history as a tensor of a subclass."""
+        return as_subclass(self, cls)
+
+
+@classmethod  # type: ignore[misc]
+def _disabled(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """For a subclass that is a plain tensor with another name, such as Parameter."""
+    return func(*args, **(kwargs or {}))
+
+
+disabled_torch_function = _disabled.__func__
+
+
+def as_subclass(tensor: Any, cls: Any) -> Any:
+    """A tensor of another class with the same memory, history and version counter."""
+    made = TensorBase.__new__(cls)
+    plain = cls._is_plain
+    made._array = tensor._array
+    made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain)
+    made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
+    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    return made
+
+
+def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor that shares memory with a backend's array.
+
+    Parameters
+    ----------
+    array : array of the device's backend
+    device : device or str, default the CPU
+    requires_grad : bool
+    """
+    from weft._devices import cpu, kinds_on
+
+    where = cpu if device is None else resolve_device(device)
+    kinds = kinds_on(where)
+    try:
+        kind = kinds[array.dtype]
+    except KeyError:
+        raise TypeError(f"wrap: no weft dtype for arrays of {array.dtype}") from None
+    made = make(array, kind)
+    if requires_grad:
+        made.requires_grad_(True)  # type: ignore[attr-defined]
+    return made
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+__all__ += ["contiguous_strides", "disabled_torch_function"]
+
+
+def fresh_extra(tensor: Any) -> Extra:
+    """The tensor's extra record, made if it has none."""
+    if tensor._extra is None:
+        tensor._extra = Extra()
+    found: Extra = tensor._extra
+    return found
+
+
+from weft._engine.tensor import state  # noqa: E402  (the engine makes Tensors from here on)
+
+state.tensor_class = Tensor

@@ -1,0 +1,231 @@
+"""backward and grad: check what was asked, then walk the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft._engine.dispatch import edge_of
+from weft._engine.graph import Walk, find_needed
+from weft._engine.tensor import Node, TensorBase
+from weft._tensor import Tensor
+from weft.ops.creation import ones_like
+from weft.ops.pointwise import plus
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of some tensors to ``.grad`` of the leaves that they were computed from.
+
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensor
+        What to differentiate.
+    grad_tensors : Tensor or sequence of (Tensor or None), optional
+        The vectors of the vector-Jacobian product, of the shapes of ``tensors``; may be left out for tensors of
+        one element.
+    retain_graph : bool, optional
+        Keep what was saved, to differentiate again. Default: ``create_graph``.
+    create_graph : bool
+        Record the differentiation itself, for higher derivatives.
+    inputs : Tensor or sequence of Tensor, optional
+        Accumulate only into these.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor without history, or of several elements where no gradient was given.
+    """
+    roots = as_sequence("backward", "tensors", tensors)
+    if grad_variables is not None and grad_tensors is None:
+        grad_tensors = grad_variables
+    seeds = seeds_for("backward", roots, grad_tensors, len(roots))
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        walk(roots, seeds, keep, create_graph, None)
+        return
+    targets = as_sequence("backward", "inputs", inputs)
+    if not targets:
+        raise RuntimeError("backward: 'inputs' argument to backward cannot be empty.")
+    found = captured(roots, seeds, keep, create_graph, targets, "backward")
+    for target, grad in zip(targets, found):
+        if grad is not None:
+            if target._grad is None:
+                target._grad = grad if create_graph else grad.detach().clone()
+            else:
+                target._grad = plus(target._grad, grad)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of some tensors with respect to others, without touching ``.grad``.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor or sequence of Tensor
+    grad_outputs, retain_graph, create_graph
+        As in `backward`.
+    allow_unused : bool, optional
+        Return None for an input that no output depends on, instead of an error.
+    is_grads_batched : bool
+        The first dimension of each ``grad_outputs`` counts several vectors; the results have it too.
+    materialize_grads : bool
+        Return zeros instead of None.
+
+    Raises
+    ------
+    RuntimeError
+        For an input that was not used, one that does not require grad, or as `backward`.
+
+    Examples
+    --------
+    >>> x = weft.tensor(3.0, requires_grad=True)
+    >>> weft.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    roots = as_sequence("grad", "outputs", outputs)
+    targets = as_sequence("grad", "inputs", inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True")
+    keep = create_graph if retain_graph is None else retain_graph
+    for number, target in enumerate(targets):
+        if not target._requires_grad:
+            raise RuntimeError(f"grad: One of the differentiated Tensors does not require grad: inputs[{number}]")
+    if is_grads_batched:
+        return batched(roots, targets, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
+    seeds = seeds_for("grad", roots, grad_outputs, len(roots))
+    found = captured(roots, seeds, keep, create_graph, targets, "grad")
+    for number, each in enumerate(found):
+        if each is None and materialize_grads:
+            found[number] = targets[number].detach().new_zeros(targets[number].shape)
+        elif each is None and not allow_unused:
+            raise RuntimeError(
+                f"grad: One of the differentiated Tensors appears to not have been used in the graph: inputs[{number}]. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+    return tuple(found)
+
+
+def batched(
+    roots: list[Any], targets: list[Any], grad_outputs: Any, keep: bool, create: bool, unused: Any, zeros: bool
+) -> tuple[Any, ...]:
+    """Gradients for each of several vectors, stacked."""
+    from weft.ops.joining import stack
+
+    seeds = as_sequence("grad", "grad_outputs", grad_outputs)
+    rows = []
+    count = seeds[0].shape[0]
+    for number in range(count):
+        last = number == count - 1
+        row = [each[number] for each in seeds]
+        rows.append(
+            grad(roots, targets, row, keep or not last, create, True, unused, materialize_grads=zeros)
+        )
+    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+
+
+def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
+    values = [value] if isinstance(value, (TensorBase, Node)) else list(value)
+    for number, each in enumerate(values):
+        if not isinstance(each, TensorBase):
+            raise TypeError(f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}")
+    return values
+
+
+def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
+    """The gradient that each root starts with."""
+    if given is None:
+        given = [None] * count
+    elif isinstance(given, TensorBase):
+        given = [given]
+    if len(given) != count:
+        raise RuntimeError(f"{name}: got {count} tensors and {len(given)} gradients")
+    seeds = []
+    for number, (root, seed) in enumerate(zip(roots, given)):
+        if not root._requires_grad:
+            raise RuntimeError(
+                f"{name}: element {number} of tensors does not require grad and does not have a grad_fn. Set "
+                "requires_grad=True on what it is computed from, and compute it outside weft.no_grad()"
+            )
+        if seed is None:
+            if root._array.size != 1:
+                raise RuntimeError(
+                    f"{name}: grad can be implicitly created only for scalar outputs; this one has shape "
+                    f"{list(root._array.shape)}. Reduce it, for example with .sum(), or pass a gradient of that shape"
+                )
+            if not root.kind.dtype.is_floating_point:
+                raise RuntimeError(
+                    f"{name}: grad can be implicitly created only for real scalar outputs but got {root.kind.dtype}"
+                )
+            seed = ones_like(root.detach())
+        elif not isinstance(seed, TensorBase):
+            raise TypeError(f"{name}: gradients can be either Tensors or None, but got {type(seed).__name__}")
+        elif seed._array.shape != root._array.shape:
+            raise RuntimeError(
+                f"{name}: Mismatch in shape: grad_output[{number}] has a shape of {list(seed._array.shape)} and "
+                f"output[{number}] has a shape of {list(root._array.shape)}."
+            )
+        elif seed.kind.is_complex != root.kind.is_complex:
+            raise RuntimeError(
+                f"{name}: For complex Tensors, both grad_output and output are required to have the same dtype. "
+                f"Mismatch in dtype: grad_output[{number}] has {seed.kind.dtype} and output has {root.kind.dtype}."
+            )
+        seeds.append(seed)
+    return seeds
+
+
+def output_of(tensor: Any) -> int:
+    found: int = 0 if tensor._extra is None else tensor._extra.output_index
+    return found
+
+
+def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures: Any) -> None:
+    edges = [edge_of(root) for root in roots]
+    needed = None if captures is None else find_needed(edges, captures)
+    made = Walk(plus, keep, create, captures, needed)
+    for root, edge, seed in zip(roots, edges, seeds):
+        made.send(edge, output_of(root), seed, False)
+    made.run()
+
+
+def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any], name: str) -> list[Any]:
+    """Gradients of the targets; None for those that were not reached."""
+    keys = []
+    captures: dict[Any, Any] = {}
+    for target in targets:
+        edge = edge_of(target)
+        key = (edge, output_of(target)) if isinstance(edge, Node) else id(target)
+        keys.append(key)
+        captures[key] = None
+    walk(roots, seeds, keep, create, captures)
+    return [captures[key] for key in keys]
+
+
+def tensor_backward(
+    self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from.
+
+    See Also
+    --------
+    weft.autograd.backward
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+Tensor.backward = tensor_backward  # type: ignore[attr-defined]

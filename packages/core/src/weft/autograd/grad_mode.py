@@ -1,0 +1,175 @@
+"""Whether operations are recorded: context managers that are decorators too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from weft._engine.tensor import TensorBase, Version, local, state
+from weft._intercept import _lock
+
+
+class _Mode:
+    """A context manager that also decorates functions and generators."""
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            raise TypeError(f"{type(self).__name__}: decorates functions, not the class {function.__name__}")
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Any:
+                made = function(*args, **kwargs)
+                sent: Any = None
+                while True:
+                    with self.again():
+                        try:
+                            item = made.send(sent)
+                        except StopIteration as stop:
+                            return stop.value
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        made.close()
+                        raise
+                    except BaseException as error:
+                        with self.again():
+                            item = made.throw(error)
+                        sent = yield item
+
+            return generator
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self.again():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+    def again(self) -> Any:
+        """A fresh instance with the same setting."""
+        return type(self)()
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+
+class no_grad(_Mode):
+    """Operations in this context are not recorded.
+
+    Examples
+    --------
+    >>> x = weft.ones(1, requires_grad=True)
+    >>> with weft.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if function is None else made(function)
+
+    def __init__(self, function: Any = None) -> None:
+        self.before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.before.append(local.grad_enabled)
+        local.grad_enabled = False
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad_enabled = self.before.pop()
+
+
+class enable_grad(no_grad):
+    """Operations in this context are recorded, also inside `no_grad`."""
+
+    def __enter__(self) -> None:
+        self.before.append(local.grad_enabled)
+        local.grad_enabled = True
+
+
+class set_grad_enabled(_Mode):
+    """Record or not, from this call on; as a context manager, for its time only."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = local.grad_enabled
+        self.mode = bool(mode)
+        local.grad_enabled = self.mode
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        local.grad_enabled = self.before  # it was meant for the function alone
+        return super().__call__(function)
+
+    def again(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self) -> None:
+        local.grad_enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad_enabled = self.before
+
+
+class inference_mode(_Mode):
+    """As `no_grad`, and what is made here can never be recorded.
+
+    Parameters
+    ----------
+    mode : bool
+        False leaves an enclosing inference mode.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__(True)
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode if isinstance(mode, bool) else True
+        self.before: list[tuple[bool, bool]] = []
+
+    def again(self) -> inference_mode:
+        made: inference_mode = inference_mode(self.mode)
+        return made
+
+    def __enter__(self) -> None:
+        self.before.append((local.grad_enabled, local.inference))
+        enter_inference(self.mode)
+        local.grad_enabled = not self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        local.grad_enabled, inference = self.before.pop()
+        enter_inference(inference)
+
+
+def enter_inference(mode: bool) -> None:
+    """Switch inference mode for this thread; the engine counts the threads that are in it."""
+    if mode != local.inference:
+        with _lock:
+            state.intercepting += 1 if mode else -1
+        local.inference = mode
+
+
+def mark(tensor: Any) -> None:
+    """Make a new tensor one of inference mode."""
+    if isinstance(tensor, TensorBase) and tensor._version_counter is None:
+        counter = Version(0)
+        counter.inference = True
+        tensor._version_counter = counter
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded here."""
+    return local.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on here."""
+    return local.inference

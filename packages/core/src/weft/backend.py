@@ -1,0 +1,134 @@
+"""Backends: what a device must offer. `ArrayNamespaceBackend` fills all of it from an array library.
+
+A backend is made by a plugin (see `weft.plugins`). The smallest one::
+
+    class MyBackend(ArrayNamespaceBackend):
+        def __init__(self):
+            super().__init__("mydevice", my_array_library)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy
+
+from weft._dtypes import dtype
+
+__all__ = ["ArrayNamespaceBackend", "Backend"]
+
+
+class Backend:
+    """What the core asks of a device.
+
+    Parameters
+    ----------
+    device_type : str
+        The name of its devices, ``"cpu"``.
+    xp : module
+        The array namespace that generic kernels are written against: NumPy's functions by NumPy's names.
+    array_type : type
+        The class of its arrays. They have ``shape``, ``strides``, ``ndim``, ``dtype`` (a NumPy dtype), slicing
+        that gives views, and in-place item assignment.
+
+    Attributes
+    ----------
+    kernels : dict
+        Kernels that are better than the generic ones, by the full name of their op (``"core::add"``). Each takes
+        arrays and parameters as the op's declared kernel does, without ``xp``.
+    """
+
+    def __init__(self, device_type: str, xp: Any, array_type: type) -> None:
+        self.device_type = device_type
+        self.xp = xp
+        self.array_type = array_type
+        self.kernels: dict[str, Callable[..., Any]] = {}
+
+    # Memory
+
+    def asarray(self, value: Any) -> Any:
+        """The backend's array of what a kernel returned: an array, or a scalar of the library."""
+        raise NotImplementedError
+
+    def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
+        """A new contiguous array with any contents."""
+        raise NotImplementedError
+
+    def from_numpy(self, array: numpy.ndarray, index: int | None) -> Any:
+        """An array on the device with the contents of a NumPy array: a copy, unless the memory is the same."""
+        raise NotImplementedError
+
+    def to_numpy(self, array: Any) -> numpy.ndarray:
+        """A NumPy array with the contents of a device's array; it may share memory where that is possible."""
+        raise NotImplementedError
+
+    def to_device(self, array: Any, index: int | None) -> Any:
+        """A copy of an array on another device of this backend."""
+        raise NotImplementedError
+
+    # Devices
+
+    def device_count(self) -> int:
+        """How many devices there are."""
+        return 1
+
+    def current_device(self) -> int:
+        """The index of the device that is meant by the bare type."""
+        return 0
+
+    def guard(self, index: int | None) -> AbstractContextManager[Any]:
+        """Makes a device the current one for the time of a call."""
+        return nullcontext()
+
+    def synchronize(self, index: int | None = None) -> None:
+        """Wait until all that was asked of a device is done."""
+
+    # Random numbers
+
+    def random_stream(self, seed: int, index: int | None) -> Any:
+        """A generator's stream: the samplers and the state of `weft._mt19937.MersenneStream`.
+
+        That one is the CPU's, with PyTorch's numbers. Its arrays are NumPy's, and are copied to the device; a
+        backend that has a stream of its own returns it here, and the device's arrays from its samplers.
+        """
+        from weft._mt19937 import MersenneStream
+
+        return MersenneStream(seed)
+
+
+class ArrayNamespaceBackend(Backend):
+    """A backend from an array library with NumPy's interface.
+
+    Parameters
+    ----------
+    device_type : str
+    xp : module
+        NumPy, CuPy, or a library made like them.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> backend = ArrayNamespaceBackend("cpu", numpy)
+    >>> backend.empty((2, 3), weft.float32, None).shape
+    (2, 3)
+    """
+
+    def __init__(self, device_type: str, xp: Any) -> None:
+        super().__init__(device_type, xp, xp.ndarray)
+
+    def asarray(self, value: Any) -> Any:
+        return self.xp.asarray(value)
+
+    def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
+        return self.xp.empty(shape, element.numpy)
+
+    def from_numpy(self, array: numpy.ndarray, index: int | None) -> Any:
+        return self.xp.asarray(array)
+
+    def to_numpy(self, array: Any) -> numpy.ndarray:
+        return numpy.asarray(array)
+
+    def to_device(self, array: Any, index: int | None) -> Any:
+        return array.copy()

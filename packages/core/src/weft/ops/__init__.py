@@ -1,0 +1,1 @@
+"""The ops of core, one file for each family."""

@@ -1,0 +1,580 @@
+"""Declaring ops: what the files of this folder use, and what a third party uses for its own.
+
+A declaration is a kernel against an array namespace ``xp``, the rules for dtypes, and a gradient for
+each differentiable argument. From it come the function, the method, the operator and its reflection,
+the in-place variant and ``out=``.
+
+- `pointwise`: one or more tensors (or numbers), broadcast and promoted; the decorated function is the kernel.
+- `op`: the decorated function has PyTorch's signature, checks and completes the arguments, and calls its
+  ``.op`` with what the kernel takes; the kernel follows with ``@name.kernel``.
+- `composite`: a plain function over other ops; it needs no gradient of its own.
+
+``@name.gradient("argument")`` declares a gradient. Its first parameter is ``grad`` (of the first output)
+or ``grads`` (a list, None for outputs without one); the others say by name what must be kept for it: an
+argument, ``output`` (``outputs``), or only the ``<argument>_shape`` or ``<argument>_dtype`` of one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, wraps
+from typing import Any
+
+import numpy
+
+from weft._devices import backend_of, kind_of
+from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
+from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator
+from weft._engine.kinds import Kind
+from weft._engine.tensor import TensorBase, local, state
+from weft._intercept import intercepted, overridden
+from weft._tensor import Tensor
+from weft.ops._inplace import write_inplace, write_out
+
+__all__ = ["Declaration", "composite", "op", "pointwise", "registry"]
+
+registry: dict[str, Declaration] = {}
+CATEGORIES = ("bool", "int", "float", "complex")
+
+
+class Declaration:
+    """All that is particular to one op, and the slow half of its calls.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::mul"``.
+    result : str
+        The dtype of the result: ``"same"`` as the inputs; ``"float"``: as well, but integers become the
+        default dtype before the kernel; ``"bool"``; ``"real"``: the real part's; ``"any"``: what the kernel returns.
+    accepts : str
+        Which categories of dtypes have a kernel.
+    promotes : bool
+        Tensors and numbers are brought to their common dtype first.
+    half : str
+        ``"float32"``: float16 and bfloat16 are computed in float32 and rounded once; ``"native"``: as they are.
+    """
+
+    def __init__(
+        self, name: str, *, result: str, accepts: str, promotes: bool, half: str, is_view: bool = False
+    ) -> None:
+        self.name = name
+        self.short = name.partition("::")[2]
+        self.result = result
+        self.accepts = tuple(CATEGORIES.index(word) for word in accepts.split())
+        self.promotes = promotes
+        self.half = half
+        self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
+        self.function: Any = None
+        self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
+        self.arguments: tuple[str, ...] = ()
+        self.gradients: dict[str, tuple[Any, tuple[str, ...]]] = {}
+        self.facts: list[tuple[int, str]] = []
+        self.op = Op(name, (), -1, self)
+        self.op.is_view = is_view
+        self.op.promotes = promotes
+        registry[name] = self
+
+    def set_kernel(self, kernel: Any, arguments: Sequence[str], tensors: str, sequence: str = "") -> None:
+        """Say what computes it, and which of the kernel's arguments are tensors."""
+        self.generic = kernel
+        self.arguments = tuple(arguments)
+        self.op.positions = tuple(self.arguments.index(name) for name in tensors.split())
+        self.op.sequence_position = self.arguments.index(sequence) if sequence else -1
+
+    # Kernels
+
+    def resolve(self, kind: Kind) -> tuple[Any, Kind | None]:
+        """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
+        element: dtype = kind.dtype
+        if element.category not in self.accepts:
+            raise NotImplementedError(
+                f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
+                f"{', '.join(CATEGORIES[each] for each in self.accepts)} tensors. Convert with .to(dtype)"
+            )
+        kernel = self.find_kernel(kind)
+        compute = element
+        if self.result == "float" and element.category < FLOATING:
+            compute = get_default_dtype()
+        result = compute
+        if self.half == "float32" and compute.is_half:
+            compute = float32
+        if self.result == "bool":
+            result = _by_name("bool")
+        elif self.result == "real":
+            result = element.to_real()
+        if self.result == "any":
+            return (kernel if compute is element else converting(kernel, element, compute, None)), None
+        if compute is not element:
+            kernel = converting(kernel, element, compute, result)
+        return kernel, kind_of(result, kind.device)
+
+    def find_kernel(self, kind: Kind) -> Any:
+        """A plugin's or the backend's own kernel by the op's name, else the generic one."""
+        from weft.plugins import kernels
+
+        backend = backend_of(kind.device)
+        found = kernels(kind.device.type).get(self.name) or backend.kernels.get(self.name)
+        if found is not None:
+            return found
+        if isinstance(self.generic, str):
+            return getattr(backend.xp, self.generic)
+        return partial(self.generic, backend.xp)
+
+    # Gradients
+
+    def add_gradient(self, names: str, function: Any) -> None:
+        needs = parameters_of(function)
+        for name in names.split():
+            self.gradients[name] = (function, needs)
+        self.op.differentiable = True
+
+    def plan(self, mask: int) -> Plan:
+        """Which gradients to compute, and what to save for them, for the arguments in ``mask`` (bits)."""
+        wanted = [position for position in self.op.positions if mask >> position & 1]
+        groups: list[tuple[Any, tuple[str, ...], list[int]]] = []
+        for position in wanted:
+            function, needs = self.gradients.get(self.arguments[position], (None, ("grad",)))
+            if groups and function is not None and groups[-1][0] is function:
+                groups[-1][2].append(position)
+            else:
+                groups.append((function, needs, [position]))
+        saves: list[int] = []
+        saves_output = False
+        for _, needs, _ in groups:
+            for name in needs[1:]:
+                if name in ("output", "outputs"):
+                    saves_output = True
+                elif name != "needs" and self.locate(name) not in saves:
+                    saves.append(self.locate(name))
+        saves.sort()
+        steps = tuple(self.step(function, needs, group, saves) for function, needs, group in groups)
+        takes_first = all(needs[0] == "grad" for _, needs, _ in groups)
+        return Plan(self.label, tuple(saves), saves_output, steps, takes_first)
+
+    def step(self, function: Any, needs: tuple[str, ...], group: list[int], saves: list[int]) -> Step:
+        if function is None:
+            return Step(lambda grad: None, (), -1)
+        if group[0] == self.op.sequence_position:
+            return Step(function, self.picks(needs, saves), -2)
+        together = [name for name in self.arguments if self.gradients.get(name, (None,))[0] is function]
+        if len(together) == 1:
+            return Step(function, self.picks(needs, saves), -1)
+        chosen = [self.arguments.index(name) in group for name in together]
+
+        def some(grad: Any, *saved: Any) -> list[Any]:
+            extra = {"needs": chosen} if "needs" in needs else {}
+            return [each for each, use in zip(function(grad, *saved, **extra), chosen) if use]
+
+        return Step(some, self.picks(needs, saves), len(group))
+
+    def picks(self, needs: tuple[str, ...], saves: list[int]) -> tuple[int, ...]:
+        return tuple(
+            len(saves) if name in ("output", "outputs") else saves.index(self.locate(name))
+            for name in needs[1:]
+            if name != "needs"
+        )
+
+    def locate(self, name: str) -> int:
+        """The position of an argument; for ``<argument>_shape`` a negative number that `fact` understands."""
+        if name in self.arguments:
+            return self.arguments.index(name)
+        argument, _, fact = name.rpartition("_")
+        if argument not in self.arguments or fact not in ("shape", "dtype"):
+            raise TypeError(f"{self.name}: a gradient asks for {name!r}; there are {', '.join(self.arguments)}, output")
+        key = (self.arguments.index(argument), fact)
+        if key not in self.facts:
+            self.facts.append(key)
+        return -1 - self.facts.index(key)
+
+    def fact(self, args: tuple[Any, ...], position: int) -> Any:
+        argument, fact = self.facts[-1 - position]
+        value = args[argument]
+        if isinstance(value, TensorBase):
+            return value._array.shape if fact == "shape" else value.kind.dtype
+        if isinstance(value, (list, tuple)):
+            return [each._array.shape if fact == "shape" else each.kind.dtype for each in value]
+        return () if fact == "shape" else None
+
+    # Calls that the fast path leaves
+
+    def slow(self, args: tuple[Any, ...]) -> Any:
+        """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
+        override = overridden(self, args)
+        if override is not None:
+            return override()
+        if local.interceptors:
+            return intercepted(self, args)
+        self.check_types(args)
+        result = self.op.execute(self.promote(args) if self.promotes else self.one_device(args))
+        if local.inference:
+            mark_inference(result, args)
+        return result
+
+    def slow_operator(self, args: tuple[Any, ...]) -> Any:
+        """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
+        for arg in args:
+            if not isinstance(arg, (TensorBase, int, float, complex, numpy.generic)):
+                return NotImplemented
+        return self.slow(args)
+
+    def check_types(self, args: tuple[Any, ...]) -> None:
+        some = False
+        for position in self.op.positions:
+            arg = args[position]
+            if isinstance(arg, TensorBase):
+                some = True
+            elif position == self.op.sequence_position:
+                for number, member in enumerate(arg):
+                    some = True
+                    if not isinstance(member, TensorBase):
+                        raise TypeError(
+                            f"{self.short}(): expected Tensor as element {number} in argument "
+                            f"'{self.arguments[position]}', but got {type(member).__name__}"
+                        )
+            elif arg is not None and not (self.promotes and isinstance(arg, (int, float, complex, numpy.generic))):
+                raise TypeError(
+                    f"{self.short}(): argument '{self.arguments[position]}' must be Tensor"
+                    f"{' or a number' if self.promotes else ''}, not {type(arg).__name__}; "
+                    "make one with weft.as_tensor(...)"
+                )
+        if not some:
+            raise TypeError(
+                f"{self.short}(): argument '{self.arguments[0]}' must be Tensor, not {type(args[0]).__name__}; "
+                "make one with weft.as_tensor(...)"
+            )
+
+    def promote(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments brought to their common dtype and device; numbers stay numbers where they fit."""
+        positions = self.op.positions
+        common = result_dtype(args[position] for position in positions if args[position] is not None)
+        converted = list(self.one_device(args))
+        for position in positions:
+            arg = converted[position]
+            if isinstance(arg, TensorBase):
+                converted[position] = arg if arg.kind.dtype is common else arg.to(common)
+            elif arg is not None:
+                converted[position] = fit_number(arg, common)
+        return tuple(converted)
+
+    def one_device(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, if they are on one device; a zero-dimensional CPU tensor follows the others."""
+        tensors = [each for position in self.op.positions for each in members(args[position])]
+        devices = {each.kind.device for each in tensors}
+        if len(devices) == 1:
+            return args
+        main = {each.kind.device for each in tensors if each._array.ndim or each.kind.device.type != "cpu"}
+        if len(main) != 1 or not self.promotes:
+            names = ", ".join(str(each) for each in sorted(devices, key=str))
+            raise RuntimeError(
+                f"{self.short}: expected all tensors to be on the same device, but found at least two devices: "
+                f"{names}. Move them with .to(device)"
+            )
+        target = main.pop()
+        return tuple(arg.to(target) if isinstance(arg, TensorBase) else arg for arg in args)
+
+    def recover(self, error: Exception, kernel: Any, arrays: Sequence[Any], args: tuple[Any, ...]) -> Any:
+        """What to do about a kernel's exception: run it elsewhere, or say what was wrong in our words."""
+        if isinstance(error, RuntimeError) and str(error).startswith("cannot enter context"):
+            return state.context.copy().run(kernel, *arrays)  # another thread is in a kernel right now
+        if isinstance(error, MemoryError):
+            raise RuntimeError(f"{self.short}: not enough memory for the result: {error}") from error
+        if self.promotes and isinstance(error, ValueError):
+            explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
+        raise error
+
+    def __call__(self, *args: Any) -> Any:
+        return self.op(*args)
+
+
+def members(arg: Any) -> Iterable[TensorBase]:
+    if isinstance(arg, TensorBase):
+        return (arg,)
+    return arg if isinstance(arg, (list, tuple)) else ()
+
+
+def fit_number(value: Any, element: dtype) -> Any:
+    """A number as a kernel takes it beside arrays of a dtype; integers wrap around as they do in tensors."""
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if element.category == COMPLEX:
+        return complex(value)
+    if element.category == FLOATING:
+        return float(value)
+    if element.name == "bool":
+        return bool(value)
+    bits = 8 * element.itemsize
+    low = -(1 << (bits - 1)) if element.is_signed else 0
+    return (int(value) - low) % (1 << bits) + low
+
+
+def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None) -> Any:
+    """A kernel that computes in another dtype than that of its arrays, and rounds once."""
+    source, target = element.numpy, compute.numpy
+    final = None if result is None else result.numpy
+    many = (list, tuple)
+
+    def up(arg: Any) -> Any:
+        if isinstance(arg, many):
+            return [up(each) for each in arg]
+        return arg.astype(target) if getattr(arg, "dtype", None) == source else arg
+
+    def down(array: Any) -> Any:
+        wanted = (source if array.dtype == target else array.dtype) if final is None else final
+        return array if array.dtype == wanted else array.astype(wanted)
+
+    def converted(*args: Any) -> Any:
+        returned = kernel(*[up(arg) for arg in args])
+        if isinstance(returned, many):
+            return tuple(down(each) for each in returned)
+        return down(returned)
+
+    return converted
+
+
+def mark_inference(result: Any, args: tuple[Any, ...]) -> None:
+    from weft.autograd.grad_mode import mark
+
+    for tensor in result if isinstance(result, tuple) else (result,):
+        mark(tensor)
+
+
+def explain_broadcast(name: str, tensors: list[Any]) -> None:
+    """Raise the error for shapes that cannot be broadcast, if they are the reason."""
+    from weft.ops._geometry import broadcast_shapes
+
+    broadcast_shapes(name, [tensor._array.shape for tensor in tensors])
+
+
+def parameters_of(function: Any) -> tuple[str, ...]:
+    code = function.__code__
+    return tuple(code.co_varnames[: code.co_argcount])
+
+
+def full_name(function: Any, namespace: str, name: str | None) -> str:
+    return f"{namespace}::{(name or function.__name__).rstrip('_') or function.__name__}"
+
+
+def dress(function: Any, source: Any, declaration: Declaration | None, namespace: str) -> None:
+    """Give a derived function the name and docstring of its declaration, and what declarations go on with."""
+    function.__name__ = source.__name__
+    function.__qualname__ = source.__qualname__
+    function.__module__ = source.__module__
+    function.__doc__ = source.__doc__
+    module = sys.modules.get(source.__module__)
+    if module is not None:
+        exported = module.__dict__.setdefault("__all__", [])
+        if source.__name__ not in exported and not source.__name__.startswith("_"):
+            exported.append(source.__name__)
+    if declaration is None:
+        return
+    declaration.function = function
+    function.op = declaration.op
+    function.declaration = declaration
+
+    def gradient(names: str) -> Callable[[Any], Any]:
+        def keep(rule: Any) -> Any:
+            declaration.add_gradient(names, rule)
+            return rule
+
+        return keep
+
+    function.gradient = gradient
+
+
+def attach(function: Any, methods: str, inplace: str, declaration: Declaration | None, operators: Any = None) -> None:
+    """Put a function on Tensor under the names of its methods, operators and in-place variants."""
+    for name in methods.split():
+        if operators is None or not name.startswith("__"):
+            setattr(Tensor, name, function)
+        else:
+            setattr(Tensor, name, operators(name.startswith("__r") and name not in ("__round__",)))
+    for name in inplace.split():
+        setattr(Tensor, name, inplace_variant(function, name, declaration))
+
+
+def inplace_variant(function: Any, name: str, declaration: Declaration | None) -> Any:
+    """The method that writes a function's result into its first argument."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return write_inplace(name, self, function, declaration, args, kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"In-place variant of `weft.{function.__name__}`: writes into ``self`` and returns it."
+    return method
+
+
+def pointwise(
+    methods: str = "",
+    inplace: str = "",
+    *,
+    kernel: str | None = None,
+    result: str = "same",
+    accepts: str = "bool int float complex",
+    half: str = "float32",
+    name: str | None = None,
+    namespace: str = "core",
+) -> Callable[[Any], Any]:
+    """Declare an op that computes each element from the elements at the same place.
+
+    Parameters
+    ----------
+    methods, inplace : str
+        Names on Tensor, separated by spaces; ``__radd__`` and its like take their operands in reverse.
+    kernel : str, optional
+        A function of the array namespace that does it; the decorated function then has only the arguments
+        and the docstring. Else the decorated function is the kernel and takes ``xp`` first.
+    result, accepts, half : str
+        See `Declaration`.
+    """
+
+    def declare(source: Any) -> Any:
+        declaration = Declaration(
+            full_name(source, namespace, name), result=result, accepts=accepts, promotes=True, half=half
+        )
+        arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
+        declaration.set_kernel(kernel or source, arguments, " ".join(arguments))
+        if len(arguments) == 1:
+            function, operators = unary(declaration)
+        elif len(arguments) == 2:
+            function, operators = binary(declaration)
+        else:
+            function, operators = nary(declaration), None
+        dress(function, source, declaration, namespace)
+        attach(function, methods, inplace, declaration, operators)
+        return function
+
+    return declare
+
+
+def unary(declaration: Declaration) -> tuple[Any, Any]:
+    call = unary_operator(declaration.op)
+
+    def function(input: Any, *, out: Any = None) -> Any:
+        result = call(input) if isinstance(input, TensorBase) else declaration.slow((input,))
+        return result if out is None else write_out(declaration.short, out, result)
+
+    return function, lambda reflected: call
+
+
+def binary(declaration: Declaration) -> tuple[Any, Any]:
+    call = binary_operator(declaration.op, declaration.slow)
+    operator = binary_operator(declaration.op, declaration.slow_operator)
+    slow = declaration.slow_operator
+
+    def function(input: Any, other: Any, *, out: Any = None) -> Any:
+        result = call(input, other) if isinstance(input, TensorBase) else declaration.slow((input, other))
+        return result if out is None else write_out(declaration.short, out, result)
+
+    def reflected_operator(self: Any, other: Any) -> Any:
+        return slow((other, self))
+
+    return function, lambda reflected: reflected_operator if reflected else operator
+
+
+def nary(declaration: Declaration) -> Any:
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            args = (*args, *[kwargs.pop(name) for name in declaration.arguments[len(args) :] if name in kwargs])
+        if kwargs or len(args) != len(declaration.arguments):
+            raise TypeError(f"{declaration.short}(): takes {', '.join(declaration.arguments)} and out")
+        result = declaration.slow(args)
+        return result if out is None else write_out(declaration.short, out, result)
+
+    return function
+
+
+def op(
+    methods: str = "",
+    inplace: str = "",
+    *,
+    tensors: str = "input",
+    sequence: str = "",
+    view: bool = False,
+    out: bool = False,
+    result: str = "any",
+    accepts: str = "bool int float complex",
+    half: str = "native",
+    promotes: bool = False,
+    name: str | None = None,
+    namespace: str = "core",
+) -> Callable[[Any], Any]:
+    """Declare an op whose decorated function has PyTorch's signature and prepares the call.
+
+    It checks and completes the arguments and returns ``<name>.op(...)``, with the arguments of the
+    kernel, which is declared after it with ``@<name>.kernel``.
+
+    Parameters
+    ----------
+    methods, inplace : str
+        Names on Tensor, separated by spaces.
+    tensors : str
+        Which of the kernel's arguments are tensors (or None).
+    sequence : str
+        Which of those is a list of tensors.
+    view : bool
+        The result shares the memory of the first tensor.
+    out : bool
+        There is an ``out=`` argument; the decorated function does not name it.
+    result, accepts, half, promotes
+        See `Declaration`.
+    """
+
+    def declare(source: Any) -> Any:
+        declaration = Declaration(
+            full_name(source, namespace, name),
+            result=result,
+            accepts=accepts,
+            promotes=promotes,
+            half=half,
+            is_view=view,
+        )
+        function = with_out(source) if out else source
+        dress(function, source, declaration, namespace)
+
+        def kernel(rule: Any) -> Any:
+            declaration.set_kernel(rule, parameters_of(rule)[1:], tensors, sequence)
+            return rule
+
+        function.kernel = kernel
+        attach(function, methods, inplace, declaration)
+        return function
+
+    return declare
+
+
+def composite(methods: str = "", inplace: str = "", *, out: bool = False) -> Callable[[Any], Any]:
+    """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op."""
+
+    def declare(source: Any) -> Any:
+        function = with_out(source) if out else source
+        dress(function, source, None, "core")
+        attach(function, methods, inplace, None)
+        return function
+
+    return declare
+
+
+def with_out(source: Any) -> Any:
+    """The function with an ``out=`` argument."""
+    short = source.__name__
+
+    @wraps(source)
+    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = source(*args, **kwargs)
+        return result if out is None else write_out(short, out, result)
+
+    return function
+
+
+def forget_kernels() -> None:
+    """Resolve all kernels anew: some compute in the default dtype."""
+    for declaration in registry.values():
+        number = len(declaration.op.kernels)
+        declaration.op.kernels[:] = [None] * number
+        declaration.op.kinds[:] = [None] * number
+
+
+default_listeners.append(forget_kernels)

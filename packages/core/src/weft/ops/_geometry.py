@@ -1,0 +1,141 @@
+"""Checks of dims, shapes and indices: the one layer that all declarations use, before any kernel runs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from weft._engine.tensor import TensorBase
+
+MAX_ELEMENTS = 2**63 - 1
+
+
+def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
+    """A dim counted from the front. A zero-dimensional tensor is treated as if it had one.
+
+    Raises
+    ------
+    IndexError
+        If it is out of range.
+    TypeError
+        If it is no integer.
+    """
+    try:
+        index = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(dim).__name__}") from None
+    size = ndim or 1
+    if not -size <= index < size:
+        raise IndexError(
+            f"{name}: Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {index})"
+        )
+    return index + size if index < 0 else index
+
+
+def wrap_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    """One dim, several, or None (all), counted from the front and without repetition."""
+    if dims is None:
+        return tuple(range(ndim))
+    if not isinstance(dims, (tuple, list)):
+        return (wrap_dim(name, dims, ndim),)
+    wrapped = tuple(wrap_dim(name, dim, ndim) for dim in dims)
+    if len(set(wrapped)) != len(wrapped):
+        again = next(dim for dim in wrapped if wrapped.count(dim) > 1)
+        raise RuntimeError(f"{name}: dim {again} appears multiple times in the list of dims {tuple(dims)}")
+    return wrapped
+
+
+def as_shape(name: str, size: Sequence[Any]) -> tuple[int, ...]:
+    """The sizes that a caller gave as numbers or as one sequence; none may be negative."""
+    sizes = integers(name, size)
+    for each in sizes:
+        if each < 0:
+            raise RuntimeError(
+                f"{name}: Trying to create tensor with negative dimension {each}: {list(sizes)}; sizes start at 0"
+            )
+    elements(name, sizes)
+    return sizes
+
+
+def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[int, ...]:
+    """Integers that a caller gave one by one or as one sequence."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    elif len(size) == 1 and isinstance(size[0], TensorBase) and size[0]._array.ndim == 1:
+        size = size[0].tolist()
+    try:
+        return tuple([operator.index(each) for each in size])
+    except TypeError:
+        wrong = next(each for each in size if not hasattr(each, "__index__") or isinstance(each, float))
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be tuple of ints, but found {type(wrong).__name__}"
+        ) from None
+
+
+def elements(name: str, sizes: Iterable[int], itemsize: int = 1) -> int:
+    """The number of elements of a shape; an error if it cannot be addressed."""
+    count = 1
+    for each in sizes:
+        count *= each
+    if count * itemsize > MAX_ELEMENTS:
+        raise RuntimeError(f"{name}: Storage size calculation overflowed with sizes={list(sizes)}")
+    return count
+
+
+def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that all broadcast to.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first two shapes that disagree, and where.
+    """
+    ndim = max((len(shape) for shape in shapes), default=0)
+    result = [1] * ndim
+    owner: list[tuple[int, ...]] = [()] * ndim
+    for shape in shapes:
+        for offset in range(1, len(shape) + 1):
+            size = shape[-offset]
+            if size == 1:
+                continue
+            if result[-offset] not in (1, size):
+                first = owner[-offset]
+                raise RuntimeError(
+                    f"{name}: The size of tensor a ({result[-offset]}) must match the size of tensor b ({size}) at "
+                    f"non-singleton dimension {ndim - offset}; got shapes {list(first)} and {list(shape)}. "
+                    "Sizes must be equal, or one of them 1: unsqueeze() or expand() one of the tensors"
+                )
+            result[-offset] = size
+            owner[-offset] = shape
+    return tuple(result)
+
+
+def check_index(name: str, index: int, size: int, dim: int) -> int:
+    """One position along a dim, counted from the front.
+
+    Raises
+    ------
+    IndexError
+        If it is out of range.
+    """
+    if not -size <= index < size:
+        raise IndexError(f"{name}: index {index} is out of bounds for dimension {dim} with size {size}")
+    return index + size if index < 0 else index
+
+
+def same_shape_except(name: str, shapes: Sequence[tuple[int, ...]], dim: int) -> None:
+    """Sizes must agree but along one dim.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first that does not.
+    """
+    first = shapes[0]
+    for number, shape in enumerate(shapes):
+        if len(shape) != len(first) or any(a != b for d, (a, b) in enumerate(zip(first, shape)) if d != dim):
+            raise RuntimeError(
+                f"{name}: Sizes of tensors must match except in dimension {dim}. Expected {list(first)}, but got "
+                f"{list(shape)} for tensor number {number} in the list"
+            )

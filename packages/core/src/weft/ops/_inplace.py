@@ -1,0 +1,246 @@
+"""Writing a result into a tensor that exists: in-place variants, ``out=``, and writes through views."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from weft._dtypes import can_cast
+from weft._engine.dispatch import Op, make, make_node, set_output_index
+from weft._engine.tensor import TensorBase, Version, local, state
+
+
+def view_of(tensor: Any) -> Any:
+    return None if tensor._extra is None else tensor._extra.view
+
+
+def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
+    """An in-place write is allowed, for autograd and for memory.
+
+    Raises
+    ------
+    RuntimeError
+        For a leaf that requires grad (or a view of one), one of several views that an op returned, an inference
+        tensor outside inference mode, or memory that several elements share.
+    """
+    array = tensor._array
+    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+    counter = tensor._version_counter
+    if counter is not None and counter.inference and not local.inference:
+        raise RuntimeError(
+            f"{name}: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+            "to get a normal tensor before doing inplace update."
+        )
+    if not local.grad_enabled:
+        return
+    view = view_of(tensor)
+    if view is None:
+        if tensor._requires_grad and tensor._node is None:
+            raise RuntimeError(
+                f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
+                "weft.no_grad(), or use the out-of-place variant"
+            )
+        return
+    if not (others_require_grad or view.base._requires_grad):
+        return
+    if view.base._requires_grad and view.base._node is None:
+        raise RuntimeError(
+            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation. Write "
+            "inside weft.no_grad(), or clone() the leaf first"
+        )
+    if view.index >= 0:
+        raise RuntimeError(
+            f"{name}: Output {view.index} of {view.op.declaration.label} is a view and is being modified inplace. "
+            "This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    if not view.recorded:
+        raise RuntimeError(
+            f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
+            "the view where gradients are recorded, or write inside weft.no_grad()"
+        )
+
+
+def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> None:
+    """A result of this shape and dtype can be written into a tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If broadcasting would have to enlarge the tensor, or the dtype loses its category.
+    """
+    if target._array.shape != shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}; "
+            "an in-place operation cannot enlarge its tensor"
+        )
+    if not can_cast(element, target.kind.dtype):
+        raise RuntimeError(
+            f"{name}: result type {element.spoken} can't be cast to the desired output type "
+            f"{target.kind.dtype.spoken}; use the out-of-place variant, or convert with .to({element})"
+        )
+
+
+def bump(tensor: Any, writer: str) -> None:
+    """Count a write to a tensor's memory."""
+    counter = tensor._version_counter
+    if counter is None:
+        counter = Version(0)
+        tensor._version_counter = counter
+    counter.value += 1
+    counter.writer = writer
+
+
+def write_array(target: Any, array: Any) -> None:
+    """Copy an array into a tensor's memory, converting its dtype."""
+    state.run(copy_into, target._array, array)
+
+
+def copy_into(target: Any, array: Any) -> None:
+    if target.dtype.kind != "c" and array.dtype.kind == "c":
+        array = array.real
+    target[...] = array
+
+
+def alias(tensor: Any) -> Any:
+    """Another tensor with the same memory and history; writes to the first leave its history alone."""
+    out = make(tensor._array, tensor.kind)
+    out._requires_grad = tensor._requires_grad
+    view = view_of(tensor)
+    out._node = tensor._node if view is None else view.current_node(tensor)
+    set_output_index(out, 0 if tensor._extra is None else tensor._extra.output_index)
+    return out
+
+
+def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: Any, kwargs: Any) -> Any:
+    """Run a function of ``self``, write its result into ``self``, and record that."""
+    others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
+    check_writable(name, self, any(each._requires_grad for each in others))
+    recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
+    if not recorded and not kwargs and declaration is not None and write_directly(name, self, declaration, args):
+        return self
+    before = alias(self) if recorded else self
+    result = function(before, *args, **kwargs)
+    check_fits(name, self, result._array.shape, result.kind.dtype)
+    if not recorded:
+        write_array(self, result._array)
+        bump(self, name)
+        return self
+    if result.kind.dtype is not self.kind.dtype:
+        result = result.to(self.kind.dtype)
+    # What the node saved of self must not change with it: it keeps the array of before.
+    before._array = before._array.copy()
+    assign(name, self, result)
+    return self
+
+
+def write_directly(name: str, self: Any, declaration: Any, args: Any) -> bool:
+    """Let a ufunc write into self's memory, where nothing is to be converted or recorded."""
+    if not isinstance(declaration.generic, str) or declaration.result != "same" or state.intercepting:
+        return False
+    kind = self.kind
+    arrays = [self._array]
+    for arg in args:
+        if isinstance(arg, TensorBase):
+            if arg.kind is not kind or (arg._array.ndim and arg._array.shape != self._array.shape):
+                return False
+            arrays.append(arg._array)
+        elif isinstance(arg, float) and kind.is_differentiable and not kind.is_complex:
+            arrays.append(arg)
+        else:
+            return False
+    if not kind.plain or kind.dtype.is_half:
+        return False
+    kernel = declaration.op.kernel(kind)
+    if type(kernel).__name__ != "ufunc":
+        return False
+    arrays.append(self._array)
+    try:
+        state.run(kernel, *arrays)
+    except RuntimeError:  # another thread is in a kernel right now
+        return False
+    bump(self, name)
+    return True
+
+
+def assign(name: str, self: Any, result: Any) -> None:
+    """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
+    write_array(self, result._array)
+    bump(self, name)
+    view = view_of(self)
+    if view is None:
+        self._node, self._requires_grad = result._node, result._requires_grad
+        set_output_index(self, 0 if result._extra is None else result._extra.output_index)
+        return
+    base = view.base
+    scatter = view_scatter()
+    before = alias(base)
+    mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
+    node = make_node(scatter, scatter.plan(mask), (before, result, view), mask)
+    node.shape = base._array.shape
+    base._node, base._requires_grad = node, True
+    set_output_index(base, 0)
+    self._requires_grad = True
+
+
+def view_scatter() -> Op:
+    from weft.ops.views import view_scatter as function
+
+    found: Op = function.op
+    return found
+
+
+def write_out(name: str, out: Any, result: Any) -> Any:
+    """Put a result into the tensor (or tuple of tensors) that the caller gave as ``out``."""
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+        for each in out:
+            check_out(name, each)
+        for target, value in zip(out, result):
+            write_out(name, target, value)
+        return type(result)(out) if type(result) is tuple else type(result)(*out)
+    check_out(name, out)
+    if local.grad_enabled and (result._requires_grad or out._requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad. Assign the result, or call inside weft.no_grad()"
+        )
+    if out.kind.device is not result.kind.device:
+        raise RuntimeError(
+            f"{name}: expected out tensor to be on {result.kind.device}, but got {out.kind.device} instead"
+        )
+    if not can_cast(result.kind.dtype, out.kind.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.kind.dtype.spoken} can't be cast to the desired output type "
+            f"{out.kind.dtype.spoken}"
+        )
+    if out._array.shape != result._array.shape:
+        if out._array.size:
+            warnings.warn(
+                f"{name}: an output with one or more elements was resized since it had shape "
+                f"{list(out._array.shape)}, which does not match the required output shape "
+                f"{list(result._array.shape)}. This behavior is deprecated; pass an output of that shape, or empty it "
+                "first with out.resize_(0)",
+                UserWarning,
+                stacklevel=3,
+            )
+        out.resize_(result._array.shape)
+    write_array(out, result._array)
+    bump(out, f"{name}(out=)")
+    return out
+
+
+def check_out(name: str, out: Any) -> None:
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    array = out._array
+    if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
