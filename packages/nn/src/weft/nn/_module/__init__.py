@@ -1,0 +1,1 @@
+"""The chapters of `weft.nn.Module`; see the README beside this file."""

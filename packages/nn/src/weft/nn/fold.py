@@ -1,0 +1,80 @@
+"""Sliding windows as columns, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft import Tensor
+
+from weft.nn import functional as F
+from weft.nn.module import Module
+
+if TYPE_CHECKING:
+    from weft.nn._types import SizeAny
+
+__all__ = ["Fold", "Unfold"]
+
+
+class Unfold(Module):
+    """Make each window of an input (N, C, H, W) a column: (N, C * window elements, number of windows).
+
+    Parameters
+    ----------
+    kernel_size, dilation, padding, stride : int or tuple of int
+        As of a convolution.
+    """
+
+    def __init__(self, kernel_size: SizeAny, dilation: SizeAny = 1, padding: SizeAny = 0, stride: SizeAny = 1) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Unfold ``input``."""
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
+
+
+class Fold(Module):
+    """Add up windows given as columns, at their places: the transpose of `Unfold`.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        Of the spatial axes.
+    kernel_size, dilation, padding, stride : int or tuple of int
+        As of a convolution.
+    """
+
+    def __init__(
+        self,
+        output_size: SizeAny,
+        kernel_size: SizeAny,
+        dilation: SizeAny = 1,
+        padding: SizeAny = 0,
+        stride: SizeAny = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Fold ``input`` of shape (N, C * window elements, number of windows)."""
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )

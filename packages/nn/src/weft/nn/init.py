@@ -1,0 +1,352 @@
+"""Initial values of parameters. Every function fills its tensor in place, without recording, and returns it.
+
+The random numbers of each are drawn in PyTorch's order, so that one seed gives the same weights in both.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import weft
+from weft import Tensor
+
+if TYPE_CHECKING:
+    from weft import Generator
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+_GAINS = {
+    **dict.fromkeys(
+        ["linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"], 1.0
+    ),
+    "sigmoid": 1.0,
+    "tanh": 5 / 3,
+    "relu": math.sqrt(2),
+    "selu": 3 / 4,
+}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """Return the factor that keeps the variance of signals from layer to layer, given the nonlinearity between them.
+
+    Parameters
+    ----------
+    nonlinearity : str
+        "linear", a convolution ("conv1d", ..., "conv_transpose3d"), "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
+    param : float, optional
+        The negative slope of "leaky_relu", by default 0.01.
+
+    Raises
+    ------
+    ValueError
+        For another nonlinearity, or a slope that is not a number.
+
+    Examples
+    --------
+    >>> round(calculate_gain("leaky_relu", 0.2), 4)  # sqrt(2 / (1 + slope ** 2))
+    1.3868
+    """
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            param = 0.01
+        if isinstance(param, bool) or not isinstance(param, (int, float)):
+            raise ValueError(f"calculate_gain: negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + param**2))
+    raise ValueError(f"calculate_gain: unsupported nonlinearity {nonlinearity!r}; choose {[*_GAINS, 'leaky_relu']}")
+
+
+# -- plain distributions and constants -----------------------------------------------------------------------------------
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers drawn uniformly from [a, b)."""
+    with weft.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers drawn from the normal distribution."""
+    with weft.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with numbers drawn from the normal distribution, restricted to [a, b].
+
+    Parameters
+    ----------
+    tensor : Tensor
+    mean, std : float
+        Of the distribution before it is restricted.
+    a, b : float
+        The least and the greatest value, absolute (not in units of ``std``).
+    generator : Generator, optional
+
+    Warns
+    -----
+    UserWarning
+        If ``mean`` is more than 2 ``std`` outside of [a, b], where the method loses precision.
+
+    Notes
+    -----
+    By inversion: a uniform number between the cumulative probabilities of ``a`` and ``b``, through the inverse of the
+    cumulative distribution function.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            f"trunc_normal_: mean ({mean}) is more than 2 std ({std}) from [a, b] ([{a}, {b}]); "
+            "the distribution of values may be incorrect",
+            stacklevel=2,
+        )
+    lower, upper = _normal_cdf((a - mean) / std), _normal_cdf((b - mean) / std)
+    with weft.no_grad():
+        tensor.uniform_(2 * lower - 1, 2 * upper - 1, generator=generator)
+        tensor.erfinv_()
+        tensor.mul_(std * math.sqrt(2.0))
+        tensor.add_(mean)
+        return tensor.clamp_(min=a, max=b)
+
+
+def _normal_cdf(x: float) -> float:
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with ``val``."""
+    with weft.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with 1."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with 0."""
+    with weft.no_grad():
+        return tensor.zero_()
+
+
+# -- identities ------------------------------------------------------------------------------------------------------
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity: a `Linear` then passes on as many of its inputs as it has outputs."""
+    if tensor.dim() != 2:
+        raise ValueError(f"eye_: only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+    with weft.no_grad():
+        return tensor.copy_(weft.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that it passes on its inputs, as many of them as there are outputs.
+
+    Parameters
+    ----------
+    tensor : Tensor, shape (out_channels, in_channels / groups, ...) with 3 to 5 axes
+    groups : int
+        The identity is preserved in each group.
+
+    Raises
+    ------
+    ValueError
+        For another number of axes, or if ``groups`` does not divide the output channels.
+    """
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError(f"dirac_: only tensors with 3, 4, or 5 dimensions are supported, got {tuple(tensor.shape)}")
+    if tensor.size(0) % groups != 0:
+        raise ValueError(f"dirac_: dim 0 ({tensor.size(0)}) must be divisible by groups ({groups})")
+    channels_per_group = tensor.size(0) // groups
+    center = tuple(size // 2 for size in tensor.shape[2:])
+    with weft.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(channels_per_group, tensor.size(1))):
+                tensor[(group * channels_per_group + channel, channel, *center)] = 1
+    return tensor
+
+
+# -- variance by the size of the layer -----------------------------------------------------------------------------------
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """Return how many inputs feed one output, and how many outputs one input feeds."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, got "
+            f"{tuple(tensor.shape)}; initialize a bias with zeros_ or uniform_"
+        )
+    receptive_field = math.prod(tensor.shape[2:])
+    return tensor.size(1) * receptive_field, tensor.size(0) * receptive_field
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    if not isinstance(mode, str) or mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming: mode {mode!r} not supported, please use one of ['fan_in', 'fan_out']")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return fan_in if mode.lower() == "fan_in" else fan_out
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill uniformly from ±gain * sqrt(6 / (fan_in + fan_out)).
+
+    References
+    ----------
+    Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010, equation 16.
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill from the normal distribution with std gain * sqrt(2 / (fan_in + fan_out)).
+
+    References
+    ----------
+    Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill uniformly from ±gain * sqrt(3 / fan).
+
+    Parameters
+    ----------
+    tensor : Tensor
+    a : float
+        The negative slope, where the nonlinearity is "leaky_relu".
+    mode : {"fan_in", "fan_out"}
+        Whether to keep the variance forward or backward.
+    nonlinearity : str
+        As in `calculate_gain`.
+    generator : Generator, optional
+
+    References
+    ----------
+    arXiv:1502.01852, section 2.2.
+    """
+    if 0 in tensor.shape:
+        return _without_elements(tensor, "kaiming_uniform_")
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill from the normal distribution with std gain / sqrt(fan); parameters as in `kaiming_uniform_`."""
+    if 0 in tensor.shape:
+        return _without_elements(tensor, "kaiming_normal_")
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _without_elements(tensor: Tensor, name: str) -> Tensor:
+    warnings.warn(f"{name}: Initializing zero-element tensors is a no-op, got {tuple(tensor.shape)}", stacklevel=3)
+    return tensor
+
+
+# -- matrices with structure ---------------------------------------------------------------------------------------------
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a (semi-)orthogonal matrix times ``gain``; axes from the second on are taken as one.
+
+    References
+    ----------
+    arXiv:1312.6120. The Q factor of a normal matrix, its signs fixed by the diagonal of R, is uniformly distributed.
+    """
+    if tensor.dim() < 2:
+        raise ValueError(f"orthogonal_: only tensors with 2 or more dimensions are supported, got {tuple(tensor.shape)}")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.size(0)
+    columns = tensor.numel() // rows
+    with weft.no_grad():
+        normal = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+        q, r = weft.linalg.qr(normal.t() if rows < columns else normal)
+        q = q * weft.diagonal(r).sign()
+        return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill a matrix from the normal distribution, then set the fraction ``sparsity`` of each column to 0.
+
+    References
+    ----------
+    Martens, Deep learning via Hessian-free optimization, 2010.
+    """
+    if tensor.dim() != 2:
+        raise ValueError(f"sparse_: only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    zeros_per_column = math.ceil(sparsity * rows)
+    with weft.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[weft.randperm(rows)[:zeros_per_column], column] = 0
+    return tensor
+
+
+# -- the names without underscore, for older programs ----------------------------------------------------------------------
+
+_DEPRECATED = (
+    "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"
+).split()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _DEPRECATED:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    current = globals()[name + "_"]
+
+    def deprecated(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(
+            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
+        )
+        return current(*args, **kwargs)
+
+    deprecated.__name__ = name
+    deprecated.__doc__ = f"Deprecated name of `{name}_`."
+    return deprecated

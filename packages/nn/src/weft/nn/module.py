@@ -1,0 +1,56 @@
+"""`Module`, the base class of all layers and models. Its chapters are in the folder ``_module``."""
+
+from __future__ import annotations
+
+from weft.nn._module.calling import Calling
+from weft.nn._module.hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+
+class Module(Calling):
+    """Base class of layers and models: parameters, buffers and submodules, and a `forward` that uses them.
+
+    Assign them as attributes, after ``super().__init__()``: a `Parameter` is trained, a `Buffer` is state that is not,
+    and a Module makes a tree. All of them are then found by `parameters`, moved by `to` and saved by `state_dict`.
+
+    Attributes
+    ----------
+    training : bool
+        Whether the module is in training mode; see `train` and `eval`.
+
+    Examples
+    --------
+    >>> import weft
+    >>> class Scale(weft.nn.Module):
+    ...     def __init__(self, factor):
+    ...         super().__init__()
+    ...         self.factor = weft.nn.Parameter(weft.tensor(factor))
+    ...
+    ...     def forward(self, input):
+    ...         return input * self.factor
+    >>> scale = Scale(3.0)
+    >>> scale(weft.tensor([1.0, 2.0])).tolist()
+    [3.0, 6.0]
+    >>> dict(scale.state_dict())
+    {'factor': tensor(3.)}
+    """

@@ -1,0 +1,183 @@
+"""Padding of the last axes: by a constant, by mirroring, by repeating the border, or around the other end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from weft import Tensor
+
+from weft.nn import functional as F
+from weft.nn._types import expanded
+from weft.nn.module import Module
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
+
+_DOC = """Pad the last {axes} of the input{how}.
+
+    Parameters
+    ----------
+    padding : int or tuple of {count} ints
+        How much to add: {order}.{value}
+    """
+
+_ORDERS = {1: "left, right", 2: "left, right, top, bottom", 3: "left, right, top, bottom, front, back"}
+
+
+def _doc(axes: int, how: str, value: str = "") -> str:
+    axes_text = "axis" if axes == 1 else f"{axes} axes"
+    return _DOC.format(axes=axes_text, how=how, count=2 * axes, order=_ORDERS[axes], value=value)
+
+
+class _PadNd(Module):
+    """Padding by one of the modes of `F.pad`."""
+
+    _spatial_axes: ClassVar[int]
+    _mode: ClassVar[str]
+    padding: tuple[int, ...]
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = expanded(padding, 2 * self._spatial_axes)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad ``input``."""
+        return F.pad(input, self.padding, mode=self._mode)
+
+    def extra_repr(self) -> str:
+        """Return the padding."""
+        return f"{self.padding}"
+
+
+class _ConstantPadNd(_PadNd):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad ``input``."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """Return the padding and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+_VALUE = "\n    value : float"
+
+
+class ConstantPad1d(_ConstantPadNd):
+    __doc__ = _doc(1, " with a constant", _VALUE)
+    _spatial_axes = 1
+
+
+class ConstantPad2d(_ConstantPadNd):
+    __doc__ = _doc(2, " with a constant", _VALUE)
+    _spatial_axes = 2
+
+
+class ConstantPad3d(_ConstantPadNd):
+    __doc__ = _doc(3, " with a constant", _VALUE)
+    _spatial_axes = 3
+
+
+class ZeroPad1d(ConstantPad1d):
+    __doc__ = _doc(1, " with zeros")
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Return the padding."""
+        return f"{self.padding}"
+
+
+class ZeroPad2d(ConstantPad2d):
+    __doc__ = _doc(2, " with zeros")
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Return the padding."""
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    __doc__ = _doc(3, " with zeros")
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Return the padding."""
+        return f"{self.padding}"
+
+
+class ReflectionPad1d(_PadNd):
+    __doc__ = _doc(1, " by its mirror image, without repeating the border")
+    _spatial_axes = 1
+    _mode = "reflect"
+
+
+class ReflectionPad2d(_PadNd):
+    __doc__ = _doc(2, " by its mirror image, without repeating the border")
+    _spatial_axes = 2
+    _mode = "reflect"
+
+
+class ReflectionPad3d(_PadNd):
+    __doc__ = _doc(3, " by its mirror image, without repeating the border")
+    _spatial_axes = 3
+    _mode = "reflect"
+
+
+class ReplicationPad1d(_PadNd):
+    __doc__ = _doc(1, " by repeating the border")
+    _spatial_axes = 1
+    _mode = "replicate"
+
+
+class ReplicationPad2d(_PadNd):
+    __doc__ = _doc(2, " by repeating the border")
+    _spatial_axes = 2
+    _mode = "replicate"
+
+
+class ReplicationPad3d(_PadNd):
+    __doc__ = _doc(3, " by repeating the border")
+    _spatial_axes = 3
+    _mode = "replicate"
+
+
+class CircularPad1d(_PadNd):
+    __doc__ = _doc(1, " from its other end, as on a circle")
+    _spatial_axes = 1
+    _mode = "circular"
+
+
+class CircularPad2d(_PadNd):
+    __doc__ = _doc(2, " from its other end, as on a circle")
+    _spatial_axes = 2
+    _mode = "circular"
+
+
+class CircularPad3d(_PadNd):
+    __doc__ = _doc(3, " from its other end, as on a circle")
+    _spatial_axes = 3
+    _mode = "circular"

@@ -1,0 +1,569 @@
+"""Recurrent networks: Elman, LSTM and GRU, as whole layers over sequences and as cells for one step."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import weft
+from weft import Tensor
+
+from weft.nn import functional as F
+from weft.nn import init
+from weft.nn.module import Module
+from weft.nn.parameter import Parameter
+from weft.nn.utils.rnn import PackedSequence
+
+if TYPE_CHECKING:
+    from weft.nn._types import DeviceLike, DType
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM
+Step = Callable[[Tensor, State], State]  # from the projected input of one step and the state, the next state
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+# -- one step --------------------------------------------------------------------------------------------------------
+
+
+def _elman_step(activation: Callable[[Tensor], Tensor], weight_hh: Tensor, bias_hh: Tensor | None) -> Step:
+    def step(projected: Tensor, state: State) -> State:
+        return (activation(projected + F.linear(state[0], weight_hh, bias_hh)),)
+
+    return step
+
+
+def _lstm_step(weight_hh: Tensor, bias_hh: Tensor | None, weight_hr: Tensor | None = None) -> Step:
+    def step(projected: Tensor, state: State) -> State:
+        h, c = state
+        i, f, g, o = (projected + F.linear(h, weight_hh, bias_hh)).chunk(4, -1)
+        c = weft.sigmoid(f) * c + weft.sigmoid(i) * weft.tanh(g)
+        h = weft.sigmoid(o) * weft.tanh(c)
+        return (h if weight_hr is None else F.linear(h, weight_hr)), c
+
+    return step
+
+
+def _gru_step(weight_hh: Tensor, bias_hh: Tensor | None) -> Step:
+    def step(projected: Tensor, state: State) -> State:
+        (h,) = state
+        input_r, input_z, input_n = projected.chunk(3, -1)
+        hidden_r, hidden_z, hidden_n = F.linear(h, weight_hh, bias_hh).chunk(3, -1)
+        r = weft.sigmoid(input_r + hidden_r)
+        z = weft.sigmoid(input_z + hidden_z)
+        n = weft.tanh(input_n + r * hidden_n)
+        return (n + z * (h - n),)
+
+    return step
+
+
+def _step_of(mode: str, weights: dict[str, Tensor]) -> Step:
+    weight_hh, bias_hh = weights["weight_hh"], weights.get("bias_hh")
+    if mode == "LSTM":
+        return _lstm_step(weight_hh, bias_hh, weights.get("weight_hr"))
+    if mode == "GRU":
+        return _gru_step(weight_hh, bias_hh)
+    return _elman_step(weft.tanh if mode == "RNN_TANH" else F.relu, weight_hh, bias_hh)
+
+
+# -- a sequence ------------------------------------------------------------------------------------------------------
+
+
+def _run(step: Step, inputs: list[Tensor], state: State, reverse: bool) -> tuple[list[Tensor], State]:
+    """Run over ``inputs``, whose batches may shrink from step to step; return the outputs and the last state of each.
+
+    Sequences are sorted by length, longest first. Forward, those that have ended drop out of the state; in reverse,
+    they join with their initial state when their last element comes.
+    """
+    outputs: list[Tensor] = []
+    ended: list[State] = []
+    first = state
+    active = inputs[-1].size(0) if reverse else inputs[0].size(0)
+    state = tuple(part[:active] for part in first) if active != first[0].size(0) else first
+    for projected in reversed(inputs) if reverse else inputs:
+        batch = projected.size(0)
+        if batch < active:
+            ended.append(tuple(part[batch:] for part in state))
+            state = tuple(part[:batch] for part in state)
+        elif batch > active:
+            state = tuple(weft.cat([part, new[active:batch]]) for part, new in zip(state, first, strict=True))
+        active = batch
+        state = step(projected, state)
+        outputs.append(state[0])
+    if ended:
+        state = tuple(weft.cat(list(parts)) for parts in zip(state, *reversed(ended), strict=True))
+    return (outputs[::-1] if reverse else outputs), state
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the loop over them.
+
+    Parameters
+    ----------
+    mode : {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
+    input_size, hidden_size : int
+    num_layers : int
+        Each layer takes the outputs of the one before.
+    bias : bool
+        Whether there are biases.
+    batch_first : bool
+        Whether inputs and outputs are (N, L, ...) rather than (L, N, ...); states are (..., N, ...) always.
+    dropout : float
+        Of the outputs of all layers but the last, in training mode.
+    bidirectional : bool
+        Whether a second network runs from the end; its outputs are joined to the first's.
+    proj_size : int
+        The size to which an LSTM's hidden state is projected; 0 means not at all.
+    device, dtype : optional
+        Of the parameters.
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0 : Parameter
+        Of layer 0, and so on for each layer; those of the second direction end in ``_reverse``. Gates are stacked: an
+        LSTM's are input, forget, cell, output; a GRU's reset, update, new. Drawn uniformly from ±1/sqrt(hidden_size).
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._check_sizes(dropout)
+        self._weight_names: list[dict[str, str]] = []  # by layer and direction: kind to attribute
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse") if bidirectional else ("",):
+                self._weight_names.append(self._make_weights(layer, suffix, device, dtype))
+        self.reset_parameters()
+
+    def _check_sizes(self, dropout: Any) -> None:
+        name = self._get_name()
+        if isinstance(dropout, bool) or not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
+            raise ValueError(
+                f"{name}: dropout should be a number in range [0, 1], the probability of an element being zeroed, got "
+                f"{dropout!r}"
+            )
+        if self.mode not in _GATES:
+            raise ValueError(f"{name}: unrecognized RNN mode: {self.mode}; choose {list(_GATES)}")
+        if not isinstance(self.hidden_size, int):
+            raise TypeError(f"{name}: hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
+        if self.hidden_size <= 0:
+            raise ValueError(f"{name}: hidden_size must be greater than zero, got {self.hidden_size}")
+        if self.num_layers <= 0:
+            raise ValueError(f"{name}: num_layers must be greater than zero, got {self.num_layers}")
+        if not 0 <= self.proj_size < self.hidden_size:
+            raise ValueError(
+                f"{name}: proj_size should be a positive integer smaller than hidden_size ({self.hidden_size}), or 0 "
+                f"to disable projections, got {self.proj_size}"
+            )
+        if dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                f"{name}: dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+
+    def _make_weights(self, layer: int, suffix: str, device: DeviceLike, dtype: DType) -> dict[str, str]:
+        gates = _GATES[self.mode] * self.hidden_size
+        output_size = self.proj_size or self.hidden_size
+        directions = 2 if self.bidirectional else 1
+        shapes: dict[str, tuple[int, ...]] = {
+            "weight_ih": (gates, self.input_size if layer == 0 else output_size * directions),
+            "weight_hh": (gates, output_size),
+        }
+        if self.bias:
+            shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        names = {kind: f"{kind}_l{layer}{suffix}" for kind in shapes}
+        for kind, shape in shapes.items():
+            setattr(self, names[kind], Parameter(weft.empty(shape, device=device, dtype=dtype)))
+        return names
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names.values()] for names in self._weight_names]
+
+    def flatten_parameters(self) -> None:
+        """Do nothing: the parameters need not lie in one piece of memory."""
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raise the error for an input of the wrong number of axes or features."""
+        axes = 2 if batch_sizes is not None else 3
+        if input.dim() != axes:
+            raise RuntimeError(f"{self._get_name()}: input must have {axes} dimensions, got {input.dim()}")
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                f"{self._get_name()}: input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {input.size(-1)}"
+            )
+
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, ...], name: str = "hidden") -> None:
+        """Raise the error for a state of the wrong shape."""
+        if tuple(hx.shape) != expected_hidden_size:
+            raise RuntimeError(
+                f"{self._get_name()}: expected {name} size {expected_hidden_size}, got {list(hx.shape)}"
+            )
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """Run over sequences.
+
+        Parameters
+        ----------
+        input : Tensor of shape (L, N, input_size), or PackedSequence
+            (N, L, input_size) with ``batch_first``; N may be absent.
+        hx : Tensor of shape (layers * directions, N, hidden_size), optional
+            The initial state, 0 by default; an LSTM's is a pair (h, c). N is absent if it is in the input.
+
+        Returns
+        -------
+        (output, hx)
+            The hidden states of the last layer, of shape (L, N, directions * hidden_size) or packed; and the state at
+            the end of each sequence, of the shape of the initial one.
+        """
+        state = None if hx is None else (tuple(hx) if self.mode == "LSTM" else (hx,))
+        if isinstance(input, PackedSequence):
+            output, state = self._forward_packed(input, state)
+        else:
+            output, state = self._forward_padded(input, state)
+        return output, state if self.mode == "LSTM" else state[0]
+
+    def _forward_padded(self, input: Tensor, state: State | None) -> tuple[Tensor, State]:
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{self._get_name()}: expected input to be 2D or 3D, got {input.dim()}D instead")
+        batched = input.dim() == 3
+        batch_axis = 0 if self.batch_first else 1
+        if state is not None:
+            for part in state:
+                if part.dim() != input.dim():
+                    kind = "batched 3-D" if batched else "unbatched 2-D"
+                    raise RuntimeError(
+                        f"{self._get_name()}: for {kind} input, hx should also be {input.dim()}-D but got "
+                        f"{part.dim()}-D tensor"
+                    )
+        if not batched:
+            input = input.unsqueeze(batch_axis)
+            state = None if state is None else tuple(part.unsqueeze(1) for part in state)
+        self.check_input(input, None)
+        steps = input.transpose(0, 1) if self.batch_first else input  # (L, N, input_size)
+        state = self._initial_state(state, steps.size(1), input)
+        output, state = self._run_layers(steps, [steps.size(1)] * steps.size(0), state)
+        output = output.reshape(steps.size(0), steps.size(1), output.size(-1))
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            return output.squeeze(batch_axis), tuple(part.squeeze(1) for part in state)
+        return output, state
+
+    def _forward_packed(self, input: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+        data, batch_sizes, sorted_indices, unsorted_indices = input
+        self.check_input(data, batch_sizes)
+        sizes = [int(size) for size in batch_sizes.tolist()]
+        if state is not None and sorted_indices is not None:
+            state = tuple(part.index_select(1, sorted_indices) for part in state)
+        output, state = self._run_layers(data, sizes, self._initial_state(state, sizes[0], data))
+        if unsorted_indices is not None:
+            state = tuple(part.index_select(1, unsorted_indices) for part in state)
+        return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), state
+
+    def _initial_state(self, state: State | None, batch: int, like: Tensor) -> State:
+        rows = self.num_layers * (2 if self.bidirectional else 1)
+        h_shape = (rows, batch, self.proj_size or self.hidden_size)
+        c_shape = (rows, batch, self.hidden_size)
+        shapes = (h_shape, c_shape) if self.mode == "LSTM" else (h_shape,)
+        if state is None:
+            return tuple(weft.zeros(shape, dtype=like.dtype, device=like.device) for shape in shapes)
+        for part, shape, name in zip(state, shapes, ("hidden[0]", "hidden[1]"), strict=False):
+            self.check_hidden_size(part, shape, name if self.mode == "LSTM" else "hidden")
+        return state
+
+    def _run_layers(self, data: Tensor, batch_sizes: list[int], state: State) -> tuple[Tensor, State]:
+        """Run all layers over steps that are joined along the first axis, or stacked (L, N, features)."""
+        data = data.reshape(-1, data.size(-1))
+        directions = 2 if self.bidirectional else 1
+        last_states: list[State] = []
+        for layer in range(self.num_layers):
+            if layer > 0 and self.dropout > 0:
+                data = F.dropout(data, self.dropout, self.training)
+            outputs = []
+            for direction in range(directions):
+                row = layer * directions + direction
+                weights = {kind: getattr(self, name) for kind, name in self._weight_names[row].items()}
+                projected = F.linear(data, weights["weight_ih"], weights.get("bias_ih"))
+                steps = list(projected.split(batch_sizes))
+                initial = tuple(part[row] for part in state)
+                hidden, last = _run(_step_of(self.mode, weights), steps, initial, reverse=direction == 1)
+                outputs.append(weft.cat(hidden))
+                last_states.append(last)
+            data = outputs[0] if directions == 1 else weft.cat(outputs, -1)
+        return data, tuple(weft.stack(list(parts)) for parts in zip(*last_states, strict=True))
+
+    def extra_repr(self) -> str:
+        """Return the sizes, and what differs from the default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+
+class RNN(RNNBase):
+    """Elman network: ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)``.
+
+    Called as ``RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
+    dropout=0.0, bidirectional=False, device=None, dtype=None)``; ``nonlinearity`` is "tanh" or "relu", the rest is as
+    in `RNNBase`.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("RNN: proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            self_nonlinearity, args = args[3], (*args[:3], *args[4:])
+        else:
+            self_nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
+        if self_nonlinearity not in modes:
+            raise ValueError(f"RNN: unknown nonlinearity {self_nonlinearity!r}. Select from 'tanh' or 'relu'.")
+        super().__init__(modes[self_nonlinearity], *args, **kwargs)
+        self.nonlinearity = self_nonlinearity
+
+
+class LSTM(RNNBase):
+    """Long short-term memory.
+
+    Called as ``LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, proj_size=0, device=None, dtype=None)``, as in `RNNBase`.
+
+    References
+    ----------
+    Hochreiter and Schmidhuber, Long short-term memory, 1997; the projection is of arXiv:1402.1128.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent unit.
+
+    Called as ``GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
+    bidirectional=False, device=None, dtype=None)``, as in `RNNBase`.
+
+    References
+    ----------
+    arXiv:1406.1078; here the reset gate applies to the product with the hidden state, not to the state itself.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("GRU: proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+# -- cells -----------------------------------------------------------------------------------------------------------
+
+
+class RNNCellBase(Module):
+    """What the cells share: the parameters of one step.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : Parameter
+        The gates are stacked as in `RNNBase`; drawn uniformly from ±1/sqrt(hidden_size).
+    """
+
+    weight_ih: Parameter
+    weight_hh: Parameter
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        gates = num_chunks * hidden_size
+        self.weight_ih = Parameter(weft.empty((gates, input_size), device=device, dtype=dtype))
+        self.weight_hh = Parameter(weft.empty((gates, hidden_size), device=device, dtype=dtype))
+        self.register_parameter("bias_ih", Parameter(weft.empty(gates, device=device, dtype=dtype)) if bias else None)
+        self.register_parameter("bias_hh", Parameter(weft.empty(gates, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _advance(self, step: Step, input: Tensor, state: State | None, parts: int) -> State:
+        """Check ``input`` and ``state``, make a batch of them, and take one step."""
+        name = self._get_name()
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: expected input to be 1D or 2D, got {input.dim()}D instead")
+        for part in state or ():
+            if part.dim() not in (1, 2):
+                raise ValueError(f"{name}: expected hidden to be 1D or 2D, got {part.dim()}D instead")
+        batched = input.dim() == 2
+        x = input if batched else input.unsqueeze(0)
+        if x.size(1) != self.input_size:
+            raise RuntimeError(f"{name}: input has inconsistent input_size: got {x.size(1)} expected {self.input_size}")
+        if state is None:
+            zeros = weft.zeros((x.size(0), self.hidden_size), dtype=x.dtype, device=x.device)
+            state = (zeros,) * parts
+        elif not batched:
+            state = tuple(part.unsqueeze(0) for part in state)
+        for part in state:
+            if tuple(part.shape) != (x.size(0), self.hidden_size):
+                raise RuntimeError(
+                    f"{name}: expected hidden of shape {(x.size(0), self.hidden_size)}, got {tuple(part.shape)}"
+                )
+        state = step(F.linear(x, self.weight_ih, self.bias_ih), state)
+        return state if batched else tuple(part.squeeze(0) for part in state)
+
+    def extra_repr(self) -> str:
+        """Return the sizes, and what differs from the default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
+        return text if nonlinearity == "tanh" else text + f", nonlinearity={nonlinearity}"
+
+
+class RNNCell(RNNCellBase):
+    """One step of an Elman network: ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)``.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    bias : bool
+    nonlinearity : {"tanh", "relu"}
+    device, dtype : optional
+        Of the parameters.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """Map ``input`` (N, input_size) and ``hx`` (N, hidden_size) to the next hidden state; N may be absent."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"RNNCell: unknown nonlinearity: {self.nonlinearity}")
+        activation = weft.tanh if self.nonlinearity == "tanh" else F.relu
+        step = _elman_step(activation, self.weight_hh, self.bias_hh)
+        return self._advance(step, input, None if hx is None else (hx,), 1)[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    bias : bool
+    device, dtype : optional
+        Of the parameters.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """Map ``input`` (N, input_size) and ``hx``, a pair (h, c), to the next pair; N may be absent."""
+        h, c = self._advance(_lstm_step(self.weight_hh, self.bias_hh), input, hx, 2)
+        return h, c
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    bias : bool
+    device, dtype : optional
+        Of the parameters.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """Map ``input`` (N, input_size) and ``hx`` (N, hidden_size) to the next hidden state; N may be absent."""
+        step = _gru_step(self.weight_hh, self.bias_hh)
+        return self._advance(step, input, None if hx is None else (hx,), 1)[0]

@@ -1,0 +1,33 @@
+"""Making a module without drawing its initial values."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TypeVar
+
+from weft.nn.module import Module
+
+AnyModule = TypeVar("AnyModule", bound=Module)
+
+
+def skip_init(module_cls: type[AnyModule], *args: object, **kwargs: object) -> AnyModule:
+    """Make ``module_cls(*args, **kwargs)`` with parameters of arbitrary values, to be overwritten by the caller.
+
+    Parameters
+    ----------
+    module_cls : subclass of Module
+        Its ``__init__`` takes ``device``, and gives it to all parameters and buffers.
+    *args, **kwargs
+        As for ``module_cls``.
+
+    Raises
+    ------
+    RuntimeError
+        If ``module_cls`` is no such class.
+    """
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
+        raise RuntimeError(f"skip_init: expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError(f"skip_init: {module_cls.__name__} must support a 'device' arg to skip initialization")
+    device = kwargs.pop("device", "cpu")
+    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)  # type: ignore[arg-type]
