@@ -20,12 +20,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import weft
+from weft.ops._declare import registry
 from weft.plugins import backend
+from weft.testing import _core_samples as _core_samples
 from weft.testing._comparison import assert_close
+from weft.testing._samples import has_samples, sample_inputs
 
 DTYPES = (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
 ).split()
+TRIED = ("float32", "int64", "bool", "complex64", "bfloat16")  # by each op; a device's other dtypes in few checks
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class BackendSuite:
     dtypes : tuple of str
         The names of the dtypes that the device has; the checks keep to them. Not every device has float64.
     skip : frozenset of str
-        Names of checks that do not apply, ``op::core::sort``; their reason belongs beside them.
+        Names of checks that do not apply, ``op_agrees[core::sort]``; their reason belongs beside them.
     """
 
     device: str = "cpu"
@@ -85,6 +89,12 @@ def checks(device: str, dtypes: tuple[str, ...] = tuple(DTYPES)) -> list[Check]:
     for name in dtypes:
         dtype = getattr(weft, name)
         found += [Check(f"{function.__name__}[{name}]", function, (device, dtype)) for function in BY_DTYPE]
+    tried = [getattr(weft, name) for name in TRIED if name in dtypes]
+    for name, declaration in registry.items():
+        if has_samples(name):
+            found.append(Check(f"op_agrees[{name}]", op_agrees, (device, name, tried)))
+            if declaration.op.differentiable:
+                found.append(Check(f"gradient_agrees[{name}]", gradient_agrees, (device, name, weft.float32)))
     return found
 
 
@@ -321,6 +331,57 @@ def descend(x: Any, y: Any, weight: Any, bias: Any) -> float:
     return float(loss)
 
 
+def op_agrees(device: str, name: str, dtypes: list[Any]) -> None:
+    """An op gives the CPU's values, dtypes and shapes on all its samples, and refuses what the CPU refuses."""
+    function = registry[name].function
+    for dtype in dtypes:
+        for args, kwargs in sample_inputs(name, dtype):
+            try:
+                here = function(*args, **kwargs)
+            except Exception as error:
+                raises(type(error), lambda: function(*moved(args, device), **moved(kwargs, device)))  # noqa: B023
+                break  # no kernel for this dtype
+            same(function(*moved(args, device), **moved(kwargs, device)), here, device)
+
+
+def gradient_agrees(device: str, name: str, dtype: Any) -> None:
+    """The gradients of an op are the CPU's on all its samples."""
+    function = registry[name].function
+    for args, kwargs in sample_inputs(name, dtype):
+        results = []
+        for where in (device, "cpu"):
+            inputs = moved((args, kwargs), where, requires_grad=True)
+            outputs = [each for each in tensors(function(*inputs[0], **inputs[1])) if each.requires_grad]
+            leaves = [each for each in tensors(inputs) if each.requires_grad]
+            grads = weft.autograd.grad([each.sum() for each in outputs], leaves, allow_unused=True) if outputs else ()
+            results.append(list(grads))
+        same(*results, device)
+
+
+def moved(value: Any, device: str, requires_grad: bool = False) -> Any:
+    """Copy a sample to a device, container by container; ``requires_grad`` makes floating-point tensors leaves."""
+    if isinstance(value, weft.Tensor):
+        copied = value.detach().to(device)
+        copied = copied.clone() if copied is value else copied
+        return copied.requires_grad_(requires_grad and copied.is_floating_point())
+    if isinstance(value, dict):
+        return {key: moved(each, device, requires_grad) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(moved(each, device, requires_grad) for each in value)
+    return value
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """All tensors in a value, container by container."""
+    if isinstance(value, weft.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from tensors(each)
+
+
 def layouts(dtype: Any) -> Iterator[Any]:
     """Tensors of a dtype on the CPU: contiguous, transposed, with gaps, reversed by a flip, 0-d, empty, expanded."""
     x = weft.arange(12).reshape(3, 4).to(dtype)
@@ -343,9 +404,27 @@ def all_equal(a: list[Any], b: list[Any]) -> bool:
 
 
 def same(there: Any, here: Any, device: Any) -> None:
-    """A result on the device must be on that device, and have the CPU's dtype, shape and values."""
-    expect(there.device.type == weft.device(device).type, f"a result is on {there.device} and not on {device}")
-    assert_close(there, here, equal_nan=True, check_device=False)
+    """A result on the device must be on that device, and have the CPU's dtype, shape and values.
+
+    Libraries add up in different orders and have an exponential function of their own: a few more last places are
+    allowed than for one library.
+    """
+    for each in tensors(there):
+        on = each.device.type
+        expect(on == weft.device(device).type, f"a result is on {each.device} and not on {device}")
+    dtypes = {each.dtype.name for each in tensors(here)}
+    rtol, atol = max(map(TOLERANCES.__getitem__, dtypes & TOLERANCES.keys()), default=(0.0, 0.0))
+    assert_close(there, here, rtol=rtol, atol=atol, equal_nan=True, check_device=False)
+
+
+TOLERANCES = {
+    "float16": (5e-3, 1e-3),
+    "bfloat16": (4e-2, 1e-2),
+    "float32": (1e-5, 1e-5),
+    "float64": (1e-9, 1e-9),
+    "complex64": (1e-5, 1e-5),
+    "complex128": (1e-9, 1e-9),
+}
 
 
 def expect(claim: bool, message: str) -> None:

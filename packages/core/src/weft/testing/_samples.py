@@ -1,0 +1,107 @@
+"""Inputs to try each op with: what the suites run, and where the author of an op adds their own.
+
+A pointwise op needs none: its samples follow from the number of its arguments. For any other op::
+
+    from weft.testing import call, samples
+
+    @samples("sparkle::glow")
+    def _(make):
+        yield call(make(3, 4), dim=1)
+        yield call(make(0, 4))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import weft
+from weft.ops._declare import registry
+from weft.testing._creation import make_tensor
+
+__all__ = ["Make", "call", "has_samples", "sample_inputs", "samples"]
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+Generator = Callable[["Make"], Iterable[Call]]
+
+_generators: dict[str, Generator] = {}
+
+
+class Make:
+    """Makes the tensors of a sample, of one dtype, on the CPU.
+
+    Called with a shape, it draws numbers from [low, high), by default [-2, 2), where most functions are neither
+    undefined nor huge.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def __call__(self, *shape: int, low: float = -2, high: float = 2, dtype: Any = None) -> Any:
+        """Draw a tensor; ``dtype`` for one that is not of the sample's dtype."""
+        dtype = self.dtype if dtype is None else dtype
+        if dtype is weft.bool or not dtype.is_signed:
+            low, high = 0, max(high, 2)
+        return make_tensor(*shape, dtype=dtype, device="cpu", low=low, high=high)
+
+    def index(self, *shape: int, below: int) -> Any:
+        """Draw indices in [0, below)."""
+        return make_tensor(*shape, dtype=weft.int64, device="cpu", low=0, high=below)
+
+    def mask(self, *shape: int) -> Any:
+        """Draw a mask."""
+        return make_tensor(*shape, dtype=weft.bool, device="cpu")
+
+    def distinct(self, *shape: int) -> Any:
+        """Make a shuffled range, for ops whose choice among equal elements is their own."""
+        count = 1
+        for size in shape:
+            count *= size
+        return weft.randperm(count).reshape(shape).to(self.dtype)
+
+
+def call(*args: Any, **kwargs: Any) -> Call:
+    """Write a sample as the call that it is."""
+    return args, kwargs
+
+
+def samples(*names: str) -> Callable[[Generator], Generator]:
+    """Declare the samples of the ops with these full names: a generator of `call`, given a `Make`."""
+
+    def declare(generator: Generator) -> Generator:
+        for name in names:
+            _generators[name] = generator
+        return generator
+
+    return declare
+
+
+def has_samples(name: str) -> bool:
+    """Whether an op has samples, declared or derived."""
+    return name in _generators or registry[name].promotes
+
+
+def sample_inputs(name: str, dtype: Any) -> Iterator[Call]:
+    """Make the samples of an op, the same ones each time.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::mul"``.
+    dtype : weft.dtype
+        Of those arguments that may have any.
+    """
+    weft.manual_seed(0)
+    yield from _generators[name](Make(dtype)) if name in _generators else _pointwise(name, Make(dtype))
+
+
+def _pointwise(name: str, make: Make) -> Iterator[Call]:
+    """Equal shapes, broadcast ones, 0-d, empty, strided, and a Python number."""
+    count = len(registry[name].arguments)
+    shapes = [[(3, 4)] * count, [()] * count, [(0, 3)] * count, [(2, 1, 4), (3, 1), (1,)][:count]]
+    for each in shapes:
+        yield call(*[make(*shape) for shape in each])
+    yield call(*[make(3, 4, low=0.1, high=0.9) for _ in range(count)])  # inside every function's domain
+    yield call(*[make(4, 6).T[::2] for _ in range(count)])
+    if count == 2:
+        yield call(make(3, 4), 2)
