@@ -200,6 +200,18 @@ def forward_other(case: Case, sample: Any) -> None:
     _forward(case, sample)
 
 
+def _reference_samples(entry: Any, dtype: str, requires_grad: bool, seed: int) -> Iterator[Any]:
+    entries.seed_everything(seed)
+    drawn = entry.reference_inputs("cpu", getattr(torch, dtype), requires_grad=requires_grad, set_seed=False)
+    yield from list(drawn)
+
+
+@column("reference", lambda entry: entry.reference_inputs_func is not None, samples=_reference_samples)
+def reference(case: Case, sample: Any) -> None:
+    """The same with the wider set of inputs that some entries have: extremal values, strides, broadcasting."""
+    _forward(case, sample)
+
+
 @column("noncontiguous", _always)
 def noncontiguous(case: Case, sample: Any) -> None:
     """The same with strided inputs."""
@@ -290,9 +302,7 @@ def _twice_differentiable(entry: Any) -> bool:
     return bool(entry.supports_autograd and entry.supports_gradgrad)
 
 
-@column("gradient", _differentiable, _real, requires_grad=True)
-def gradient(case: Case, sample: Any) -> None:
-    """Gradients with respect to all inputs, and which results have one."""
+def _gradient(case: Case, sample: Any) -> None:
     double = in_double(sample) if case.dtype == "float32" else None
     reference, tried = _differentiations(case, sample)
     outputs = case.judged(reference.outputs)
@@ -305,6 +315,18 @@ def gradient(case: Case, sample: Any) -> None:
         return _differentiations(case, double)[0].first(outputs)
 
     case.comparison(loosen=10)(expected, got, exact if double is not None else None)
+
+
+@column("gradient", _differentiable, _real, requires_grad=True)
+def gradient(case: Case, sample: Any) -> None:
+    """Gradients with respect to all inputs, and which results have one."""
+    _gradient(case, sample)
+
+
+@column("gradient_complex", _differentiable, lambda entry: entries.dtypes(entry) & {"complex128"}, requires_grad=True)
+def gradient_complex(case: Case, sample: Any) -> None:
+    """The same with complex inputs: PyTorch's convention of the conjugate."""
+    _gradient(case, sample)
 
 
 @column("second_gradient", _twice_differentiable, _double, requires_grad=True)
