@@ -1,13 +1,13 @@
 """Batches in memory that a worker and the consumer share.
 
 A worker pickles a batch with its arrays out of band, and writes stream and arrays into one *segment*: a file in a
-private folder, in memory where the system has a place for that, else or if that is full on disk. What goes through the pipe is only where each part
-lies. The consumer maps the file and unlinks it at once, so nothing is left behind once both have closed it; the folder,
-with segments on the way, is removed with the loader's iterator.
+private folder, in memory where the system has a place for that, on disk where it has none or it is full. What goes
+through the pipe is only where each part lies. The consumer maps the file and unlinks it at once, so nothing is left
+behind once both have closed it; the folder, with segments on the way, is removed with the loader's iterator.
 
-The consumer's arrays keep their segment alive. When the last of them is gone, the segment goes back to its worker and is
-written again: in steady state a batch costs its copy, and neither system calls nor fresh pages. A consumer that keeps
-many batches gets copies from then on, since each segment costs both processes a file descriptor.
+The consumer's arrays keep their segment alive. When the last of them is gone, the segment goes back to its worker and
+is written again: in steady state a batch costs its copy, and neither system calls nor fresh pages. A consumer that
+keeps many batches gets copies from then on, since each segment costs both processes a file descriptor.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _max_leases = 32  # segments in the consumer's hands, of one worker
 _memory_folder = "/dev/shm"
 
 Packed = bytes | tuple[str, int, list[tuple[int, int]], list[str]]
-"""A packed object: its pickle stream, or a segment's path, its size, where stream and arrays lie in it, and the paths of
-segments that the writer has given up."""
+"""A packed object: its pickle stream, or a segment's path, its size, where stream and arrays lie in it, and the paths
+of segments that the writer has given up."""
 
 
 def make_folders() -> list[str]:

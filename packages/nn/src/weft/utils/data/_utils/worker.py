@@ -200,8 +200,9 @@ def _prepare(job: Job) -> None:
     weft.set_num_threads(1)
     random.seed(seed)
     weft.manual_seed(seed)
+    # NumPy's global generator is what data sets use; from one seed it would repeat the stream of Python's.
     entropy = [job.worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
+    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))  # noqa: NPY002
     if job.init_fn is not None:
         job.init_fn(job.worker_id)
 

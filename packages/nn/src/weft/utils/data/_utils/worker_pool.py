@@ -168,18 +168,21 @@ class WorkerPool:
         try:
             yield
         except (EOFError, ConnectionError) as error:
-            wait([worker.process.sentinel for worker in self._workers], _check_seconds)  # it closes a moment before
-            self._check_alive()
+            self._check_alive(_check_seconds)  # the pipe may close a moment before the process ends
             raise RuntimeError("DataLoader worker exited unexpectedly: its connection is closed") from error
 
     def _check_open(self) -> None:
         if self.is_closed:
             raise RuntimeError("DataLoader: the workers of this pass have ended; begin another with iter(loader)")
 
-    def _check_alive(self) -> None:
-        dead = [worker for worker in self._workers if not worker.process.is_alive()]
+    def _check_alive(self, seconds: float = 0) -> None:
+        """Raise if a worker is dead, or dies within this time."""
+        ended = wait([worker.process.sentinel for worker in self._workers], seconds)
+        dead = [worker for worker in self._workers if worker.process.sentinel in ended or not worker.process.is_alive()]
         if not dead:
             return
+        for worker in dead:
+            worker.process.join(_check_seconds)  # to have the exit code
         pids = ", ".join(str(worker.pid) for worker in dead)
         causes = "; ".join(sorted({_cause_of_death(worker.process.exitcode) for worker in dead}))
         self.close()

@@ -1,0 +1,128 @@
+"""Adadelta: steps in the parameters' own units, without a global rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_scaled,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(GroupOptimizer):
+    """Steps of the size that recent steps had, in the units of the parameter.
+
+    With gradient g and parameter p::
+
+        g = g + weight_decay * p
+        v = rho * v + (1 - rho) * g**2
+        d = sqrt(u + eps) / sqrt(v + eps) * g
+        u = rho * u + (1 - rho) * d**2
+        p = p - lr * d
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    rho : float
+        Decay rate of both running means, in [0, 1].
+    eps : float
+    weight_decay : float
+    foreach, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    arXiv:1212.5701, algorithm 1.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("Adadelta", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
+        check_modes("Adadelta", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Adadelta: Invalid rho value: {rho}; it must be in [0, 1]")
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {
+            "step": new_step_count(),
+            "square_avg": weft.zeros_like(param),
+            "acc_delta": weft.zeros_like(param),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        adadelta_step(
+            params,
+            grads,
+            state_tensors(states, "square_avg"),
+            state_tensors(states, "acc_delta"),
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            rho=group["rho"],
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+        )
+
+
+def adadelta_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    acc_deltas: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """One step of Adadelta, in place."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        spread = square_avgs[i].mul_(rho).addcmul_(grad, grad, value=1 - rho).add(eps).sqrt()
+        delta = acc_deltas[i].add(eps).sqrt().div(spread).mul(grad)
+        acc_deltas[i].mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        add_scaled(param, delta, -lr)

@@ -1,0 +1,121 @@
+"""Adafactor: a second moment that takes the memory of its rows and columns only."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, check_options, new_step_count, scalar
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(GroupOptimizer):
+    """Adam's scaling with a second moment that is the product of a row's and a column's mean.
+
+    With gradient g, parameter p, t the number of this step, and rms the root mean square::
+
+        s = min(lr, 1 / sqrt(t)) * max(eps[1], rms(p))
+        p = p - lr * weight_decay * p
+        v = (1 - t**beta2_decay) * v + t**beta2_decay * g**2      (its row and column means, for matrices)
+        u = g / sqrt(v)
+        p = p - s * u / max(1, rms(u) / d)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    beta2_decay : float
+        At most 0.
+    eps : (float or None, float)
+        The least root of the second moment, by default the dtype's epsilon, and the least scale of a parameter.
+    d : float
+        The largest root mean square of an update.
+    weight_decay : float
+    foreach : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+
+    References
+    ----------
+    arXiv:1804.04235, algorithms 4 and 5.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        limits = {"eps[0]": eps[0] or 0.0, "eps[1]": eps[1], "weight_decay": weight_decay}
+        check_options("Adafactor", lr=lr, at_least_zero=limits)
+        if beta2_decay > 0:
+            raise ValueError(f"Adafactor: beta2_decay should be <= 0 but is: {beta2_decay}")
+        if not d >= 1.0:
+            raise ValueError(f"Adafactor: Clipping threshold d should be >= 1 but is: {d}")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add a group of real parameters."""
+        super().add_param_group(param_group)
+        if any(param.is_complex() for param in self.param_groups[-1]["params"]):
+            raise RuntimeError("Adafactor: does not support complex parameters")
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        if param.ndim < 2:
+            return {"step": new_step_count(), "variance": weft.zeros_like(param)}
+        *outer, rows, columns = param.shape
+        return {
+            "step": new_step_count(),
+            "row_var": param.detach().new_zeros((*outer, rows, 1)),
+            "col_var": param.detach().new_zeros((*outer, 1, columns)),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        for param, grad, state in zip(params, grads, states):
+            t = state["step"].add_(1).item()
+            eps1, eps2 = group["eps"]
+            if eps1 is None:
+                eps1 = weft.finfo(param.dtype).eps
+            lr = scalar(group["lr"])
+            size = min(lr, 1 / math.sqrt(t)) * max(eps2, _rms(param))  # of the parameter before its decay
+            if group["weight_decay"] != 0:
+                param.mul_(1 - lr * group["weight_decay"])
+            second_moment = _second_moment(grad, state, t ** group["beta2_decay"], eps1)
+            update = second_moment.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
+            param.add_(update, alpha=-size / max(1.0, _rms(update) / group["d"]))
+
+
+def _second_moment(grad: Tensor, state: dict[str, Any], weight: float, eps: float) -> Tensor:
+    """Update the running means and return the second moment that they stand for, as a new tensor."""
+    squares = grad * grad
+    if grad.ndim < 2:
+        moment: Tensor = state["variance"].lerp_(squares, weight).clone()
+        return moment
+    rows = state["row_var"].lerp_(squares.mean(dim=-1, keepdim=True), weight)
+    columns = state["col_var"].lerp_(squares.mean(dim=-2, keepdim=True), weight)
+    return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=eps))
+
+
+def _rms(tensor: Tensor) -> float:
+    return float(tensor.norm(2).item()) / math.sqrt(tensor.numel())

@@ -1,0 +1,130 @@
+"""Adagrad: gradients divided by the root of the sum of all their squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(GroupOptimizer):
+    """Gradients divided by the root of the sum of all their squares.
+
+    With gradient g, parameter p, and t the number of this step::
+
+        g = g + weight_decay * p
+        s = s + g**2
+        p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    lr_decay, weight_decay : float
+    initial_accumulator_value : float
+        The s before the first step.
+    eps : float
+        Added to the denominator.
+    foreach, fused : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Duchi, Hazan, Singer, Adaptive Subgradient Methods, JMLR 12 (2011), figure 1.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        limits = {
+            "lr_decay": lr_decay,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "epsilon": eps,
+        }
+        check_options("Adagrad", lr=lr, at_least_zero=limits)
+        check_modes("Adagrad", lr=lr, foreach=foreach, fused=fused, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:  # state from the beginning, as in PyTorch's files
+            for param in group["params"]:
+                self.state[param] = self._init_state(param, group)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        start = group["initial_accumulator_value"]
+        value = complex(start, start) if param.is_complex() else start
+        return {"step": new_step_count(), "sum": weft.full_like(param.detach(), value)}
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        adagrad_step(
+            params,
+            grads,
+            state_tensors(states, "sum"),
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            lr_decay=group["lr_decay"],
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+        )
+
+
+def adagrad_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    sums: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    lr_decay: float,
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """One step of Adagrad, in place."""
+    for param, grad, total, step in zip(params, grads, sums, steps):
+        step.add_(1)
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        total.addcmul_(grad, grad, value=1)
+        add_ratio(param, grad, total.sqrt().add(eps), -lr / (1 + (step.item() - 1) * lr_decay))

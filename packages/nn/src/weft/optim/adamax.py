@@ -1,0 +1,127 @@
+"""Adamax: Adam with the infinity norm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    check_betas,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["Adamax"]
+
+
+class Adamax(GroupOptimizer):
+    """Adam with the infinity norm in place of the second moment.
+
+    With gradient g, parameter p, and t the number of this step::
+
+        g = g + weight_decay * p
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, |g| + eps)
+        p = p - lr / (1 - beta1**t) * m / u
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    betas : (float, float)
+    eps, weight_decay : float
+    foreach, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    arXiv:1412.6980, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options("Adamax", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
+        check_betas("Adamax", betas)
+        check_modes("Adamax", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {
+            "step": new_step_count(),
+            "exp_avg": weft.zeros_like(param),
+            "exp_inf": weft.zeros_like(param),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        beta1, beta2 = group["betas"]
+        adamax_step(
+            params,
+            grads,
+            state_tensors(states, "exp_avg"),
+            state_tensors(states, "exp_inf"),
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            beta1=beta1,
+            beta2=beta2,
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+        )
+
+
+def adamax_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_infs: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """One step of Adamax, in place."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        exp_avgs[i].lerp_(grad, 1 - beta1)
+        exp_infs[i].copy_(weft.maximum(exp_infs[i] * beta2, grad.abs().add(eps)))
+        add_ratio(param, exp_avgs[i], exp_infs[i], -lr / (1 - beta1 ** steps[i].item()))

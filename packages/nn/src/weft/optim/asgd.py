@@ -1,0 +1,134 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["ASGD"]
+
+
+class ASGD(GroupOptimizer):
+    """Stochastic gradient descent that also keeps the average of the parameters, ``state[p]["ax"]``.
+
+    With gradient g, parameter p, and t the number of this step::
+
+        g = g + weight_decay * p
+        p = (1 - lambd * eta) * p - eta * g
+        ax = ax + mu * (p - ax)
+        eta = lr / (1 + lambd * lr * t)**alpha,   mu = 1 / max(1, t - t0)   for the next step
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    lambd : float
+        Decay of the parameters.
+    alpha : float
+        Power with which the rate falls.
+    t0 : float
+        The step after which averaging begins.
+    weight_decay : float
+    foreach, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging, SIAM J. Control Optim. 30 (1992).
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options("ASGD", lr=lr, at_least_zero={"weight_decay": weight_decay})
+        check_modes("ASGD", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {
+            "step": new_step_count(),
+            "eta": weft.tensor(float(group["lr"]), dtype=weft.float32),
+            "mu": weft.ones((), dtype=weft.float32),
+            "ax": weft.zeros_like(param),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        asgd_step(
+            params,
+            grads,
+            state_tensors(states, "ax"),
+            [state["mu"] for state in states],
+            [state["eta"] for state in states],
+            [state["step"] for state in states],
+            lr=scalar(group["lr"]),
+            lambd=group["lambd"],
+            alpha=group["alpha"],
+            t0=group["t0"],
+            weight_decay=group["weight_decay"],
+        )
+
+
+def asgd_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    axs: Sequence[Tensor],
+    mus: Sequence[Tensor],
+    etas: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: float,
+    lambd: float,
+    alpha: float,
+    t0: float,
+    weight_decay: float,
+) -> None:
+    """One step of averaged SGD, in place."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        t, eta, mu = steps[i].item(), etas[i].item(), mus[i].item()
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
+        axs[i].lerp_(param, mu)
+        etas[i].fill_(lr / (1 + lambd * lr * t) ** alpha)
+        mus[i].fill_(1 / max(1, t - t0))

@@ -1,0 +1,152 @@
+"""NAdam: Adam with Nesterov momentum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    check_betas,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["NAdam"]
+
+
+class NAdam(GroupOptimizer):
+    """Adam with Nesterov momentum, whose rate rises with the steps.
+
+    With gradient g, parameter p, t the number of this step, and mu(t) = beta1 * (1 - 0.96**(t * momentum_decay) / 2)::
+
+        g = g + weight_decay * p                (or p = p - lr * weight_decay * p if decoupled_weight_decay)
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        n = (1 - mu(t)) * g / (1 - mu(1) ... mu(t)) + mu(t + 1) * m / (1 - mu(1) ... mu(t + 1))
+        p = p - lr * n / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    betas : (float, float)
+    eps, weight_decay, momentum_decay : float
+    decoupled_weight_decay : bool
+        Shrink the parameter itself, as AdamW does.
+    foreach, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Dozat, Incorporating Nesterov Momentum into Adam, ICLR 2016 workshop.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        limits = {"epsilon": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay}
+        check_options("NAdam", lr=lr, at_least_zero=limits)
+        check_betas("NAdam", betas)
+        check_modes("NAdam", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {
+            "step": new_step_count(),
+            "mu_product": weft.ones((), dtype=weft.float32),
+            "exp_avg": weft.zeros_like(param),
+            "exp_avg_sq": weft.zeros_like(param),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        beta1, beta2 = group["betas"]
+        nadam_step(
+            params,
+            grads,
+            state_tensors(states, "exp_avg"),
+            state_tensors(states, "exp_avg_sq"),
+            [state["mu_product"] for state in states],
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            beta1=beta1,
+            beta2=beta2,
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+            momentum_decay=group["momentum_decay"],
+            decoupled_weight_decay=group["decoupled_weight_decay"],
+        )
+
+
+def nadam_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    mu_products: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    momentum_decay: float,
+    decoupled_weight_decay: bool,
+) -> None:
+    """One step of NAdam, in place."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        t = steps[i].item()
+        if weight_decay != 0 and decoupled_weight_decay:
+            param.mul_(1 - lr * weight_decay)
+        elif weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        mu = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))
+        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
+        mu_product = mu_products[i].mul_(mu).item()
+        exp_avgs[i].lerp_(grad, 1 - beta1)
+        second_moment = exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        correction = math.sqrt(1 - beta2**t)
+        denominator = second_moment.sqrt().add(eps * correction)
+        add_ratio(param, grad, denominator, -lr * correction * (1 - mu) / (1 - mu_product))
+        add_ratio(param, exp_avgs[i], denominator, -lr * correction * mu_next / (1 - mu_product * mu_next))

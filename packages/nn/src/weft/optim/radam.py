@@ -1,0 +1,148 @@
+"""RAdam: Adam that waits with its second moment until that is known well enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    add_scaled,
+    check_betas,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["RAdam"]
+
+
+class RAdam(GroupOptimizer):
+    """Adam whose step is corrected for the variance of its second moment, which is large in the first steps.
+
+    With gradient g, parameter p, and t the number of this step::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        rho_max = 2 / (1 - beta2) - 1
+        rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
+        r = sqrt((rho - 4) (rho - 2) rho_max / ((rho_max - 4) (rho_max - 2) rho))
+        p = p - lr * m / (1 - beta1**t) * (r * sqrt(1 - beta2**t) / (sqrt(v) + eps)  if rho > 5 else  1)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    betas : (float, float)
+    eps, weight_decay : float
+    decoupled_weight_decay : bool
+        Shrink the parameter itself, as AdamW does; otherwise the decay is added to the gradient.
+    foreach, capturable : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    arXiv:1908.03265, algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("RAdam", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
+        check_betas("RAdam", betas)
+        check_modes("RAdam", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        return {
+            "step": new_step_count(),
+            "exp_avg": weft.zeros_like(param),
+            "exp_avg_sq": weft.zeros_like(param),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        beta1, beta2 = group["betas"]
+        radam_step(
+            params,
+            grads,
+            state_tensors(states, "exp_avg"),
+            state_tensors(states, "exp_avg_sq"),
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            beta1=beta1,
+            beta2=beta2,
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+            decoupled_weight_decay=group["decoupled_weight_decay"],
+        )
+
+
+def radam_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled_weight_decay: bool,
+) -> None:
+    """One step of RAdam, in place."""
+    rho_max = 2 / (1 - beta2) - 1
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        t = steps[i].item()
+        if weight_decay != 0 and decoupled_weight_decay:
+            param.mul_(1 - lr * weight_decay)
+        elif weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        exp_avgs[i].lerp_(grad, 1 - beta1)
+        exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        step_size = lr / (1 - beta1**t)
+        rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
+        if rho > 5:
+            variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
+            step_size = step_size * math.sqrt(variance_ratio * (1 - beta2**t))
+            add_ratio(param, exp_avgs[i], exp_avg_sqs[i].sqrt().add(eps), -step_size)
+        else:
+            add_scaled(param, exp_avgs[i], -step_size)

@@ -1,0 +1,144 @@
+"""RMSprop: gradients divided by a running root mean square of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_ratio,
+    add_scaled,
+    check_modes,
+    check_options,
+    new_step_count,
+    scalar,
+    state_tensors,
+)
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(GroupOptimizer):
+    """Gradients divided by a running root mean square of them.
+
+    With gradient g and parameter p::
+
+        g = g + weight_decay * p
+        v = alpha * v + (1 - alpha) * g**2
+        u = g / (sqrt(v - a**2) + eps)          with a a running mean of g if centered, else 0
+        p = p - lr * b                          with b = momentum * b + u
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+    alpha : float
+        Decay rate of the running means.
+    eps : float
+        Added to the denominator.
+    weight_decay, momentum : float
+    centered : bool
+        Divide by the standard deviation instead.
+    capturable, foreach : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Hinton, Neural Networks for Machine Learning, lecture 6e; centered: arXiv:1308.0850.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        limits = {"epsilon": eps, "momentum": momentum, "weight_decay": weight_decay, "alpha": alpha}
+        check_options("RMSprop", lr=lr, at_least_zero=limits)
+        check_modes("RMSprop", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        state = {"step": new_step_count(), "square_avg": weft.zeros_like(param)}
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = weft.zeros_like(param)
+        if group["centered"]:
+            state["grad_avg"] = weft.zeros_like(param)
+        return state
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        rmsprop_step(
+            params,
+            grads,
+            state_tensors(states, "square_avg"),
+            state_tensors(states, "grad_avg") if group["centered"] else [],
+            state_tensors(states, "momentum_buffer") if group["momentum"] > 0 else [],
+            [state["step"] for state in states],
+            lr=scalar(group["lr"], group["differentiable"]),
+            alpha=group["alpha"],
+            eps=group["eps"],
+            weight_decay=group["weight_decay"],
+            momentum=group["momentum"],
+        )
+
+
+def rmsprop_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    grad_avgs: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    lr: Any,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+) -> None:
+    """One step of RMSprop, in place; ``grad_avgs`` and ``momentum_buffers`` are empty if unused."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        if weight_decay != 0:
+            grad = grad.add(param, alpha=weight_decay)
+        variance = square_avgs[i].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        if grad_avgs:
+            mean = grad_avgs[i].lerp_(grad, 1 - alpha)
+            variance = variance.addcmul(mean, mean, value=-1)
+        denominator = variance.sqrt().add(eps)
+        if momentum_buffers:
+            velocity = momentum_buffers[i].mul_(momentum).addcdiv_(grad, denominator)
+            add_scaled(param, velocity, -lr)
+        else:
+            add_ratio(param, grad, denominator, -lr)

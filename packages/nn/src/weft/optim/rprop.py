@@ -1,0 +1,127 @@
+"""Resilient backpropagation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    check_modes,
+    check_options,
+    new_step_count,
+    state_tensors,
+)
+
+__all__ = ["Rprop"]
+
+
+class Rprop(GroupOptimizer):
+    """Steps that follow only the gradient's sign, longer while it stays and shorter when it changes.
+
+    For each element, with gradient g, the last step's gradient q, and step size s::
+
+        s = clip(s * (etas[1] if g * q > 0 else etas[0] if g * q < 0 else 1), *step_sizes)
+        g = 0 if g * q < 0
+        p = p - s * sign(g)
+
+    Parameters
+    ----------
+    params : iterable of Tensor, of (name, Tensor), or of dict
+    lr : float or Tensor
+        The first step size.
+    etas : (float, float)
+        Factors by which the step size falls and rises: 0 < etas[0] < 1 < etas[1].
+    step_sizes : (float, float)
+        Its limits.
+    capturable, foreach : bool, optional
+        Accepted for PyTorch's programs; the backend chooses its own kernel.
+    maximize : bool
+        Climb instead of descending.
+    differentiable : bool
+        Record the step, so that gradients flow through it.
+
+    References
+    ----------
+    Riedmiller, Braun, A Direct Adaptive Method for Faster Backpropagation Learning, ICNN 1993; the variant that takes
+    no step back when the sign changes.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("Rprop", lr=lr)
+        check_modes("Rprop", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Rprop: Invalid eta values: {etas[0]}, {etas[1]}; wanted 0 < etas[0] < 1 < etas[1]")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        lr = float(group["lr"])
+        start = complex(lr, lr) if param.is_complex() else lr
+        return {
+            "step": new_step_count(),
+            "prev": weft.zeros_like(param),
+            "step_size": weft.full_like(param.detach(), start),
+        }
+
+    def _step_group(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        rprop_step(
+            params,
+            grads,
+            state_tensors(states, "prev"),
+            state_tensors(states, "step_size"),
+            [state["step"] for state in states],
+            eta_minus=group["etas"][0],
+            eta_plus=group["etas"][1],
+            step_size_min=group["step_sizes"][0],
+            step_size_max=group["step_sizes"][1],
+        )
+
+
+def rprop_step(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    prevs: Sequence[Tensor],
+    step_sizes: Sequence[Tensor],
+    steps: Sequence[Tensor],
+    *,
+    eta_minus: float,
+    eta_plus: float,
+    step_size_min: float,
+    step_size_max: float,
+) -> None:
+    """One step of Rprop, in place."""
+    for i, (param, grad) in enumerate(zip(params, grads)):
+        steps[i].add_(1)
+        agreement = grad * prevs[i]
+        factor = weft.ones_like(agreement)
+        factor = factor.masked_fill(agreement > 0, eta_plus).masked_fill(agreement < 0, eta_minus)
+        step_sizes[i].mul_(factor).clamp_(step_size_min, step_size_max)
+        grad = grad.masked_fill(agreement < 0, 0.0)
+        param.addcmul_(grad.sign(), step_sizes[i], value=-1)
+        prevs[i].copy_(grad)
