@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy
 
@@ -65,6 +66,15 @@ def memory_of(array: Any) -> Any:
     return numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
 
 
+def own_storage(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """Return the same array as a storage of its own, however large the array is that it is a view of."""
+    if array.base is None or not array.size:
+        return array
+    low, high = numpy.lib.array_utils.byte_bounds(array)
+    memory = numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
+    return numpy.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+
+
 class UntypedStorage:
     """Bytes on a device.
 
@@ -83,7 +93,7 @@ class UntypedStorage:
     True
     """
 
-    __slots__ = ("_array", "_device")
+    __slots__ = ("__weakref__", "_array", "_device")
     _array: Any
     _device: Any
 
@@ -95,9 +105,15 @@ class UntypedStorage:
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
         """Return the storage that an array's memory belongs to."""
+        memory = memory_of(owner(array))
+        key = device, address(memory), memory.size
+        known = _alive.get(key)
+        if known is not None:
+            return known
         self = object.__new__(cls)
-        self._array = memory_of(owner(array))
-        self._device = device
+        self._array, self._device = memory, device
+        if memory.size:
+            _alive[key] = self
         return self
 
     @classmethod
@@ -248,6 +264,10 @@ def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
     return UntypedStorage._of_bytes(data).to(device)
 
 
+# One object for one memory, for as long as somebody has it: pickle writes what it has seen only once.
+_alive: WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = WeakValueDictionary()
+
+
 class TypedStorage:
     """A storage seen as elements of one dtype.
 
@@ -375,14 +395,14 @@ class TypedStorage:
 
 
 def _device(which: Any, index: int | None = None) -> Any:
-    from weft import device
+    from weft._devices import device, resolve_device
 
-    return device(which) if index is None else device(which, index)
+    return resolve_device(which if index is None else device(which, index))
 
 
 def storage_of(tensor: Tensor) -> UntypedStorage:
     """Return the storage that a tensor is a view of."""
-    return UntypedStorage._of_array(tensor._array, tensor.device)
+    return UntypedStorage._of_array(tensor._array, tensor.kind.device)
 
 
 def layout_of(tensor: Tensor) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
@@ -391,14 +411,14 @@ def layout_of(tensor: Tensor) -> tuple[UntypedStorage, int, tuple[int, ...], tup
     An array that no stride of whole elements describes (a field of a record, a reversed view that
     came from NumPy) is copied first.
     """
-    array, width = tensor._array, tensor.dtype.itemsize
+    array, width = tensor._array, tensor.kind.dtype.itemsize
     if any(step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)):
         array = array.copy()
-    storage = UntypedStorage._of_array(array, tensor.device)
+    storage = UntypedStorage._of_array(array, tensor.kind.device)
     offset, rest = divmod(address(array) - address(storage._array), width)
     if rest:
         array = array.copy()
-        storage, offset = UntypedStorage._of_array(array, tensor.device), 0
+        storage, offset = UntypedStorage._of_array(array, tensor.kind.device), 0
     size = tuple(array.shape)
     return storage, offset, size, strides_of(array)
 

@@ -10,6 +10,7 @@ from weft._devices import backend_of, kind_of, resolve_device
 from weft._dtypes import BY_NUMPY, dtype, get_default_dtype, scalar_dtype
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, state
+from weft._interop import tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
 
@@ -66,34 +67,6 @@ def ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=Non
 def zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, memory_format=None):
     """Zeros of a tensor's shape, dtype and device."""
     return zeros(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
-
-
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Any:
-    """A new tensor with a copy of the data.
-
-    Parameters
-    ----------
-    data : number, nested list or tuple, array or Tensor
-    dtype : dtype, optional
-        Default: inferred from the data.
-    device : device or str, optional
-    requires_grad : bool
-
-    Examples
-    --------
-    >>> weft.tensor([[1, 2], [3, 4]]).shape
-    weft.Size([2, 2])
-    """
-    where = resolve_device(device)
-    if isinstance(data, TensorBase):
-        made = data.detach().to(device=where if device is not None else data.device, dtype=dtype or data.dtype, copy=True)
-    else:
-        array = numpy.array(data, dtype=None if dtype is None else dtype.numpy)
-        if dtype is None and array.dtype.kind in "fc" and not isinstance(data, (numpy.ndarray, numpy.generic)):
-            element = get_default_dtype() if array.dtype.kind == "f" else get_default_dtype().to_complex()
-            array = array.astype(element.numpy)
-        made = make(backend_of(where).from_numpy(array, where.index), kind_of(BY_NUMPY[array.dtype], where))
-    return made.requires_grad_() if requires_grad else made
 
 
 def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any:

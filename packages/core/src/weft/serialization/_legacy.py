@@ -14,8 +14,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import IO, Any
 
-from weft.serialization import _load
 from weft.serialization._names import Reader, StorageType
+from weft.serialization._reading import allowed, checked_identity, full_unpickler
 from weft.serialization._unpickler import Allowed, SafeUnpickler
 from weft.storage import TypedStorage, UntypedStorage
 
@@ -35,8 +35,8 @@ def load_legacy(
     data = _content(file)
     nothing = Allowed({}, {}, frozenset())
 
-    def plain(allowed: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
-        unpickler = SafeUnpickler(data, allowed, persistent_load, source, start=file.tell())
+    def plain(nameable: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
+        unpickler = SafeUnpickler(data, nameable, persistent_load, source, start=file.tell())
         value = unpickler.load()
         file.seek(unpickler.position)
         return value
@@ -57,9 +57,9 @@ def load_legacy(
     reader = Reader(swapped)
     storages = LateStorages(source, restore, len(data))
     if safe:
-        value = plain(_load.allowed(reader), storages)
+        value = plain(allowed(reader), storages)
     else:
-        value = _load.full_unpickler(pickle_module, file, reader, storages, pickle_load_args).load()
+        value = full_unpickler(pickle_module, file, reader, storages, pickle_load_args).load()
     storages.fill(plain(nothing, refuse), data, file.tell(), swapped)
     return value
 
@@ -89,7 +89,7 @@ class LateStorages:
         """Return the storage of a persistent id; an id of a module stands for its class."""
         if type(identity) is tuple and len(identity) == 4 and identity[0] == "module":
             return identity[1]
-        kind, key, location, count = _load.checked_identity(identity, self._source)
+        kind, key, location, count = checked_identity(identity, self._source)
         if len(identity) > 5 and identity[5] is not None:
             raise pickle.UnpicklingError(f"load: {self._source} has views of storages, as PyTorch 0.3 wrote them")
         if key not in self._made:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import io
-import mmap as memory_map
 import os
-import pickle
-import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import IO, Any, cast
+from typing import IO, Any
 
-from weft.serialization._archive import ArchiveReader
-from weft.serialization._names import Reader, StorageType, safe_builders, safe_values
-from weft.serialization._safe_globals import listed
-from weft.serialization._unpickler import Allowed, SafeUnpickler, full_name
-from weft.storage import TypedStorage, UntypedStorage
+from weft.storage import UntypedStorage
 
-ZIP_MAGIC = b"PK\x03\x04"
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
 
 
@@ -67,6 +58,8 @@ def load(
     >>> weft.load(file, map_location="cpu")
     tensor([0, 1, 2])
     """
+    from weft.serialization._reading import read  # most programs import weft and load nothing
+
     safe = weights_only is None or bool(weights_only)
     if safe and (pickle_module is not None or pickle_load_args):
         given = "pickle_module" if pickle_module is not None else ", ".join(pickle_load_args)
@@ -74,11 +67,11 @@ def load(
     restore = _restore_function(map_location)
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _load(file, repr(os.fspath(f)), restore, safe, bool(mmap), pickle_module, pickle_load_args)
+            return read(file, repr(os.fspath(f)), restore, safe, bool(mmap), pickle_module, pickle_load_args)
     if mmap:
         raise ValueError("load: mmap=True needs the path of a file, got an open one")
     _check_seekable(f)
-    return _load(f, "the file", restore, safe, False, pickle_module, pickle_load_args)
+    return read(f, "the file", restore, safe, False, pickle_module, pickle_load_args)
 
 
 def _check_seekable(f: Any) -> None:
@@ -88,143 +81,6 @@ def _check_seekable(f: Any) -> None:
             raise AttributeError(f"load: f must be a path or a file that can seek, got {type(f).__name__}; {advice}")
     if hasattr(f, "seekable") and not f.seekable():
         raise io.UnsupportedOperation(f"load: f cannot seek; {advice}")
-
-
-def _load(
-    file: IO[bytes],
-    source: str,
-    restore: Restore,
-    safe: bool,
-    mapped: bool,
-    pickle_module: ModuleType | None,
-    pickle_load_args: dict[str, Any],
-) -> Any:
-    begin = file.tell()
-    magic = file.read(len(ZIP_MAGIC))
-    file.seek(begin)
-    if not magic:
-        raise EOFError(f"load: {source} is empty")
-    if magic != ZIP_MAGIC:
-        if mapped:
-            raise RuntimeError(f"load: {source} is not a zip archive, so that mmap=True cannot be used")
-        from weft.serialization._legacy import load_legacy
-
-        return load_legacy(file, source, restore, safe, pickle_module, pickle_load_args)
-    archive = ArchiveReader(file, source)
-    if "constants.pkl" in archive:
-        raise RuntimeError(f"load: {source} is a TorchScript program, no checkpoint; save its state_dict() instead")
-    swapped = "byteorder" in archive and archive.read("byteorder").tobytes() != sys.byteorder.encode()
-    mapping = memory_map.mmap(file.fileno(), 0, access=memory_map.ACCESS_COPY) if mapped else None
-    storages = ArchiveStorages(archive, source, restore, swapped, mapping)
-    data = archive.read("data.pkl").tobytes()
-    reader = Reader(swapped)
-    if safe:
-        return SafeUnpickler(data, allowed(reader), storages, source).load()
-    return full_unpickler(pickle_module, io.BytesIO(data), reader, storages, pickle_load_args).load()
-
-
-class ArchiveStorages:
-    """Gives the storage for a persistent id of the pickle, and each one once."""
-
-    def __init__(
-        self,
-        archive: ArchiveReader,
-        source: str,
-        restore: Restore,
-        swapped: bool,
-        mapping: memory_map.mmap | None,
-    ) -> None:
-        self._archive = archive
-        self._source = source
-        self._restore = restore
-        self._swapped = swapped
-        self._mapping = mapping
-        self._loaded: dict[str, UntypedStorage] = {}
-
-    def __call__(self, identity: Any) -> TypedStorage | UntypedStorage:
-        """Return the storage; read it if it is new."""
-        kind, key, location, count = checked_identity(identity, self._source)
-        if key not in self._loaded:
-            self._loaded[key] = self._restore(self._read(key, kind, count), location)
-        storage = self._loaded[key]
-        return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)
-
-    def _read(self, key: str, kind: StorageType, count: int) -> UntypedStorage:
-        record = f"data/{key}"
-        nbytes = count * (1 if kind.dtype is None else kind.dtype.itemsize)
-        if record not in self._archive:
-            raise RuntimeError(f"load: {self._source} has no record {record!r}, which its pickle refers to")
-        if self._archive.size(record) != nbytes:
-            raise RuntimeError(
-                f"load: record {record!r} of {self._source} has {self._archive.size(record)} bytes, and its pickle "
-                f"says {nbytes}; the file is damaged"
-            )
-        content = None if self._mapping is None else self._archive.mapped(record, self._mapping)
-        if content is None or content.__array_interface__["data"][0] % 16:
-            content = self._archive.read(record)
-        storage = UntypedStorage._of_bytes(content)
-        if self._swapped and kind.dtype is not None:
-            storage.byteswap(kind.dtype)
-        return storage
-
-
-def checked_identity(identity: Any, source: str) -> tuple[StorageType, str, str, int]:
-    """Return type, key, location and number of elements from a persistent id, or refuse it."""
-    if type(identity) is tuple and len(identity) >= 5 and identity[0] == "storage":
-        kind, key, location, count = identity[1:5]
-        texts = type(key) is str and type(location) is str
-        if isinstance(kind, StorageType) and texts and type(count) is int and count >= 0:
-            return kind, key, location, count
-    raise pickle.UnpicklingError(f"load: the pickle in {source} refers to {identity!r}, which is no storage")
-
-
-def allowed(reader: Reader) -> Allowed:
-    """What a safe load may name: what the reader builds, containers, and what the caller listed."""
-    values = listed()
-    return Allowed(
-        {**values, **safe_values(), **reader.values},
-        {**safe_builders(), **reader.builders},
-        frozenset(values.values()),
-    )
-
-
-def full_unpickler(
-    module: ModuleType | None, stream: IO[bytes], reader: Reader, storages: Any, arguments: dict[str, Any]
-) -> pickle.Unpickler:
-    """Return an unpickler that builds everything, with PyTorch's names for weft's objects."""
-    base = (module or pickle).Unpickler
-
-    class FullUnpickler(base):  # type: ignore[misc, valid-type]
-        def find_class(self, module: str, name: str) -> Any:
-            known = reader.values.get(full_name(module, name))
-            if known is not None:
-                return known
-            if module.partition(".")[0] == "torch":
-                return counterpart(module, name)
-            return super().find_class(module, name)
-
-        def persistent_load(self, identity: Any) -> Any:
-            return storages(identity)
-
-    return cast(pickle.Unpickler, FullUnpickler(stream, **arguments))
-
-
-def counterpart(module: str, name: str) -> Any:
-    """Return weft's object for a name of PyTorch's: the same path, or the nearest package above that has the name.
-
-    ``torch.nn.modules.linear.Linear`` is found as ``weft.nn.Linear``.
-    """
-    path = ["weft", *module.split(".")[1:]]
-    for end in range(len(path), 0, -1):
-        place = ".".join(path[:end])
-        try:
-            found: Any = importlib.import_module(place)
-            for part in name.split("."):
-                found = getattr(found, part)
-        except (ModuleNotFoundError, AttributeError):
-            continue
-        return found
-    raise AttributeError(f"load: the file names {module}.{name}, and weft has nothing of that name")
 
 
 # Where storages go ---------------------------------------------------------------------------------------

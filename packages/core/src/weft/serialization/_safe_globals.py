@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import _compat_pickle
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
-
-from weft.serialization._unpickler import full_name
 
 Listed = Callable[..., Any] | tuple[Callable[..., Any], str]
 _listed: list[Listed] = []
@@ -83,3 +82,10 @@ def name_of(item: Listed) -> str:
 def listed() -> dict[str, Any]:
     """Return the listed objects by the names that files have for them."""
     return {name_of(item): item[0] if isinstance(item, tuple) else item for item in _listed}
+
+
+def full_name(module: str, name: str) -> str:
+    """``module.name`` as Python 3 has it, from the Python 2 name that protocol 2 writes."""
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        module, name = _compat_pickle.NAME_MAPPING[module, name]
+    return f"{_compat_pickle.IMPORT_MAPPING.get(module, module)}.{name}"

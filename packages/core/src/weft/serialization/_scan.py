@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import pickletools
 from typing import IO, Any
 
-from weft.serialization._archive import ArchiveReader
-from weft.serialization._load import allowed
-from weft.serialization._names import Reader
-from weft.serialization._unpickler import full_name
+from weft.serialization._safe_globals import full_name
 
 
 def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
@@ -27,6 +23,10 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
             return get_unsafe_globals_in_checkpoint(file)
+    from weft.serialization._archive import ArchiveReader
+    from weft.serialization._names import Reader
+    from weft.serialization._reading import allowed
+
     data = ArchiveReader(f, "the file").read("data.pkl").tobytes()
     known = allowed(Reader()).values
     return sorted(name for name in _globals(data) if name not in known)
@@ -34,6 +34,8 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 def _globals(data: bytes) -> set[str]:
     """Names of all GLOBAL opcodes; those of STACK_GLOBAL from the texts, new or remembered, that go before it."""
+    import pickletools
+
     found: set[str] = set()
     texts: list[Any] = []
     memo: dict[Any, Any] = {}

@@ -7,13 +7,14 @@ that the worst a hostile file does is to be refused.
 
 from __future__ import annotations
 
-import _compat_pickle
 import pickle
 import struct
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
+
+from weft.serialization._safe_globals import full_name
 
 STOP = pickle.STOP[0]
 KEY_PARTS = 1000  # values inside one dict key or set item; hashing nested tuples is recursive in C
@@ -295,13 +296,6 @@ class SafeUnpickler:
         for item in items:
             self.check_key(item)
         return items
-
-
-def full_name(module: str, name: str) -> str:
-    """``module.name`` as Python 3 has it, from the Python 2 name that protocol 2 writes."""
-    if (module, name) in _compat_pickle.NAME_MAPPING:
-        module, name = _compat_pickle.NAME_MAPPING[module, name]
-    return f"{_compat_pickle.IMPORT_MAPPING.get(module, module)}.{name}"
 
 
 def _set_state(target: Any, state: Any) -> None:

@@ -1,0 +1,650 @@
+"""Exchange with NumPy, DLPack, buffers and Python's numbers, without copies where memory can be shared."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from weft._devices import backend_of, cpu, device, kind_of, resolve_device
+from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, get_default_dtype
+from weft._engine.dispatch import make
+from weft._engine.tensor import TensorBase, state
+from weft._nested import array_of, unsupported
+from weft._tensor import Tensor
+from weft.storage import own_storage
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
+
+
+def method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a function on Tensor under its name; ``tensor_`` before it only tells it from a module's name."""
+    setattr(Tensor, function.__name__.removeprefix("tensor_"), function)
+    return function
+
+
+# NumPy ---------------------------------------------------------------------------------------------------
+
+
+def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor that shares memory with a NumPy array: writing to one changes the other.
+
+    Parameters
+    ----------
+    ndarray : numpy.ndarray
+        Of native byte order, without negative strides.
+
+    Raises
+    ------
+    TypeError
+        If it is no array, or its dtype is not one of weft's.
+    ValueError
+        If its strides or byte order cannot be used in place.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> a = numpy.zeros(2)
+    >>> weft.from_numpy(a)[0] = 5.0
+    >>> a
+    array([5., 0.])
+    """
+    if not isinstance(ndarray, numpy.ndarray):
+        raise TypeError(
+            f"from_numpy: expected np.ndarray (got {type(ndarray).__name__}); use weft.tensor for other data"
+        )
+    array = shareable("from_numpy", ndarray)
+    if not array.flags.writeable:
+        warn_read_only("from_numpy", "NumPy array")
+    return make(own_storage(array), kind_of(BY_NUMPY[array.dtype], cpu))  # type: ignore[return-value]
+
+
+def shareable(name: str, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """Return a plain array that a tensor can use in place."""
+    if not array.dtype.isnative:
+        raise ValueError(
+            f"{name}: the NumPy array has byte order {array.dtype.byteorder!r}, not this machine's; convert it with "
+            ".astype(array.dtype.newbyteorder('='))"
+        )
+    if array.dtype not in BY_NUMPY:
+        raise unsupported(name, array.dtype)
+    if any(step < 0 and size > 1 for step, size in zip(array.strides, array.shape)):
+        raise ValueError(
+            f"{name}: at least one stride in the given numpy array is negative ({array.strides}), and tensors have no "
+            "negative strides; copy it with array.copy()"
+        )
+    if any(step % array.itemsize for step in array.strides):
+        raise ValueError(
+            f"{name}: the strides of the NumPy array ({array.strides}) are no multiples of its element size "
+            f"({array.itemsize}); copy it with array.copy()"
+        )
+    return array if type(array) is numpy.ndarray else array.view(numpy.ndarray)
+
+
+_warned: set[str] = set()
+
+
+def warn_read_only(name: str, what: str) -> None:
+    """Say once that a tensor over read-only memory cannot be written to."""
+    if what not in _warned:
+        _warned.add(what)
+        warnings.warn(
+            f"{name}: the given {what} is not writable, so that writing to the tensor will fail; copy it first if you "
+            "mean to. This is said once.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+@method
+def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
+    """Return a NumPy array that shares memory with the tensor.
+
+    Parameters
+    ----------
+    force : bool
+        Also of a tensor that requires grad or is on another device: then of a copy of it.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor requires grad.
+    TypeError
+        If it is not in the host's memory.
+
+    Examples
+    --------
+    >>> weft.ones(2).numpy()
+    array([1., 1.], dtype=float32)
+    """
+    if not force:
+        if self._requires_grad:
+            raise RuntimeError(
+                "numpy: can't call numpy() on a Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        if self.kind.device is not cpu:
+            raise TypeError(
+                f"numpy: can't convert {self.kind.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
+    return host_array(self).view()
+
+
+def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
+    """The tensor's array, or a copy of it in the host's memory."""
+    array: numpy.ndarray[Any, Any] = tensor._array
+    if not isinstance(array, numpy.ndarray):
+        array = backend_of(tensor.kind.device).to_numpy(array)
+    return array
+
+
+@method
+def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+    """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"__array__: {array.dtype} cannot become {numpy.dtype(dtype)} without a copy")
+        converted: numpy.ndarray[Any, Any] = array.astype(dtype)
+        return converted
+    return array.copy() if copy else array
+
+
+@method
+def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """Make a tensor of what a ufunc of NumPy's has computed from one."""
+    array = numpy.asarray(array)
+    return from_numpy(array) if array.dtype in BY_NUMPY else array
+
+
+# Data of any kind ----------------------------------------------------------------------------------------
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Return a new tensor with a copy of the data, and without history.
+
+    Parameters
+    ----------
+    data : number, array, Tensor, or sequence of numbers or sequences
+    dtype : dtype, optional
+        Default: what the data has; Python's floats have the default dtype, integers int64.
+    device : device or str, optional
+        Default: that of ``data`` if it is a tensor, else the default device.
+    requires_grad : bool
+    pin_memory : bool
+        Not available.
+
+    Raises
+    ------
+    ValueError
+        If sequences beside each other differ in length.
+    TypeError, RuntimeError
+        If something is no number, or does not fit the dtype.
+
+    Examples
+    --------
+    >>> weft.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    >>> weft.tensor([1, 2.5, True]).dtype
+    weft.float32
+    """
+    if pin_memory:
+        raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
+    element = element_type("tensor", dtype)
+    if isinstance(data, TensorBase):
+        where = data.kind.device if device is None else resolve_device(device)
+        made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
+    elif isinstance(data, numpy.ndarray):
+        array = shareable("tensor", data)
+        made = on_device(state.run(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
+    else:
+        made = on_device(array_of(data, element), device)
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def element_type(name: str, given: Any) -> dtype | None:
+    """Check a dtype argument; Python's number types stand for theirs."""
+    if given is None or isinstance(given, dtype):
+        return given
+    python = {bool: numpy.bool_, int: numpy.int64, float: numpy.float64, complex: numpy.complex128}
+    try:
+        return BY_NUMPY[numpy.dtype(python[given])]
+    except (KeyError, TypeError):
+        raise TypeError(f"{name}: argument 'dtype' must be weft.dtype, not {type(given).__name__}") from None
+
+
+def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:
+    """A tensor of an array that nobody else has."""
+    target = resolve_device(where)
+    if target is not cpu:
+        array = backend_of(target).from_numpy(array, target.index)
+    return make(array, kind_of(BY_NUMPY[array.dtype], target))
+
+
+def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
+    """Return the data as a tensor, sharing memory, and history if it is a tensor, where nothing must change.
+
+    Parameters
+    ----------
+    data : as for `weft.tensor`
+    dtype : dtype, optional
+    device : device or str, optional
+
+    Examples
+    --------
+    >>> x = weft.ones(2)
+    >>> weft.as_tensor(x) is x
+    True
+    """
+    element = element_type("as_tensor", dtype)
+    if isinstance(data, numpy.ndarray):
+        data = from_numpy(data)
+        device = resolve_device(device)
+    if isinstance(data, TensorBase):
+        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)  # type: ignore[attr-defined, no-any-return]
+    return tensor(data, dtype=element, device=device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """Return an object as a tensor, sharing memory if it can.
+
+    Parameters
+    ----------
+    obj : Tensor, NumPy array, object with DLPack or a buffer, number or sequence
+        The bytes of a buffer are taken for elements of ``dtype``.
+    dtype : dtype, optional
+    device : device or str, optional
+    copy : bool, optional
+        True: always copy. False: raise if a copy is needed. Default: if needed.
+    requires_grad : bool, optional
+        False: without history. Default: as ``obj``.
+
+    Raises
+    ------
+    ValueError
+        If ``copy`` is False and memory cannot be shared.
+
+    Examples
+    --------
+    >>> weft.asarray(bytearray(b"abc"), dtype=weft.uint8)
+    tensor([97, 98, 99], dtype=weft.uint8)
+    """
+    element = element_type("asarray", dtype)
+    made = shared(obj, element)
+    if made is None:
+        if copy is False:
+            raise ValueError(f"asarray: can't alias arbitrary sequence of type {type(obj).__name__} into a tensor")
+        made = tensor(obj, dtype=element, device=device)
+    else:
+        made = placed(made, element, device, copy)
+    if requires_grad is False and made._requires_grad:
+        return made.detach()  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+def shared(obj: Any, element: dtype | None) -> Any:
+    """A tensor that shares an object's memory, or None if it has none to share."""
+    if isinstance(obj, TensorBase):
+        return obj
+    if isinstance(obj, numpy.ndarray):
+        return from_numpy(obj)
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj)
+    if isinstance(obj, numpy.generic):
+        return None
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=element or get_default_dtype())
+
+
+def placed(made: Any, element: dtype | None, where: Any, copy: bool | None) -> Any:
+    target = made.kind.device if where is None else resolve_device(where)
+    wanted = element or made.kind.dtype
+    if copy is False and (target is not made.kind.device or wanted is not made.kind.dtype):
+        raise ValueError(
+            f"asarray: can't alias a tensor of {made.kind.dtype} on {made.kind.device} as {wanted} on {target}; "
+            "leave out copy=False"
+        )
+    return made.to(target, wanted, copy=bool(copy))
+
+
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """Return a one-dimensional tensor that shares memory with an object that has a buffer.
+
+    Parameters
+    ----------
+    buffer : bytes, bytearray, memoryview, array.array, mmap, ...
+    dtype : dtype
+        What the bytes are taken for.
+    count : int
+        How many elements; negative: all that follow.
+    offset : int
+        In bytes.
+    requires_grad : bool
+
+    Raises
+    ------
+    ValueError
+        If the buffer does not hold what is asked for.
+
+    Examples
+    --------
+    >>> weft.frombuffer(bytearray(b"abcd"), dtype=weft.uint8, offset=2)
+    tensor([ 99, 100], dtype=weft.uint8)
+    """
+    element = element_type("frombuffer", dtype)
+    if element is None:
+        raise TypeError("frombuffer: argument 'dtype' must be weft.dtype, not NoneType")
+    try:
+        view = memoryview(buffer).cast("B") if memoryview(buffer).nbytes else b""
+    except TypeError:
+        raise ValueError(
+            f"frombuffer: object does not implement Python buffer protocol: {type(buffer).__name__}"
+        ) from None
+    length = len(view)
+    if not length or count == 0:
+        raise ValueError(f"frombuffer: both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"frombuffer: offset ({offset}) must be from 0 to buffer length ({length}) - 1")
+    if count < 0:
+        count, rest = divmod(length - offset, element.itemsize)
+        if rest:
+            raise ValueError(
+                f"frombuffer: buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple "
+                f"of element size ({element.itemsize})"
+            )
+    if offset + count * element.itemsize > length:
+        raise ValueError(
+            f"frombuffer: requested buffer length ({count} * {element.itemsize} bytes) after offset ({offset} bytes) "
+            f"must not be greater than actual buffer length ({length} bytes)"
+        )
+    array = numpy.frombuffer(view, element.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_read_only("frombuffer", "buffer")
+    made: Any = make(array, kind_of(element, cpu))
+    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+
+
+# DLPack --------------------------------------------------------------------------------------------------
+
+CPU, CUDA, CUDA_HOST = 1, 2, 3  # DLDeviceType
+UNSIGNED, BFLOAT = 1, 4  # DLDataTypeCode
+DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA}
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return a tensor that shares memory with another library's array.
+
+    Parameters
+    ----------
+    ext_tensor : object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule of the host's memory
+    device : device or str, optional
+        Default: where the array is.
+    copy : bool, optional
+        True: always copy. False: raise if a copy is needed. Default: if needed.
+
+    Raises
+    ------
+    BufferError
+        If the array cannot be shared as asked.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> weft.from_dlpack(numpy.arange(3))
+    tensor([0, 1, 2])
+    """
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = Capsule(ext_tensor, (CPU, 0))
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}")
+    kind, index = (int(number) for number in ext_tensor.__dlpack_device__())
+    found = {CPU: "cpu", CUDA_HOST: "cpu", CUDA: f"cuda:{index}"}.get(kind)
+    if found is None:
+        raise BufferError(f"from_dlpack: arrays of DLPack device type {kind} cannot be shared")
+    source = resolve_device(found)
+    target = source if device is None else resolve_device(device)
+    if copy is False and target is not source:
+        raise BufferError(f"from_dlpack: the array is on {source}, and copy=False; it cannot be shared with {target}")
+    array = imported(ext_tensor, kind, index, source)
+    made: Any = make(array, kind_of(BY_NUMPY[array.dtype], source))
+    if copy or target is not source:
+        made = made.to(target, copy=True)
+    return made  # type: ignore[no-any-return]
+
+
+class Capsule:
+    """A DLPack capsule that has been made already, as an object that gives it."""
+
+    def __init__(self, capsule: Any, where: tuple[int, int]) -> None:
+        self._capsule = capsule
+        self._where = where
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._where
+
+
+def imported(obj: Any, kind: int, index: int, source: device) -> Any:
+    """The backend's array over another library's memory. Array libraries know no bfloat16: it goes as uint16."""
+    xp = backend_of(source).xp
+    try:
+        capsule = obj.__dlpack__(max_version=(1, 0)) if source is cpu else obj.__dlpack__()
+    except TypeError:  # of before DLPack 1.0
+        capsule = obj.__dlpack__()
+    element = data_type(capsule)
+    is_bfloat16 = (element.code, element.bits, element.lanes) == (BFLOAT, 16, 1)
+    if is_bfloat16:
+        element.code = UNSIGNED
+    array = xp.from_dlpack(Capsule(capsule, (kind, index)))
+    if is_bfloat16:
+        array = array.view(bfloat16.numpy)
+    if array.dtype not in BY_NUMPY:
+        raise BufferError(f"from_dlpack: weft has no dtype for arrays of {array.dtype}")
+    return array
+
+
+class DataType(ctypes.Structure):
+    """DLDataType of the DLPack header."""
+
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class DLTensor(ctypes.Structure):
+    """DLTensor of the DLPack header."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("dtype", DataType),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class VersionedHeader(ctypes.Structure):
+    """What a DLManagedTensorVersioned has before its DLTensor."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+    )
+
+
+def data_type(capsule: Any) -> Any:
+    """The element type within a capsule, where it can be read and changed."""
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.argtypes, get_name.restype = [ctypes.py_object], ctypes.c_char_p
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    name = get_name(capsule)
+    if name not in (b"dltensor", b"dltensor_versioned"):
+        raise BufferError(f"from_dlpack: expected an unused DLPack capsule, got one named {name!r}")
+    start = get_pointer(capsule, name) + (ctypes.sizeof(VersionedHeader) if name == b"dltensor_versioned" else 0)
+    return DLTensor.from_address(start).dtype
+
+
+@method
+def __dlpack__(
+    self: Any,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[Any, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Give the tensor's memory to another library, as the array API standard of 2023.12 says.
+
+    Raises
+    ------
+    BufferError
+        If the tensor requires grad, or cannot be given as asked.
+    """
+    if self._requires_grad:
+        raise BufferError("__dlpack__: can't export tensors that require gradient, use tensor.detach()")
+    if dl_device is not None and tuple(map(int, dl_device)) != self.__dlpack_device__():
+        if copy is False or tuple(map(int, dl_device)) != (CPU, 0):
+            raise BufferError(
+                f"__dlpack__: a tensor on {self.kind.device} cannot be given as one on {tuple(dl_device)}"
+            )
+        self, copy = self.to("cpu"), False
+    tensor = self.clone() if copy else self
+    array, options = tensor._array, {}
+    if isinstance(array, numpy.ndarray):
+        if stream not in (None, -1):
+            raise BufferError(f"__dlpack__: stream must be None or -1 on the CPU, got {stream!r}")
+        options = {"max_version": max_version} if max_version is not None else {}
+    elif stream is not None:
+        options = {"stream": stream}
+    if tensor.kind.dtype is not bfloat16:
+        return array.__dlpack__(**options)
+    capsule = array.view(numpy.uint16).__dlpack__(**options)
+    data_type(capsule).code = BFLOAT
+    return capsule
+
+
+@method
+def __dlpack_device__(self: Any) -> tuple[int, int]:
+    """Where the memory is: DLPack's number of the device type, and the index."""
+    where = self.kind.device
+    if where.type not in DEVICE_TYPES:
+        raise BufferError(f"__dlpack_device__: DLPack has no number for {where}; use .cpu() first")
+    return DEVICE_TYPES[where.type], where.index or 0
+
+
+# Python's numbers ----------------------------------------------------------------------------------------
+
+
+@method
+def item(self: Any) -> Any:
+    """Return the only element as a Python number.
+
+    Raises
+    ------
+    RuntimeError
+        If there is not exactly one.
+
+    Examples
+    --------
+    >>> weft.tensor([2.5]).item()
+    2.5
+    """
+    array = self._array
+    if array.size != 1:
+        raise RuntimeError(f"item: a Tensor with {array.size} elements cannot be converted to Scalar; use .tolist()")
+    return host_array(self).item()
+
+
+@method
+def tolist(self: Any) -> Any:
+    """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
+    return host_array(self).tolist()
+
+
+@method
+def __bool__(self: Any) -> bool:
+    size = self._array.size
+    if size != 1:
+        count = "no values" if size == 0 else "more than one value"
+        raise RuntimeError(
+            f"__bool__: Boolean value of Tensor with {count} is ambiguous; use .any() or .all() (shape "
+            f"{list(self._array.shape)})"
+        )
+    return bool(self._array)
+
+
+def scalar(self: Any, name: str) -> Any:
+    if self._array.size != 1:
+        raise ValueError(
+            f"{name}: only one element tensors can be converted to Python scalars; got shape {list(self._array.shape)}"
+        )
+    return host_array(self).item()
+
+
+def real_scalar(self: Any, name: str) -> Any:
+    value = scalar(self, name)
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        raise RuntimeError(f"{name}: value cannot be converted to a real number without overflow: {value}")
+    return value.real
+
+
+@method
+def __float__(self: Any) -> float:
+    return float(real_scalar(self, "__float__"))
+
+
+@method
+def __int__(self: Any) -> int:
+    return int(real_scalar(self, "__int__"))
+
+
+@method
+def __complex__(self: Any) -> complex:
+    return complex(scalar(self, "__complex__"))
+
+
+@method
+def __index__(self: Any) -> int:
+    if self._array.size != 1 or self.kind.dtype.category > INTEGER:
+        raise TypeError(
+            "__index__: only integer tensors of a single element can be converted to an index; got "
+            f"{self.kind.dtype} of shape {list(self._array.shape)}"
+        )
+    return int(host_array(self).item())
+
+
+@method
+def __contains__(self: Any, element: Any) -> bool:
+    if not isinstance(element, TensorBase | int | float | complex):
+        raise RuntimeError(f"__contains__: a Tensor contains numbers and tensors, got {type(element).__name__}")
+    return bool((self == element).any())

@@ -1,0 +1,200 @@
+"""From numbers in nested sequences to one array: what `weft.tensor` infers."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+import numpy
+
+from weft._dtypes import (
+    BY_NUMPY,
+    BY_PYTHON,
+    COMPLEX,
+    FLOATING,
+    dtype,
+    get_default_dtype,
+    int64,
+    promote_types,
+    uint64,
+)
+from weft._engine.tensor import TensorBase, state
+
+MAX_DIMS = 64  # NumPy's
+NO_SEQUENCES = (str, bytes, dict, set, frozenset)
+PYTHON_NUMBERS = frozenset((bool, int, float, complex))
+
+
+def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]:
+    """Return a new array of numbers, or of numbers in sequences within sequences.
+
+    Parameters
+    ----------
+    data : number, NumPy number, one-element Tensor, or sequence of any of these or of sequences
+    element : dtype, optional
+        Default: the promotion of all that the data has. Python floats have the default dtype.
+
+    Raises
+    ------
+    ValueError
+        If sequences beside each other differ in length, or nest without end.
+    TypeError
+        If something is no number.
+    RuntimeError
+        If a number does not fit the dtype.
+    """
+    shape, numbers = flatten(data)
+    kinds = set(map(type, numbers))
+    if not kinds <= PYTHON_NUMBERS:
+        numbers, found = python_numbers(numbers, element)
+        kinds = set(map(type, numbers))
+    elif element is None:
+        found = reduce(promote_types, map(default_of, kinds)) if kinds else get_default_dtype()
+    else:
+        found = element
+    array: numpy.ndarray[Any, Any] = state.run(convert, numbers, kinds, found).reshape(shape)
+    return array
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether an element stands for a further dimension."""
+    if isinstance(value, list | tuple):
+        return True
+    if isinstance(value, TensorBase):
+        return bool(value._array.size != 1)
+    if isinstance(value, NO_SEQUENCES):
+        return False
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__") and getattr(value, "ndim", 1) != 0
+
+
+def flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the shape that the first elements show, and all numbers in order."""
+    check_depth(data)
+    shape: list[int] = []
+    level: list[Any] = [data]
+    while level and is_sequence(level[0]):
+        size = len(level[0])
+        for each in level:
+            if not is_sequence(each):
+                raise TypeError(
+                    f"tensor: not a sequence: {type(each).__name__} beside one of length {size} at dim {len(shape)}"
+                )
+            if len(each) != size:
+                raise ValueError(f"tensor: expected sequence of length {size} at dim {len(shape)} (got {len(each)})")
+        shape.append(size)
+        level = [each.tolist() if isinstance(each, TensorBase) else each for each in level]
+        level = list(chain.from_iterable(level))
+    return tuple(shape), level
+
+
+def check_depth(data: Any) -> None:
+    """Refuse a list that contains itself before anything is copied; and text, which is its own first element."""
+    first, depth = data, 0
+    while is_sequence(first):
+        if depth == MAX_DIMS:
+            raise ValueError(f"tensor: too many dimensions {type(first).__name__!r}; {MAX_DIMS} is the limit")
+        if isinstance(first, TensorBase) and depth:
+            raise TypeError(
+                "tensor: only one element tensors can be converted to Python scalars; got a tensor of shape "
+                f"{list(first._array.shape)} in a sequence. Use weft.stack to join tensors"
+            )
+        if not len(first):
+            return
+        first, depth = first[0], depth + 1
+    if isinstance(first, str | bytes):
+        if isinstance(first, str) and depth:
+            raise ValueError(f"tensor: too many dimensions {type(first).__name__!r}: text is no number")
+        raise TypeError(f"tensor: invalid data type {type(first).__name__!r}: text is no number")
+
+
+def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any], dtype]:
+    """Replace NumPy's numbers and tensors by Python's, and find the dtype that they have together."""
+    converted, found = [], set()
+    for number in numbers:
+        if isinstance(number, numpy.generic) or (isinstance(number, numpy.ndarray) and number.ndim == 0):
+            if number.dtype not in BY_NUMPY:
+                raise unsupported("tensor", number.dtype)
+            found.add(BY_NUMPY[number.dtype])
+            number = number.item()
+        elif isinstance(number, TensorBase):
+            found.add(number.kind.dtype)
+            number = number.item()  # type: ignore[attr-defined]
+        elif isinstance(number, complex | float | int):  # subclasses too, such as IntEnum
+            kind = next(kind for kind in (bool, int, float, complex) if isinstance(number, kind))
+            found.add(default_of(kind))
+            number = kind(number)
+        else:
+            raise no_number(number, element)
+        converted.append(number)
+    return converted, reduce(promote_types, found) if element is None else element
+
+
+def default_of(kind: type) -> dtype:
+    """The dtype of one of Python's numbers."""
+    default = get_default_dtype()
+    return {float: default, complex: default.to_complex()}.get(kind) or BY_PYTHON[kind]
+
+
+def no_number(value: Any, element: dtype | None) -> Exception:
+    """The error for what is no number."""
+    name = type(value).__name__
+    if isinstance(value, str | bytes):
+        return TypeError(f"tensor: invalid data type {name!r}: text is no number")
+    if is_sequence(value):
+        return TypeError(f"tensor: {name!r} object cannot be interpreted as a number: not all elements are sequences")
+    if element is None:
+        return RuntimeError(f"tensor: could not infer dtype of {name}")
+    return TypeError(f"tensor: must be a number to become {element}, not {name}")
+
+
+def unsupported(name: str, element: Any) -> TypeError:
+    """The error for a NumPy dtype that tensors do not have."""
+    return TypeError(
+        f"{name}: can't convert a NumPy array of {element}; the supported types are {', '.join(map(str, BY_NUMPY))}. "
+        "Convert it with .astype first"
+    )
+
+
+def convert(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndarray[Any, Any]:
+    """Convert Python numbers as C would, and check that they fit."""
+    if not numbers:
+        return numpy.empty(0, element.numpy)
+    if element.category == COMPLEX:
+        return numpy.array(numbers, numpy.complex128).astype(element.numpy)
+    if element.numpy.kind == "b":
+        return numpy.array(list(map(bool, numbers)), numpy.bool_)
+    if complex in kinds:
+        raise TypeError(f"tensor: a complex number cannot become {element}, which is real; take its .real first")
+    if element.category == FLOATING:
+        array = numpy.array(numbers, numpy.float64)
+        if element.is_half:  # rounded twice, as PyTorch does
+            array = array.astype(numpy.float32)
+        return array.astype(element.numpy)
+    return integers(numbers, kinds, element)
+
+
+def integers(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndarray[Any, Any]:
+    """Cut off fractions; negative numbers wrap around in the smaller unsigned dtypes."""
+    if float in kinds:
+        if not all(map(math.isfinite, numbers)):
+            raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: not finite")
+        numbers = list(map(int, numbers))
+    low, high = min(numbers), max(numbers)
+    limits = numpy.iinfo(element.numpy)
+    if element is uint64 and (low < 0 or high > limits.max):
+        raise OverflowError(f"tensor: {short(low if low < 0 else high)} is outside the range of uint64")
+    lowest = -int(limits.max) if element.numpy.kind == "u" else int(limits.min)
+    if low < lowest or high > limits.max:
+        wrong = low if low < lowest else high
+        if element is int64 and float not in kinds:
+            raise ValueError(f"tensor: Overflow when unpacking long long: {short(wrong)} does not fit int64")
+        raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: {short(wrong)}")
+    wide = numpy.uint64 if element is uint64 else numpy.int64
+    return numpy.array(numbers, wide).astype(element.numpy)
+
+
+def short(number: int) -> str:
+    """Text for a message; Python refuses to print the longest integers."""
+    return str(number) if number.bit_length() <= 128 else f"an integer of {number.bit_length()} bits"

@@ -1,0 +1,604 @@
+"""weft.save and weft.load: PyTorch's files both ways, and what a file may not do."""
+
+import copy
+import io
+import os
+import pickle
+import pickletools
+import stat
+import struct
+import sys
+import types
+import zipfile
+from collections import Counter, OrderedDict, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft
+
+CHECKPOINTS = Path(__file__).parent / "checkpoints"  # made by PyTorch 2.13
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bfloat16 uint16 uint32 uint64"
+
+
+def saved(value, **options):
+    file = io.BytesIO()
+    weft.save(value, file, **options)
+    file.seek(0)
+    return file
+
+
+def round_trip(value, **options):
+    return weft.load(saved(value), **options)
+
+
+def archive_of(pickled, records=(), name="archive"):
+    """A .pt file with this pickle: what an attacker would write."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"{name}/data.pkl", pickled)
+        for record, content in dict(records).items():
+            archive.writestr(f"{name}/{record}", content)
+    file.seek(0)
+    return file
+
+
+def as_numpy(tensor):
+    return tensor.detach().to(weft.float32).numpy() if tensor.dtype is weft.bfloat16 else tensor.detach().numpy()
+
+
+# Files of PyTorch
+
+
+def test_every_dtype_of_a_pytorch_file_is_read():
+    loaded = weft.load(CHECKPOINTS / "dtypes.pt")
+    assert list(loaded) == DTYPES.split()
+    for name, tensor in loaded.items():
+        expected = np.array([[0, 1, 2], [3, 4, 5]])
+        assert tensor.dtype is getattr(weft, name)
+        np.testing.assert_array_equal(as_numpy(tensor), expected.astype(bool) if name == "bool" else expected)
+
+
+def test_a_nested_pytorch_file_is_read():
+    loaded = weft.load(str(CHECKPOINTS / "nested.pt"))
+    state = loaded["state"]
+    assert type(state) is OrderedDict
+    assert state._metadata == OrderedDict({"": {"version": 1}})
+    assert state["weight"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert loaded["element"].shape == ()
+    assert loaded["element"].item() == 6.0
+    assert loaded["empty"].shape == (0, 3)
+    assert loaded["empty"].stride() == (3, 1)
+    assert loaded["leaf"].requires_grad
+    assert loaded["conj"].tolist() == [1 - 2j, 3 + 1j]
+    assert loaded["nested"] == [1, (2.5, None), {"a": {True}}, "text", b"bytes", 1 << 70, 3j]
+    assert loaded["size"] == weft.Size([2, 3])
+    assert type(loaded["size"]) is weft.Size
+    assert loaded["dtype"] is weft.bfloat16
+    assert loaded["device"] == weft.device("cuda", 1)
+
+
+def test_views_in_a_pytorch_file_share_memory():
+    loaded = weft.load(CHECKPOINTS / "nested.pt")
+    base, view = loaded["base"], loaded["view"]
+    assert (view.shape, view.stride(), view.storage_offset()) == ((3, 2), (1, 8), 1)
+    assert view.untyped_storage() == base.untyped_storage()
+    base[2, 1] = 100.0
+    assert view[0, 1].item() == 100.0
+
+
+def test_a_file_of_before_pytorch_1_6_is_read():
+    for options in ({}, {"weights_only": False}):
+        loaded = weft.load(CHECKPOINTS / "before_1_6.pt", **options)
+        assert loaded["w"].tolist() == np.arange(12.0).reshape(3, 4).tolist()
+        assert loaded["h"].dtype is weft.bfloat16
+        assert loaded["u"].tolist() == [7]
+        loaded["w"][1, 0] = -1.0
+        assert loaded["v"][0, 0].item() == -1.0
+
+
+def test_parameters_of_a_pytorch_file_need_nn():
+    try:
+        from weft.nn import Parameter
+    except (ImportError, AttributeError):
+        with pytest.raises((pickle.UnpicklingError, AttributeError), match="pip install weft-nn"):
+            weft.load(CHECKPOINTS / "parameters.pt")
+        return
+    loaded = weft.load(CHECKPOINTS / "parameters.pt")
+    assert type(loaded["p"]) is Parameter
+    assert (loaded["p"].requires_grad, loaded["frozen"].requires_grad) == (True, False)
+    again = round_trip(loaded)
+    assert type(again["frozen"]) is Parameter
+    assert not again["frozen"].requires_grad
+
+
+def test_the_pickle_is_the_one_that_pytorch_writes():
+    """PyTorch's own file of a state dict, and weft's, name the same things in the same order."""
+    with zipfile.ZipFile(CHECKPOINTS / "nested.pt") as archive:
+        theirs = archive.read("nested/data.pkl")
+    loaded = weft.load(CHECKPOINTS / "nested.pt")
+    loaded["device"] = weft.device("cuda", 1)
+    with zipfile.ZipFile(saved(loaded)) as archive:
+        ours = archive.read("archive/data.pkl")
+
+    def meaning(data):
+        skipped = ("PUT", "GET", "STOP", "PROTO")
+        return [(op.name, arg) for op, arg, _ in pickletools.genops(data) if not op.name.endswith(skipped)]
+
+    conj = meaning(theirs).index(("BINUNICODE", "conj"))  # from there on: PyTorch conjugates lazily
+    assert meaning(ours)[: conj - 30] == meaning(theirs)[: conj - 30]
+
+
+# Round trips
+
+
+@pytest.mark.parametrize("name", DTYPES.split())
+def test_round_trip_keeps_dtype_strides_and_sharing(name):
+    base = weft.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(weft, name))
+    view = base.t()[1:]
+    again, again_view = round_trip((base, view))
+    assert again.dtype is base.dtype
+    np.testing.assert_array_equal(as_numpy(again), as_numpy(base))
+    assert (again_view.stride(), again_view.storage_offset()) == (view.stride(), view.storage_offset())
+    assert again_view.untyped_storage() == again.untyped_storage()
+
+
+def test_round_trip_keeps_containers():
+    value = {
+        "list": [1, 2.5, None, True, "text", b"bytes", bytearray(b"array"), 1 << 80, -3, 2j, ...],
+        "sets": ({1, 2}, frozenset([3])),
+        "ordered": OrderedDict(b=1, a=2),
+        "counter": Counter("aab"),
+        "default": defaultdict(list, {"a": [1]}),
+        "slice": slice(1, None, 2),
+        "range": range(3),
+        ("a", 1): weft.Size([1, 2]),
+        "types": [int, weft.float16, weft.device("cpu")],
+    }
+    again = round_trip(value)
+    assert again == value
+    assert again["default"].default_factory is list
+
+
+def test_round_trip_keeps_numpy_numbers_and_arrays():
+    value = [np.float64(1.5), np.int64(3), np.bool_(True), np.arange(6).reshape(2, 3), np.ones((2, 2), order="F")]
+    again = round_trip(value)
+    assert [type(x) for x in again] == [type(x) for x in value]
+    for one, other in zip(again, value):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_self_containing_lists_and_shared_objects_come_back():
+    shared = [weft.ones(1)]
+    value = {"a": shared, "b": shared, "self": []}
+    value["self"].append(value["self"])
+    again = round_trip(value)
+    assert again["a"] is again["b"]
+    assert again["self"][0] is again["self"]
+
+
+def test_history_is_not_saved():
+    x = weft.ones(2, requires_grad=True)
+    again = round_trip(x * 2)
+    assert again.requires_grad
+    assert again.is_leaf
+
+
+def test_attributes_of_tensors_are_saved():
+    x = weft.ones(2)
+    x.note = {"from": "here"}
+    assert round_trip(x).note == {"from": "here"}
+
+
+def test_expanded_tensors_are_saved_once():
+    assert round_trip(weft.ones(1).expand(1000)).untyped_storage().nbytes() == 4
+
+
+def test_storages_are_saved():
+    x = weft.arange(3)
+    untyped = round_trip(x.untyped_storage())
+    assert untyped.tolist() == x.untyped_storage().tolist()
+
+
+def test_two_dtypes_on_one_storage_are_refused():
+    x = weft.zeros(4)
+    with pytest.raises(RuntimeError, match=r"^save: .*float32.*int32.*clone"):
+        saved([x, x.view(weft.int32)])
+
+
+def test_the_same_content_gives_the_same_bytes():
+    assert saved({"a": weft.ones(3)}).getvalue() == saved({"a": weft.ones(3)}).getvalue()
+
+
+def test_records_begin_on_multiples_of_64_bytes():
+    file = saved({"a": weft.ones(3), "b": weft.zeros(100)})
+    for entry in zipfile.ZipFile(file).infolist():
+        header = file.getvalue()[entry.header_offset :]
+        name, extra = struct.unpack("<2H", header[26:30])
+        assert (entry.header_offset + 30 + name + extra) % 64 == 0
+    assert zipfile.ZipFile(file).testzip() is None
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_pickle_protocol_is_read_back(protocol):
+    value = {"a": weft.ones(2), "set": {1}, "size": weft.Size([1]), "bytes": bytearray(b"x")}
+    assert str(weft.load(saved(value, pickle_protocol=protocol))) == str(value)
+
+
+# Where to, where from
+
+
+def test_a_path_is_replaced_only_when_all_is_written(tmp_path):
+    path = tmp_path / "model.pt"
+    weft.save([1], path)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        weft.save([2, lambda: 0], path)
+    assert weft.load(path) == [1]
+    assert os.listdir(tmp_path) == ["model.pt"]
+
+
+def test_a_failing_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.pt"
+    weft.save([1], path)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        weft.save([2], path)
+    monkeypatch.undo()
+    assert weft.load(path) == [1]
+    assert os.listdir(tmp_path) == ["model.pt"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and links")
+def test_permissions_and_links_survive(tmp_path):
+    path, link = tmp_path / "model.pt", tmp_path / "latest.pt"
+    weft.save([1], path)
+    path.chmod(0o640)
+    link.symlink_to("model.pt")
+    weft.save([2], link)
+    assert link.is_symlink()
+    assert weft.load(path) == [2]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and links")
+def test_a_new_file_has_the_permissions_of_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        weft.save([1], tmp_path / "model.pt")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "model.pt").stat().st_mode) == 0o640
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match=r"^save: the folder .*nowhere.* does not exist"):
+        weft.save([1], tmp_path / "nowhere" / "model.pt")
+
+
+def test_anything_with_write_can_be_saved_to():
+    class Pipe:
+        def __init__(self):
+            self.parts = []
+
+        def write(self, data):
+            self.parts.append(bytes(data[:50]))
+            return len(self.parts[-1])
+
+    pipe = Pipe()
+    weft.save({"a": weft.arange(100)}, pipe)
+    assert weft.load(io.BytesIO(b"".join(pipe.parts)))["a"].tolist() == list(range(100))
+
+
+def test_wrong_targets_are_refused():
+    with pytest.raises(AttributeError, match=r"^save: f must be a path or have a write method, got int"):
+        weft.save([1], 3)
+    with pytest.raises(AttributeError, match=r"^load: f must be a path or a file that can seek, got int"):
+        weft.load(3)
+    with pytest.raises(FileNotFoundError):
+        weft.load("no such file.pt")
+    with pytest.raises(ValueError, match=r"^load: mmap=True needs the path"):
+        weft.load(io.BytesIO(b"x"), mmap=True)
+    with pytest.raises(EOFError, match=r"^load: the file is empty"):
+        weft.load(io.BytesIO())
+
+
+def test_mapped_tensors_do_not_write_to_the_file(tmp_path):
+    path = tmp_path / "model.pt"
+    weft.save({"a": weft.arange(10), "b": weft.ones(2), "empty": weft.empty(0)}, path)
+    loaded = weft.load(path, mmap=True)
+    loaded["a"][0] = 100
+    assert loaded["a"].tolist()[:2] == [100, 1]
+    assert loaded["a"].untyped_storage().nbytes() == 80
+    assert weft.load(path, mmap=True)["a"].tolist()[:2] == [0, 1]
+
+
+def two_ones_on(location):
+    """The file of a program that had another device."""
+    pickled = zipfile.ZipFile(saved(weft.ones(2))).read("archive/data.pkl")
+    moved = pickled.replace(text(b"cpu"), text(location))
+    return archive_of(moved, {"data/0": np.ones(2, np.float32).tobytes()})
+
+
+def text(content):
+    return b"X" + struct.pack("<L", len(content)) + content
+
+
+@pytest.mark.parametrize(
+    "map_location",
+    ["cpu", weft.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage],
+    ids=["str", "device", "dict", "function"],
+)
+def test_map_location_moves_storages(map_location):
+    file = two_ones_on(b"cuda:0")
+    assert weft.load(file, map_location=map_location).tolist() == [1.0, 1.0]
+
+
+def test_a_device_that_is_not_there_is_explained():
+    file = two_ones_on(b"nope:0")
+    with pytest.raises(RuntimeError, match=r"^load: .*'nope:0'.*map_location='cpu'"):
+        weft.load(file)
+    with pytest.raises(TypeError, match=r"^load: map_location"):
+        weft.load(saved(1), map_location=3)
+
+
+def test_files_of_the_other_byte_order_are_read():
+    pickled = zipfile.ZipFile(saved(weft.ones(2))).read("archive/data.pkl")
+    other = b"big" if sys.byteorder == "little" else b"little"
+    swapped = {"data/0": np.ones(2, np.float32).byteswap().tobytes(), "byteorder": other}
+    assert weft.load(archive_of(pickled, swapped)).tolist() == [1.0, 1.0]
+
+
+# What a file may not do
+
+
+class Touch:
+    """Would write a file when unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_file_runs_no_code_unless_asked_to(tmp_path):
+    file = saved(Touch(tmp_path / "touched"))
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: .*add_safe_globals\(\[open\]\).*weights_only=False"):
+        weft.load(file)
+    assert not (tmp_path / "touched").exists()
+    weft.load(file, weights_only=False).close()
+    assert (tmp_path / "touched").exists()
+
+
+def test_listed_classes_are_built():
+    file = saved(types.SimpleNamespace(a=weft.ones(1)))
+    with pytest.raises(pickle.UnpicklingError, match="SimpleNamespace"):
+        weft.load(file)
+    with weft.serialization.safe_globals([types.SimpleNamespace]):
+        assert weft.load(file).a.tolist() == [1.0]
+        assert weft.serialization.get_safe_globals() == [types.SimpleNamespace]
+    assert weft.serialization.get_safe_globals() == []
+    with weft.serialization.safe_globals([(dict, "types.SimpleNamespace")]), pytest.raises(pickle.UnpicklingError):
+        weft.load(file)  # a dict, which takes no state
+
+
+def test_unsafe_globals_are_listed_without_loading(tmp_path):
+    value = [Touch("x"), types.SimpleNamespace(), types.SimpleNamespace(), OrderedDict()]
+    for protocol in (2, 4):
+        file = saved(value, pickle_protocol=protocol)
+        names = weft.serialization.get_unsafe_globals_in_checkpoint(file)
+        assert "types.SimpleNamespace" in names
+        assert any(name.endswith(".open") for name in names)
+        assert len(names) == 2
+
+
+def test_pickle_module_goes_with_full_loading():
+    with pytest.raises(RuntimeError, match=r"^load: pickle_module goes with weights_only=False"):
+        weft.load(saved(1), pickle_module=pickle)
+    assert weft.load(saved(1), pickle_module=pickle, weights_only=False) == 1
+
+
+def test_names_of_pytorch_are_found_when_everything_is_allowed():
+    file = archive_of(b"\x80\x02ctorch.serialization\nload\n.")
+    assert weft.load(file, weights_only=False) is weft.load
+    file.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match=r"torch.serialization.load, which weft cannot build"):
+        weft.load(file)
+
+
+def call(module, name, arguments):
+    """A pickle that calls a global with arguments, which are pickled to the stack."""
+    return b"\x80\x02c" + f"{module}\n{name}\n".encode() + arguments + b"R."
+
+
+def storage(key, count):
+    """A pickle that refers to a storage; its number of elements is pickled to the stack."""
+    return b"\x80\x02(" + text(b"storage") + b"ctorch\nFloatStorage\n" + text(key) + text(b"cpu") + count + b"tQ."
+
+
+HOSTILE = {
+    "eval": call("builtins", "eval", b"X\x01\x00\x00\x001\x85"),
+    "python 2's eval": call("__builtin__", "eval", b"X\x01\x00\x00\x001\x85"),
+    "getattr": call("builtins", "getattr", b"X\x01\x00\x00\x001X\x04\x00\x00\x00join\x86"),
+    "a class that is only a value": call("builtins", "int", b"K\x01\x85"),
+    "memory by bytearray": call("builtins", "bytearray", b"\x8a\x06\x00\x00\x00\x00\x00\x10\x85"),
+    "memory by range": call("torch", "Size", b"c__builtin__\nxrange\n\x8a\x06\x00\x00\x00\x00\x00\x10\x85R\x85"),
+    "defaultdict of a function": call("collections", "defaultdict", b"c_codecs\nencode\n\x85"),
+    "codec by name": call("_codecs", "encode", b"X\x01\x00\x00\x00aX\x03\x00\x00\x00hex\x86"),
+    "instance of a class": b"\x80\x02c__builtin__\ndict\n)\x81.",
+    "state for a class": b"\x80\x02ccollections\nOrderedDict\n}X\x01\x00\x00\x00aK\x01sb.",
+    "state for a function": b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n}X\x01\x00\x00\x00aK\x01sb.",
+    "a method as attribute": b"\x80\x02ccollections\nOrderedDict\n)R}X\x05\x00\x00\x00itemsK\x01sb.",
+    "extension registry": b"\x80\x02\x82\x01.",
+    "a text longer than the file": b"\x80\x02X\xff\xff\xff\x7fabc.",
+    "a negative length": b"\x80\x02\x8b\xff\xff\xff\xff.",
+    "an unknown reference": b"\x80\x02h\x07.",
+    "an empty stack": b"\x80\x02.",
+    "no end": b"\x80\x02]",
+    "protocol 200": b"\x80\xc8N.",
+    "storage by path": storage(b"../../x/y", b"K\x01"),
+    "storage of nothing": b"\x80\x02NQ.",
+    "storage of negative size": storage(b"0", b"J\xff\xff\xff\xff"),
+    "a huge storage": storage(b"0", b"\x8a\x06\x00\x00\x00\x00\x00\x10"),
+    "a tensor as key": b"\x80\x02}]K\x01s.",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=str)
+def test_hostile_pickles_are_refused(case):
+    with pytest.raises((pickle.UnpicklingError, RuntimeError), match=r"^load: "):
+        weft.load(archive_of(HOSTILE[case], {"data/0": bytes(4)}))
+
+
+def view_of_four_floats(offset, size, stride):
+    def number(n):
+        return pickle.dumps(n, 2)[2:-1]
+
+    def numbers(values):
+        return b"(" + b"".join(map(number, values)) + b"t"
+
+    view_of = storage(b"0", b"K\x04")[2:-1]
+    arguments = b"(" + view_of + number(offset) + numbers(size) + numbers(stride) + b"\x89Nt"
+    return archive_of(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n" + arguments + b"R.", {"data/0": bytes(16)})
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "stride"),
+    [
+        (0, (5,), (1,)),
+        (1, (4,), (1,)),
+        (0, (2, 2), (3, 1)),
+        (-1, (2,), (1,)),
+        (0, (2,), (-1,)),
+        (0, (-1,), (1,)),
+        (0, (2,), (1, 1)),
+        (1 << 70, (2,), (1,)),
+        (0, (1 << 40, 1 << 40), (0, 0)),
+        (0, (1,) * 100, (1,) * 100),
+        (0.5, (2,), (1,)),
+    ],
+    ids=str,
+)
+def test_views_outside_their_storage_are_refused(offset, size, stride):
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: "):
+        weft.load(view_of_four_floats(offset, size, stride))
+
+
+def test_views_inside_their_storage_are_made():
+    assert weft.load(view_of_four_floats(1, (3,), (1,))).tolist() == [0.0, 0.0, 0.0]
+    assert weft.load(view_of_four_floats(0, (0, 7), (7, 1))).shape == (0, 7)
+
+
+def test_nested_keys_cannot_overflow_the_stack():
+    deep = b"\x80\x02}K\x01" + b"\x85" * 200_000 + b"K\x01s."
+    with pytest.raises(pickle.UnpicklingError, match="parts"):
+        weft.load(archive_of(deep))
+    wide = b"\x80\x02}K\x01" + b"2\x86" * 60 + b"K\x01s."
+    with pytest.raises(pickle.UnpicklingError, match="parts"):
+        weft.load(archive_of(wide))
+
+
+def test_copies_of_copies_are_counted():
+    item = b"h\x00h\x01\x85R0"
+    bomb = b"\x80\x02](" + b"K\x01" * 100_000 + b"eq\x010c__builtin__\nset\nq\x000" + item * 1000 + b"N."
+    with pytest.raises(pickle.UnpicklingError, match="over and over"):
+        weft.load(archive_of(bomb))
+
+
+def test_deep_lists_are_read_and_freed():
+    depth = 100_000
+    loaded = weft.load(archive_of(b"\x80\x02" + b"]" * depth + b"a" * (depth - 1) + b"."))
+    count = 1
+    while loaded:
+        loaded, count = loaded[0], count + 1
+    assert count == depth
+
+
+def test_every_truncation_is_an_error():
+    whole = saved({"a": weft.arange(4), "b": [1, 2]}).getvalue()
+    for end in range(1, len(whole) - 1):
+        with pytest.raises((pickle.UnpicklingError, RuntimeError), match=r"^load: "):
+            weft.load(io.BytesIO(whole[:end]))
+
+
+def test_every_changed_byte_is_an_error_or_harmless():
+    whole = saved({"a": weft.arange(4), "b": [1, 2]}).getvalue()
+    for position in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0x55
+        try:
+            loaded = weft.load(io.BytesIO(damaged))
+        except (pickle.UnpicklingError, RuntimeError) as error:
+            assert str(error).startswith("load: ")
+        else:  # a byte that says nothing: padding, a time
+            assert loaded["a"].tolist() == [0, 1, 2, 3]
+
+
+def test_changed_content_is_noticed_by_its_checksum():
+    whole = saved(weft.full((4,), 2.0)).getvalue()
+    damaged = whole.replace(struct.pack("<4f", 2, 2, 2, 2), struct.pack("<4f", 2, 2, 2, 3))
+    with pytest.raises(RuntimeError, match=r"^load: .*checksum"):
+        weft.load(io.BytesIO(damaged))
+
+
+def test_checksums_can_be_left_out():
+    weft.serialization.set_crc32_options(False)
+    try:
+        file = saved(weft.ones(2))
+    finally:
+        weft.serialization.set_crc32_options(True)
+    assert {entry.CRC for entry in zipfile.ZipFile(file).infolist()} == {0}
+    assert weft.load(file).tolist() == [1.0, 1.0]
+
+
+def test_compressed_archives_are_read_and_their_sizes_checked():
+    pickled = zipfile.ZipFile(saved(weft.ones(1000))).read("archive/data.pkl")
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", pickled)
+        archive.writestr("a/data/0", weft.ones(1000).numpy().tobytes())
+    file.seek(0)
+    assert weft.load(file).sum().item() == 1000.0
+    directory = file.getvalue().rindex(b"PK\1\2")
+    lying = bytearray(file.getvalue())
+    lying[directory + 24 : directory + 28] = struct.pack("<L", 0xF0000000)
+    with pytest.raises(RuntimeError, match=r"^load: .*data/0"):
+        weft.load(io.BytesIO(lying))
+
+
+def test_other_files_are_recognised():
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: .*not a file that save has written"):
+        weft.load(io.BytesIO(b"hello, world"))
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: .*is a pickle, and not"):
+        weft.load(io.BytesIO(pickle.dumps([1])))
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    other.seek(0)
+    with pytest.raises(RuntimeError, match=r"^load: .*readme.txt"):
+        weft.load(other)
+    script = archive_of(pickle.dumps(1, 2), {"constants.pkl": b""})
+    with pytest.raises(RuntimeError, match=r"^load: .*TorchScript"):
+        weft.load(script)
+
+
+def test_names_outside_the_folder_are_ignored(tmp_path):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("../../evil", "x")
+        archive.writestr("/etc/passwd", "x")
+        archive.writestr("a/data.pkl", pickle.dumps([1], 2))
+    file.seek(0)
+    assert weft.load(file) == [1]
+
+
+def test_copies_of_storages_are_shared_within_one_deepcopy():
+    x = weft.arange(4)
+    first, second = copy.deepcopy([x.untyped_storage(), x[2:].untyped_storage()])
+    assert first == second
+    assert first != x.untyped_storage()
