@@ -22,7 +22,7 @@ permutation of n                    n - 1
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -54,7 +54,7 @@ STATE: Final = np.dtype(
 )
 STATE_SIZE: Final = STATE.itemsize
 
-# Integers are whole numbers that the type holds without rounding: 2**digits for a floating type.
+# A floating type holds all whole numbers up to 2**digits.
 FULL_RANGE_DIGITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 # PyTorch has this constant of the gamma sampler in float32, for float64 samples too.
@@ -68,7 +68,14 @@ class MersenneStream:
     ----------
     seed : int
         Of 64 bits; the generator itself starts from the low 32, as PyTorch's does.
+
+    Attributes
+    ----------
+    array_type : type
+        Of the arrays that samplers take and return.
     """
+
+    array_type = np.ndarray
 
     def __init__(self, seed: int) -> None:
         self._source = np.random.RandomState(0)
@@ -177,31 +184,25 @@ class MersenneStream:
         return in_chunks(n, dtype, lambda count: between(standard(count), low, high, dtype))
 
     def integers(self, n: int, low: int, high: int, dtype: np.dtype[Any]) -> Array:
-        """Return n whole numbers from low up to, but not with, high.
-
-        Where the range is all of 64 bits the words are returned as they are.
-        """
-        span = high - low
-        if span >= 1 << 64:
-            return self.words64(n).view(np.int64).astype(dtype, copy=False)
-        if span >= 1 << 28:  # a remainder of 32 bits would favour the small numbers by more than a sixteenth
-            values = self.words64(n) % np.uint64(span)
-        else:
-            values = (self.words(n) % np.uint32(span)).astype(np.uint64)
-        values += np.uint64(low & 0xFFFFFFFFFFFFFFFF)
-        signed = values if dtype == np.uint64 else values.view(np.int64)
-        return signed.astype(dtype, copy=False)
+        """Return n whole numbers from low up to, but not with, high."""
+        # Of 32 bits, the remainder by 2**28 or more would favour some numbers by a sixteenth.
+        return self._whole(n, low, high - low, high - low >= 1 << 28, dtype)
 
     def full_range(self, n: int, dtype: np.dtype[Any]) -> Array:
-        """Return n whole numbers from 0 to the largest that dtype holds exactly."""
-        if dtype.kind == "b":
-            return (self.words(n) & np.uint32(1)).astype(dtype)
-        digits = FULL_RANGE_DIGITS.get(dtype.name)
-        top = int(np.iinfo(dtype).max) if digits is None else 1 << digits
-        if top >= 1 << 32:
-            return (self.words64(n) % np.uint64(top + 1)).view(np.int64).astype(dtype, copy=False)
-        words = self.words(n)
-        return (words if top == 0xFFFFFFFF else words % np.uint32(top + 1)).astype(dtype)
+        """Return n whole numbers from 0 to the largest up to which dtype holds all of them."""
+        top = highest_whole(dtype)
+        return self._whole(n, 0, top + 1, top >= 1 << 32, dtype)
+
+    def _whole(self, n: int, low: int, span: int, wide: bool, dtype: np.dtype[Any]) -> Array:
+        if span == 1 << 64:  # the words as they are, whatever the lowest is
+            return self.words64(n).view(np.int64).astype(dtype, copy=False)
+        if wide:
+            values = self.words64(n) % np.uint64(span)
+        else:
+            values = (self.words(n) % np.uint32(span)).astype(np.uint64) if span < 1 << 32 else self.words(n)
+        values = values + np.uint64(low & 0xFFFFFFFFFFFFFFFF)
+        signed = values if dtype == np.uint64 else values.view(np.int64)
+        return signed.astype(dtype, copy=False)
 
     def normal(
         self, n: int, dtype: np.dtype[Any], mean: float = 0.0, std: float = 1.0, contiguous: bool = True
@@ -297,10 +298,12 @@ class MersenneStream:
         """
         rows, columns = weights.shape
         if not replacement or samples == 1:
+            order: Literal["C", "F"] = "F" if weights.strides[0] < weights.strides[1] else "C"
+            noise = self.exponential(weights.size, weights.dtype).reshape(weights.shape, order=order)
             with np.errstate(all="ignore"):
-                score: Array = weights / self.exponential(weights.size, weights.dtype).reshape(weights.shape)
+                score: Array = weights / noise
             ranked: Array = score.argmax(axis=1)[:, None] if samples == 1 else np.argsort(-score, axis=1, kind="stable")
-            return ranked[:, :samples]
+            return np.ascontiguousarray(ranked[:, :samples])
         cumulated: Array = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
         cumulated = cumulated / cumulated[:, -1:]
         uniforms = self.doubles(rows * samples).reshape(rows, samples)
@@ -522,6 +525,14 @@ def exchanged(others: Array, n: int) -> Array:
             break
         source = further
     return np.where(earlier >= 0, source[earlier], chosen)
+
+
+def highest_whole(dtype: np.dtype[Any]) -> int:
+    """Return the largest whole number up to which dtype holds all of them."""
+    if dtype.kind == "b":
+        return 1
+    digits = FULL_RANGE_DIGITS.get(dtype.name)
+    return int(np.iinfo(dtype).max) if digits is None else 1 << digits
 
 
 def in_chunks(n: int, dtype: np.dtype[Any], sample: Callable[[int], Array]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
+__all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr", "tensor_text"]
 
 Array = np.ndarray[Any, Any]
 
@@ -115,6 +115,23 @@ def printoptions(**changes: Any) -> Iterator[None]:
         yield
     finally:
         vars(options).update(before)
+
+
+def tensor_repr(tensor: Any) -> str:
+    """Return the text of a tensor."""
+    from weft._devices import backend_of
+    from weft._dtypes import get_default_dtype
+
+    where, node = tensor.device, tensor.grad_fn
+    return tensor_text(
+        tensor._array,
+        dtype=str(tensor.dtype),
+        default_dtype=str(get_default_dtype()),
+        device=None if where.type == "cpu" else str(where),
+        requires_grad=tensor.requires_grad,
+        grad_fn=None if node is None else node.label(),
+        to_numpy=backend_of(where).to_numpy,
+    )
 
 
 def tensor_text(

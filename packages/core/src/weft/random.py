@@ -74,6 +74,14 @@ class Generator:
         with self._lock:
             return getattr(self._stream, sampler)(*args)
 
+    def sample(self, sampler: str, *args: Any) -> Any:
+        """Call a sampler with arrays of this generator's device, and return an array of that device."""
+        backend = backend_of(self.device)
+        if self._stream.array_type is backend.array_type:
+            return self.draw(sampler, *args)
+        host = [backend.to_numpy(arg) if isinstance(arg, backend.array_type) else arg for arg in args]
+        return backend.from_numpy(self.draw(sampler, *host), self.device.index)
+
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream that belongs to a seed, and return this generator.
 

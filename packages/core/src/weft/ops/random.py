@@ -1,0 +1,891 @@
+"""Random tensors. Every function draws from `generator`, or from the default generator of the device."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import Any
+
+import numpy
+
+from weft._devices import kind_of, resolve_device
+from weft._dtypes import finfo, float16, get_default_dtype, int64
+from weft._engine.dispatch import make
+from weft._engine.tensor import TensorBase
+from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
+from weft.ops._declare import composite, op
+from weft.ops._geometry import as_shape, broadcast_shapes
+from weft.ops._inplace import write_out
+from weft.random import generator_for
+
+LOWEST_INT64 = -(1 << 63)
+LARGEST_CATEGORIES = 1 << 24  # of multinomial: float32 tells no more of them apart
+
+# New tensors
+
+
+@composite()
+def rand(
+    *size,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """A tensor of numbers uniform on [0, 1).
+
+    Parameters
+    ----------
+    *size : int, or one tuple of int
+    generator : Generator, optional
+    out : Tensor, optional
+        Is filled and returned.
+    dtype : dtype, optional
+        Floating or complex; default: `weft.get_default_dtype()`.
+    device : device or str, optional
+    requires_grad : bool
+
+    Raises
+    ------
+    NotImplementedError
+        If `dtype` is of integers.
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.rand(3)
+    tensor([0.4963, 0.7682, 0.0885])
+    """
+    return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
+
+
+@composite()
+def randn(
+    *size,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`.
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.randn(3)
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
+    return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
+
+
+@composite()
+def randint(
+    *args,
+    low=None,
+    high=None,
+    size=None,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """A tensor of whole numbers from `low` up to, but not with, `high`.
+
+    Called as ``randint(high, size)`` or ``randint(low, high, size)``.
+
+    Parameters
+    ----------
+    low : int, default 0
+    high : int
+    size : tuple of int
+    dtype : dtype, default int64
+        Any but complex; it must hold `low` and ``high - 1``.
+    generator, out, device, requires_grad
+        See `weft.rand`.
+
+    Raises
+    ------
+    RuntimeError
+        If the range is empty, or not in that of `dtype`.
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.randint(3, 10, (4,))
+    tensor([5, 6, 7, 8])
+    """
+    given = {"low": low, "high": high, "size": size}
+    names = [name for name in ("low", "high", "size") if given[name] is None]
+    if len(args) < len(names) and names[:1] == ["low"]:
+        names = names[1:]
+    if len(args) != len(names):
+        raise TypeError(
+            "randint(): takes (high, size) or (low, high, size); size is a tuple, as in randint(10, (2, 3))"
+        )
+    given.update(zip(names, args))
+    if not isinstance(given["size"], (tuple, list)):
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(given['size']).__name__}")
+    element = chosen_dtype("randint", out, dtype, int64)
+    bounds = whole_bounds("randint", given["low"] or 0, given["high"], element)
+    return sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
+
+
+@composite()
+def randperm(
+    n,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """The numbers from 0 to n - 1 in random order.
+
+    Parameters
+    ----------
+    n : int
+    dtype : dtype, default int64
+        It must hold ``n - 1``.
+    generator, out, device, requires_grad
+        See `weft.rand`.
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.randperm(4)
+    tensor([2, 0, 1, 3])
+    """
+    count = whole("randperm", "n", n)
+    element = chosen_dtype("randperm", out, dtype, int64)
+    if element.is_complex or element.name == "bool":
+        raise NotImplementedError(f"randperm: not implemented for '{element.spoken}'; take dtype=weft.int64")
+    largest = (1 << 11) + 1 if element is float16 else math.inf
+    if not element.is_floating_point:
+        largest = highest_whole(element.numpy) + 1
+    if count > largest:
+        raise RuntimeError(f"randperm: n must be at most {largest} for {element}, got {count}; take dtype=weft.int64")
+    shape = as_shape("randperm", (count,))
+    where = out.device if out is not None else resolve_device(device)
+    order = generator_for("randperm", generator, where).sample("permutation", count)
+    made = make(order.astype(element.numpy, copy=False).reshape(shape), kind_of(element, where))
+    return finished("randperm", made, out, requires_grad)
+
+
+@composite()
+def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
+    return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
+
+
+@composite()
+def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
+    return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
+
+
+@composite()
+def randint_like(
+    input,
+    *args,
+    low=None,
+    high=None,
+    generator=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    memory_format=None,
+):
+    """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`.
+
+    Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
+    """
+    if len(args) == 2:
+        low, high = args
+    elif len(args) == 1:
+        low, high = (low, args[0]) if high is None else (args[0], high)
+    check_tensor("randint_like", input)
+    bounds = whole_bounds("randint_like", low or 0, high, dtype or input.dtype)
+    return sampled_like(
+        "randint_like", input, "integers", bounds, generator, dtype, device, requires_grad, memory_format
+    )
+
+
+def sampled(
+    name: str,
+    size: Any,
+    sampler: str,
+    args: tuple[Any, ...],
+    generator: Any,
+    out: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+) -> Any:
+    """A new tensor from a sampler of the generator, or `out` with its samples."""
+    if not size:
+        raise TypeError(f"{name}(): missing the size; pass integers or one tuple of them, () for a 0-d tensor")
+    shape = as_shape(name, size)
+    element = chosen_dtype(name, out, dtype, get_default_dtype())
+    if sampler != "integers":
+        check_continuous(name, element)
+    where = out.device if out is not None else resolve_device(device)
+    flat = generator_for(name, generator, where).sample(sampler, math.prod(shape), element.numpy, *args)
+    return finished(name, make(flat.reshape(shape), kind_of(element, where)), out, requires_grad)
+
+
+def sampled_like(
+    name: str,
+    input: Any,
+    sampler: str,
+    args: tuple[Any, ...],
+    generator: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    memory_format: Any,
+) -> Any:
+    """A new tensor of another's shape and, unless a memory format is given, of its order in memory."""
+    check_tensor(name, input)
+    element = dtype or input.dtype
+    if sampler != "integers":
+        check_continuous(name, element)
+    where = input.device if device is None else resolve_device(device)
+    array = input._array
+    keeps_order = memory_format is None or str(memory_format).endswith("preserve_format")
+    if sampler == "normal":
+        args = (0.0, 1.0, not keeps_order or array.flags.c_contiguous)
+    flat = generator_for(name, generator, where).sample(sampler, array.size, element.numpy, *args)
+    made = in_memory_order(flat, array) if keeps_order else flat.reshape(array.shape)
+    return finished(name, make(made, kind_of(element, where)), None, requires_grad)
+
+
+def chosen_dtype(name: str, out: Any, dtype: Any, default: Any) -> Any:
+    """The dtype asked for, which is that of `out` where there is one."""
+    if out is None:
+        return dtype or default
+    check_tensor(name, out, "out")
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"{name}: dtype {dtype} does not match dtype of out parameter ({out.dtype}); leave out one")
+    return out.dtype
+
+
+def finished(name: str, made: Any, out: Any, requires_grad: bool) -> Any:
+    """What the caller gets: the new tensor, or `out` with its contents."""
+    if out is not None:
+        return write_out(name, out, made)
+    return made.requires_grad_() if requires_grad else made
+
+
+# Order in memory
+
+
+def in_memory_order(flat: Any, like: Any) -> Any:
+    """Give samples the shape of an array such that they lie in its order of memory, as PyTorch fills a tensor."""
+    if like.flags.c_contiguous:
+        return flat.reshape(like.shape)
+    outermost_first = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
+    laid_out = flat.reshape([like.shape[axis] for axis in outermost_first])
+    return laid_out.transpose([outermost_first.index(axis) for axis in range(like.ndim)])
+
+
+def flat_in_memory_order(array: Any, like: Any) -> Any:
+    """The elements of an array, broadcast to the shape of another, in the other's order of memory."""
+    outermost_first = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
+    broadcast = numpy.broadcast_to(array, like.shape) if isinstance(array, numpy.ndarray) else array + 0 * like
+    return broadcast.transpose(outermost_first).reshape(-1)
+
+
+def refilled(input: Any, generator: Any, sampler: str, *args: Any) -> Any:
+    """An array like the one to fill, of new samples."""
+    return in_memory_order(generator.sample(sampler, input.size, input.dtype, *args), input)
+
+
+# Filling a tensor in place. What was in it does not matter, so its gradient is zero.
+
+
+def no_gradient(grad: Any) -> Any:
+    """The gradient of what the result does not depend on, or depends on in steps."""
+    from weft.ops.creation import zeros_like
+
+    return zeros_like(grad)
+
+
+@op(inplace="uniform_", name="uniform")
+def _uniform(input, *bounds, generator=None, **named):
+    """Fill with numbers uniform on [from, to); ``uniform_(from=0, to=1, *, generator=None)``."""
+    low, high = from_and_to("uniform_", bounds, named, 0.0, 1.0)
+    low, high = real("uniform_", "from", low), real("uniform_", "to", high)
+    check_continuous("uniform_", input.dtype)
+    largest = finfo(input.dtype).max
+    for argument, value in (("from", low), ("to", high)):
+        if not -largest <= value <= largest:
+            raise RuntimeError(f"uniform_: {argument} is out of bounds for {input.dtype}, got {value}")
+    if low > high:
+        raise RuntimeError(f"uniform_: expects to return a [from, to) range, but found from={low} > to={high}")
+    if high - low > largest:
+        raise RuntimeError(f"uniform_: to - from must be at most {largest} for {input.dtype}; got {low} and {high}")
+    return _uniform.op(input, low, high, generator_for("uniform_", generator, input.device))
+
+
+@_uniform.kernel
+def _(xp, input, low, high, generator):
+    return refilled(input, generator, "uniform", low, high)
+
+
+_uniform.gradient("input")(no_gradient)
+
+
+@op(inplace="normal_", name="normal")
+def _normal(input, mean=0.0, std=1.0, *, generator=None):
+    """Fill with normal numbers of this mean and standard deviation."""
+    check_continuous("normal_", input.dtype)
+    mean, std = real("normal_", "mean", mean), real("normal_", "std", std)
+    check_deviation("normal_", std)
+    return _normal.op(input, mean, std, generator_for("normal_", generator, input.device))
+
+
+@_normal.kernel
+def _(xp, input, mean, std, generator):
+    return refilled(input, generator, "normal", mean, std, bool(input.flags.c_contiguous))
+
+
+_normal.gradient("input")(no_gradient)
+
+
+@op(inplace="log_normal_", name="log_normal")
+def _log_normal(input, mean=1.0, std=2.0, *, generator=None):
+    """Fill with exponentials of normal numbers of this mean and standard deviation."""
+    mean, std = real("log_normal_", "mean", mean), real("log_normal_", "std", std)
+    if not std > 0:
+        raise RuntimeError(f"log_normal_: expects std > 0.0, but found std={std}")
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"log_normal_: not implemented for '{input.dtype.spoken}'; the tensor must be floating"
+        )
+    return _log_normal.op(input, mean, std, generator_for("log_normal_", generator, input.device))
+
+
+@_log_normal.kernel
+def _(xp, input, mean, std, generator):
+    return refilled(input, generator, "log_normal", mean, std)
+
+
+_log_normal.gradient("input")(no_gradient)
+
+
+@op(inplace="exponential_", name="exponential")
+def _exponential(input, lambd=1.0, *, generator=None):
+    """Fill with samples of the density lambd * exp(-lambd * x)."""
+    check_real_continuous("exponential_", "exponential", input.dtype)
+    lambd = real("exponential_", "lambd", lambd)
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_: expects lambda > 0.0, but found lambda={lambd}")
+    return _exponential.op(input, lambd, generator_for("exponential_", generator, input.device))
+
+
+@_exponential.kernel
+def _(xp, input, lambd, generator):
+    return refilled(input, generator, "exponential", lambd)
+
+
+_exponential.gradient("input")(no_gradient)
+
+
+@op(inplace="cauchy_", name="cauchy")
+def _cauchy(input, median=0.0, sigma=1.0, *, generator=None):
+    """Fill with samples of the Cauchy distribution of this median and half width at half maximum."""
+    check_real_continuous("cauchy_", "Cauchy", input.dtype)
+    median, sigma = real("cauchy_", "median", median), real("cauchy_", "sigma", sigma)
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_: expects sigma > 0.0, but found sigma={sigma}")
+    return _cauchy.op(input, median, sigma, generator_for("cauchy_", generator, input.device))
+
+
+@_cauchy.kernel
+def _(xp, input, median, sigma, generator):
+    return refilled(input, generator, "cauchy", median, sigma)
+
+
+_cauchy.gradient("input")(no_gradient)
+
+
+@op(inplace="geometric_", name="geometric")
+def _geometric(input, p, *, generator=None):
+    """Fill with the numbers of trials, each of probability `p`, up to the first success."""
+    p = real("geometric_", "p", p)
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_: expects p to be in (0, 1), but got p={p}")
+    if input.dtype.is_complex or input.dtype.name == "bool":
+        raise NotImplementedError(f"geometric_: not implemented for '{input.dtype.spoken}'; counts need a number dtype")
+    return _geometric.op(input, p, generator_for("geometric_", generator, input.device))
+
+
+@_geometric.kernel
+def _(xp, input, p, generator):
+    return refilled(input, generator, "geometric", p)
+
+
+_geometric.gradient("input")(no_gradient)
+
+
+@op(inplace="random_", name="random")
+def _random(input, *bounds, generator=None, **named):
+    """Fill with whole numbers.
+
+    ``random_()``: from 0 to the largest of the dtype (of floating ones 2**digits, up to which they hold all);
+    ``random_(to)``: from 0 up to, but not with, `to`; ``random_(from, to)``; to None: up to the largest.
+    """
+    element = input.dtype
+    if element.is_complex:
+        raise NotImplementedError(f"random_: not implemented for '{element.spoken}'; the tensor must be real")
+    generator = generator_for("random_", generator, input.device)
+    if not bounds and not named:
+        return _random.op(input, None, None, generator)
+    if len(bounds) == 1 and not named:
+        bounds = (0, *bounds)
+    low, high = from_and_to("random_", bounds, named, 0, None)
+    if high is not None:
+        low, high = whole_bounds("random_", low, high, element)
+    elif whole("random_", "from", low) == LOWEST_INT64:
+        if element.name not in ("int64", "float64", "float32", "bfloat16"):
+            raise RuntimeError(f"random_: all of 64 bits fit only int64, float64, float32 and bfloat16, not {element}")
+        high = -LOWEST_INT64
+    else:
+        low, high = checked_bounds("random_", whole("random_", "from", low), highest_whole(element.numpy) + 1, element)
+    return _random.op(input, low, high, generator)
+
+
+@_random.kernel
+def _(xp, input, low, high, generator):
+    if low is None:
+        return refilled(input, generator, "full_range")
+    flat = generator.sample("integers", input.size, low, high, input.dtype)
+    return in_memory_order(flat, input)
+
+
+_random.gradient("input")(no_gradient)
+
+
+@op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each")
+def _bernoulli(input, p=0.5, *, generator=None):
+    """Fill with 1 where an event of probability `p` happens, and 0 elsewhere.
+
+    Parameters
+    ----------
+    p : float, or Tensor that broadcasts to this one's shape
+    generator : Generator, optional
+    """
+    if input.dtype.is_complex:
+        raise NotImplementedError(f"bernoulli_: not implemented for '{input.dtype.spoken}'; the tensor must be real")
+    generator = generator_for("bernoulli_", generator, input.device)
+    if isinstance(p, TensorBase):
+        check_probability_dtype("bernoulli_", p)
+        if broadcast_shapes("bernoulli_", [input._array.shape, p._array.shape]) != input._array.shape:
+            raise RuntimeError(
+                f"bernoulli_: p of shape {list(p._array.shape)} does not broadcast to {list(input._array.shape)}, "
+                "the shape of the tensor to fill"
+            )
+        return _bernoulli.op(input, p, None, generator)
+    p = real("bernoulli_", "p", p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_: expects p to be in [0, 1], but got p={p}")
+    return _bernoulli.op(input, None, p, generator)
+
+
+@_bernoulli.kernel
+def _(xp, input, p_each, p, generator):
+    if p_each is None:
+        flat = generator.sample("bernoulli", input.size, p)
+    else:
+        check_probabilities("bernoulli_", p_each)
+        flat = generator.sample("bernoulli_each", flat_in_memory_order(p_each, input))
+    return in_memory_order(flat.astype(input.dtype), input)
+
+
+_bernoulli.gradient("input p_each")(lambda grad: [no_gradient(grad)] * 2)
+
+
+# Samples by parameters in tensors. They are steps of their parameters, so that the gradients are zero.
+
+
+@composite("bernoulli")
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """1 where an event happens whose probability the element of `input` is, 0 elsewhere.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities; floating.
+    p : float, optional
+        One probability for all; `input` then only gives shape and dtype.
+    generator : Generator, optional
+    out : Tensor, optional
+
+    Raises
+    ------
+    RuntimeError
+        If a probability is not in [0, 1].
+
+    Examples
+    --------
+    >>> weft.bernoulli(weft.tensor([0.0, 1.0, 1.0]))
+    tensor([0., 1., 1.])
+    """
+    check_tensor("bernoulli", input)
+    if p is not None:
+        made = _bernoulli(input, p, generator=generator)
+    else:
+        check_probability_dtype("bernoulli", input)
+        made = bernoulli_each.op(input, generator_for("bernoulli", generator, input.device))
+    return made if out is None else write_out("bernoulli", out, made)
+
+
+@op(name="bernoulli")
+def bernoulli_each(input, generator):
+    """1 with the probability that each element is, else 0."""
+    return bernoulli_each.op(input, generator)
+
+
+@bernoulli_each.kernel
+def _(xp, input, generator):
+    check_probabilities("bernoulli", input)
+    flat = generator.sample("bernoulli_each", xp.ascontiguousarray(input).reshape(-1))
+    return flat.astype(input.dtype).reshape(input.shape)
+
+
+bernoulli_each.gradient("input")(no_gradient)
+
+
+@composite()
+def normal(
+    mean,
+    std=1.0,
+    size=None,
+    *,
+    generator=None,
+    out=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
+    """Normal numbers of given means and standard deviations.
+
+    Parameters
+    ----------
+    mean, std : float or Tensor
+        Tensors are broadcast; dtype and device are those of the first.
+    size : tuple of int
+        Needed, and allowed, where both are numbers.
+    generator, out, dtype, device, requires_grad
+        See `weft.rand`; the last three only where both are numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If a standard deviation is negative.
+
+    Examples
+    --------
+    >>> weft.normal(weft.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 2.])
+    """
+    means, deviations = isinstance(mean, TensorBase), isinstance(std, TensorBase)
+    if not means and not deviations:
+        if size is None:
+            raise TypeError("normal(): pass size, or a Tensor as mean or std")
+        mean, std = real("normal", "mean", mean), real("normal", "std", std)
+        check_deviation("normal", std)
+        return sampled("normal", (size,), "normal", (mean, std), generator, out, dtype, device, requires_grad)
+    if size is not None:
+        raise TypeError("normal(): size is that of the tensors; leave it out, or pass numbers as mean and std")
+    first = mean if means else std
+    if deviations and std.dtype.is_complex:
+        raise RuntimeError("normal: expects standard deviation to be non-complex; pass its absolute value")
+    check_continuous("normal", first.dtype)
+    if means and deviations:
+        broadcast_shapes("normal", [mean._array.shape, std._array.shape])
+        std = std if std.dtype is mean.dtype or mean.dtype.is_complex else std.to(mean.dtype)
+    if not deviations:
+        std = real("normal", "std", std)
+        check_deviation("normal", std)
+    made = normal_each.op(
+        mean if means else None,
+        std if deviations else None,
+        0.0 if means else real("normal", "mean", mean),
+        1.0 if deviations else std,
+        generator_for("normal", generator, first.device),
+    )
+    return made if out is None else write_out("normal", out, made)
+
+
+@op(name="normal", tensors="mean std")
+def normal_each(mean, std, constant_mean, constant_std, generator):
+    """Normal numbers of means and standard deviations in tensors; None: those of the constants."""
+    return normal_each.op(mean, std, constant_mean, constant_std, generator)
+
+
+@normal_each.kernel
+def _(xp, mean, std, constant_mean, constant_std, generator):
+    if std is not None and std.size and not bool((std >= 0).all()):
+        raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
+    present = [each for each in (mean, std) if each is not None]
+    shape = numpy.broadcast_shapes(*[each.shape for each in present])
+    element = present[0].dtype
+    result = generator.sample("normal", math.prod(shape), element, 0.0, constant_std).reshape(shape)
+    if std is not None:
+        result = result * std
+    return (result + (element.type(constant_mean) if mean is None else mean)).astype(element, copy=False)
+
+
+normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
+
+
+@op("multinomial", out=True)
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Columns drawn at random, with weights, from each row.
+
+    Parameters
+    ----------
+    input : Tensor, shape (columns,) or (rows, columns)
+        Weights, floating; they need not sum to 1.
+    num_samples : int
+    replacement : bool
+        Whether a column may be drawn again.
+    generator : Generator, optional
+
+    Returns
+    -------
+    Tensor of int64, shape (num_samples,) or (rows, num_samples)
+
+    Raises
+    ------
+    RuntimeError
+        If a weight is negative or not finite, if all of a row are zero, or if there are fewer columns than samples
+        to draw without replacement.
+
+    Examples
+    --------
+    >>> weft.multinomial(weft.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
+    check_tensor("multinomial", input)
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"multinomial: input must be of 1 or 2 dimensions, got shape {list(input._array.shape)}")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(
+            f"multinomial: only supports floating-point dtypes for input, got {input.dtype}; pass input.float()"
+        )
+    count = whole("multinomial", "num_samples", num_samples)
+    columns = input._array.shape[-1]
+    if count <= 0:
+        raise RuntimeError(f"multinomial: cannot sample num_samples <= 0 samples, got {count}")
+    if not replacement and count > columns:
+        raise RuntimeError(
+            f"multinomial: cannot sample {count} samples from {columns} columns without replacement; "
+            "pass replacement=True, or fewer samples"
+        )
+    if columns > LARGEST_CATEGORIES:
+        raise RuntimeError(f"multinomial: number of categories cannot exceed 2^24, got {columns}")
+    return multinomial.op(input, count, bool(replacement), generator_for("multinomial", generator, input.device))
+
+
+@multinomial.kernel
+def _(xp, input, count, replacement, generator):
+    if not bool(((input >= 0) & (input < math.inf)).all()):
+        raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
+    rows = input if input.ndim == 2 else input[None]
+    if rows.size and not bool((rows > 0).any(axis=1).all()):
+        raise RuntimeError("multinomial: invalid multinomial distribution (sum of probabilities <= 0)")
+    drawn = generator.sample("multinomial", rows, count, replacement)
+    return drawn if input.ndim == 2 else drawn[0]
+
+
+@op(accepts="float")
+def poisson(input, generator=None):
+    """Counts of events whose mean numbers are the elements of `input`, in its dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If a rate is negative or NaN.
+    """
+    check_tensor("poisson", input)
+    return poisson.op(input, generator_for("poisson", generator, input.device))
+
+
+@poisson.kernel
+def _(xp, input, generator):
+    if not bool((input >= 0).all()):
+        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
+    if not bool((input < math.inf).all()):
+        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be finite")
+    return generator.sample("poisson", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
+
+
+poisson.gradient("input")(no_gradient)
+
+
+@op(tensors="count prob", accepts="float")
+def binomial(count, prob, generator=None):
+    """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype.
+
+    Raises
+    ------
+    ValueError
+        If a dtype is not floating, or they differ.
+    """
+    check_tensor("binomial", count, "count")
+    check_tensor("binomial", prob, "prob")
+    for name, each in (("count", count), ("prob", prob)):
+        if not each.dtype.is_floating_point or each.dtype is not count.dtype:
+            raise ValueError(f"binomial: only supports floating-point tensors of one dtype; {name} is {each.dtype}")
+    if count.dtype.is_half:
+        raise NotImplementedError(f"binomial: not implemented for '{count.dtype.spoken}'; pass count.float()")
+    broadcast_shapes("binomial", [count._array.shape, prob._array.shape])
+    return binomial.op(count, prob, generator_for("binomial", generator, count.device))
+
+
+@binomial.kernel
+def _(xp, count, prob, generator):
+    counts, probabilities = xp.broadcast_arrays(count, prob)
+    flat = generator.sample("binomial", counts.reshape(-1), probabilities.reshape(-1))
+    return flat.reshape(counts.shape)
+
+
+binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
+
+# Checks of arguments
+
+
+def check_tensor(name: str, value: Any, argument: str = "input") -> None:
+    """It is a tensor."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+
+
+def check_continuous(name: str, element: Any) -> None:
+    """Uniform and normal numbers are floating or complex."""
+    if not (element.is_floating_point or element.is_complex):
+        raise NotImplementedError(
+            f"{name}: not implemented for '{element.spoken}' ({element}); pass a floating or complex dtype, "
+            "or draw whole numbers with randint"
+        )
+
+
+def check_real_continuous(name: str, distribution: str, element: Any) -> None:
+    """The dtype is floating."""
+    if not element.is_floating_point:
+        raise RuntimeError(
+            f"{name}: the {distribution} distribution is a continuous probability distribution, so the dtype must be "
+            f"floating, but the tensor is {element}; convert it with .float()"
+        )
+
+
+def check_deviation(name: str, std: float) -> None:
+    """A standard deviation is not negative, nor NaN."""
+    if not std >= 0:
+        raise RuntimeError(f"{name}: expects std >= 0.0, but found std {std}")
+
+
+def check_probability_dtype(name: str, p: Any) -> None:
+    """Probabilities are floating."""
+    if not p.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"{name}: not implemented for probabilities of '{p.dtype.spoken}' ({p.dtype}); pass them as .float()"
+        )
+
+
+def check_probabilities(name: str, p: Any) -> None:
+    """Probabilities are in [0, 1]."""
+    if not bool(((p >= 0) & (p <= 1)).all()):
+        raise RuntimeError(
+            f"{name}: probabilities must be in [0, 1], got elements from {p.min()} to {p.max()}; "
+            "pass logits through sigmoid() first"
+        )
+
+
+def real(name: str, argument: str, value: Any) -> float:
+    """A float from a number or a tensor of one element."""
+    if isinstance(value, TensorBase) and value._array.size == 1:
+        value = value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, (int, float, numpy.number)):
+        raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")
+    return float(value)
+
+
+def whole(name: str, argument: str, value: Any) -> int:
+    """An int from a whole number or a tensor with one."""
+    if isinstance(value, TensorBase) and value._array.size == 1:
+        value = value.item()  # type: ignore[attr-defined]
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
+
+
+def from_and_to(name: str, bounds: tuple[Any, ...], named: dict[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds of a range, by position or as ``from=`` (Python's keyword, so that no parameter has the name)."""
+    if len(bounds) > 2 or not set(named) <= {"from", "to"} or ("from" in named and bounds):
+        raise TypeError(f"{name}(): takes from, to and generator; got {len(bounds)} numbers and {sorted(named)}")
+    given = dict(zip(("from", "to"), bounds)) | named
+    return given.get("from", low), given.get("to", high)
+
+
+def whole_bounds(name: str, low: Any, high: Any, element: Any) -> tuple[int, int]:
+    """The bounds of a range of whole numbers, checked against each other and against a dtype."""
+    low, high = whole(name, "low", low), whole(name, "high", high)
+    if not LOWEST_INT64 <= low < -LOWEST_INT64 or not LOWEST_INT64 <= high < -LOWEST_INT64:
+        raise ValueError(f"{name}: low and high must fit into 64 bits, got {low} and {high}")
+    if low >= high:
+        raise RuntimeError(f"{name}: expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return checked_bounds(name, low, high, element)
+
+
+def checked_bounds(name: str, low: int, high: int, element: Any) -> tuple[int, int]:
+    """The bounds, if all whole numbers between them are numbers of a dtype."""
+    if element.is_complex:
+        raise RuntimeError(f"{name}: handles only integral, floating-point and boolean types, got {element}")
+    digits = FULL_RANGE_DIGITS.get(element.name)
+    if digits is not None:
+        lowest, highest = -finfo(element).max, finfo(element).max
+    else:
+        highest = highest_whole(element.numpy)
+        lowest = -highest - 1 if element.is_signed else 0
+    for argument, value in (("from", low), ("to - 1", high - 1)):
+        if not lowest <= value <= highest:
+            raise RuntimeError(
+                f"{name}: {argument} is out of bounds for {element}, which has {lowest} to {highest}; got {value}"
+            )
+        if digits is not None and abs(value) > 1 << digits:
+            warnings.warn(
+                f"{name}: {argument} is out of bounds [-(2^{digits}), 2^{digits}], beyond which {element} does not "
+                f"hold every whole number, got {value}; draw them in weft.int64",
+                UserWarning,
+                stacklevel=4,
+            )
+    return (low, high) if digits is None else representable(low, high, element.numpy, digits)
+
+
+def representable(low: int, high: int, element: Any, digits: int) -> tuple[int, int]:
+    """Narrow a range by a unit in the last place, where rounding to a floating dtype would leave it."""
+    if int(element.type(low + 1)) < low:
+        low += 1 << (abs(low + 1).bit_length() - digits)
+    if int(element.type(high - 1)) >= high:
+        high -= 1 << (abs(high - 1).bit_length() - digits)
+    return low, high
