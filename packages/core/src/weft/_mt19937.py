@@ -183,7 +183,7 @@ class MersenneStream:
             return in_chunks(n, dtype, standard)
         return in_chunks(n, dtype, lambda count: between(standard(count), low, high, dtype))
 
-    def integers(self, n: int, low: int, high: int, dtype: np.dtype[Any]) -> Array:
+    def integers(self, n: int, dtype: np.dtype[Any], low: int, high: int) -> Array:
         """Return n whole numbers from low up to, but not with, high."""
         # Of 32 bits, the remainder by 2**28 or more would favour some numbers by a sixteenth.
         return self._whole(n, low, high - low, high - low >= 1 << 28, dtype)

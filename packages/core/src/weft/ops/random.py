@@ -473,8 +473,7 @@ def _random(input, *bounds, generator=None, **named):
 def _(xp, input, low, high, generator):
     if low is None:
         return refilled(input, generator, "full_range")
-    flat = generator.sample("integers", input.size, low, high, input.dtype)
-    return in_memory_order(flat, input)
+    return refilled(input, generator, "integers", low, high)
 
 
 _random.gradient("input")(no_gradient)
@@ -500,10 +499,7 @@ def _bernoulli(input, p=0.5, *, generator=None):
                 "the shape of the tensor to fill"
             )
         return _bernoulli.op(input, p, None, generator)
-    p = real("bernoulli_", "p", p)
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_: expects p to be in [0, 1], but got p={p}")
-    return _bernoulli.op(input, None, p, generator)
+    return _bernoulli.op(input, None, checked_probability("bernoulli_", p), generator)
 
 
 @_bernoulli.kernel
@@ -546,24 +542,27 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     tensor([0., 1., 1.])
     """
     check_tensor("bernoulli", input)
-    if p is not None:
-        made = _bernoulli(input, p, generator=generator)
-    else:
+    if p is None:
         check_probability_dtype("bernoulli", input)
-        made = bernoulli_each.op(input, generator_for("bernoulli", generator, input.device))
+    else:
+        p = checked_probability("bernoulli", p)
+    made = bernoulli_each(input, p, generator_for("bernoulli", generator, input.device))
     return made if out is None else write_out("bernoulli", out, made)
 
 
-@op(name="bernoulli")
-def bernoulli_each(input, generator):
-    """1 with the probability that each element is, else 0."""
-    return bernoulli_each.op(input, generator)
+@op(name="bernoulli", accepts="bool int float")
+def bernoulli_each(input, p, generator):
+    """1 with the probability that each element is, or all with probability `p`; else 0."""
+    return bernoulli_each.op(input, p, generator)
 
 
 @bernoulli_each.kernel
-def _(xp, input, generator):
-    check_probabilities("bernoulli", input)
-    flat = generator.sample("bernoulli_each", xp.ascontiguousarray(input).reshape(-1))
+def _(xp, input, p, generator):
+    if p is None:
+        check_probabilities("bernoulli", input)
+        flat = generator.sample("bernoulli_each", xp.ascontiguousarray(input).reshape(-1))
+    else:
+        flat = generator.sample("bernoulli", input.size, p)
     return flat.astype(input.dtype).reshape(input.shape)
 
 
@@ -801,6 +800,14 @@ def check_deviation(name: str, std: float) -> None:
     """A standard deviation is not negative, nor NaN."""
     if not std >= 0:
         raise RuntimeError(f"{name}: expects std >= 0.0, but found std {std}")
+
+
+def checked_probability(name: str, p: Any) -> float:
+    """A number in [0, 1]."""
+    p = real(name, "p", p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"{name}: expects p to be in [0, 1], but got p={p}")
+    return p
 
 
 def check_probability_dtype(name: str, p: Any) -> None:
