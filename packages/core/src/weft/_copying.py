@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +73,7 @@ def is_set_to(self: Any, tensor: Tensor) -> bool:
     mine, other = self._array, tensor._array
     if self.kind is not tensor.kind or storage_of(self) != storage_of(tensor):
         return False
-    return (self.data_ptr(), mine.shape, strides_of(mine)) == (tensor.data_ptr(), other.shape, strides_of(other))
+    return (address(mine), mine.shape, strides_of(mine)) == (address(other), other.shape, strides_of(other))
 
 
 @method
@@ -152,8 +153,8 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
     if self.kind.device.type == "meta":
         made = _rebuild_meta(type(self), self.kind.dtype, self.shape, self.stride(), False)
     else:
-        memory, *geometry = layout_of(self)
-        made = _as(tensor_of(copy.deepcopy(memory, memo), self.kind.dtype, *geometry), type(self))
+        memory, offset, size, stride = layout_of(self)
+        made = _as(tensor_of(copy.deepcopy(memory, memo), self.kind.dtype, offset, size, stride), type(self))
     made._requires_grad = self._requires_grad
     memo[id(self)] = made
     if self._grad is not None:
@@ -182,8 +183,7 @@ def _rebuild(
 
 
 def _rebuild_meta(cls: type, element: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
-    import weft
-
+    weft = importlib.import_module("weft")
     made = _as(weft.empty_strided(size, stride, dtype=element, device="meta"), cls)
     made._requires_grad = requires_grad
     return made

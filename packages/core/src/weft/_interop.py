@@ -135,16 +135,16 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
 
 def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
     """The tensor's array, or a copy of it in the host's memory."""
-    array: numpy.ndarray[Any, Any] = tensor._array
+    array: Any = tensor._array
     if not isinstance(array, numpy.ndarray):
         array = backend_of(tensor.kind.device).to_numpy(array)
-    return array
+    return array  # type: ignore[no-any-return]
 
 
 @method
 def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
     """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
-    array = self.numpy()
+    array: numpy.ndarray[Any, Any] = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError(f"__array__: {array.dtype} cannot become {numpy.dtype(dtype)} without a copy")

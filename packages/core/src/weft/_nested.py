@@ -84,7 +84,6 @@ def flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
             if len(each) != size:
                 raise ValueError(f"tensor: expected sequence of length {size} at dim {len(shape)} (got {len(each)})")
         shape.append(size)
-        level = [each.tolist() if isinstance(each, TensorBase) else each for each in level]
         level = list(chain.from_iterable(level))
     return tuple(shape), level
 
@@ -122,7 +121,7 @@ def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any]
             found.add(number.kind.dtype)
             number = number.item()  # type: ignore[attr-defined]
         elif isinstance(number, complex | float | int):  # subclasses too, such as IntEnum
-            kind = next(kind for kind in (bool, int, float, complex) if isinstance(number, kind))
+            kind: Any = next(kind for kind in (bool, int, float, complex) if isinstance(number, kind))
             found.add(default_of(kind))
             number = kind(number)
         else:

@@ -14,9 +14,10 @@ from weakref import WeakValueDictionary
 import numpy
 
 if TYPE_CHECKING:
-    from weft import Tensor, device, dtype
+    from weft._devices import device
+    from weft._dtypes import dtype
 
-__all__ = ["UntypedStorage", "TypedStorage"]
+__all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
 
 def owner(array: Any) -> Any:
@@ -125,7 +126,8 @@ class UntypedStorage:
     @property
     def device(self) -> device:
         """Where the bytes are."""
-        return self._device
+        found: device = self._device
+        return found
 
     @property
     def is_cuda(self) -> bool:
@@ -291,7 +293,7 @@ class TypedStorage:
         dtype: dtype | None = None,
         device: Any = None,
     ) -> None:
-        from weft import get_default_dtype
+        from weft._dtypes import get_default_dtype
 
         self.dtype: Any = get_default_dtype() if dtype is None else dtype
         if wrap_storage is None:
@@ -382,7 +384,7 @@ class TypedStorage:
     def _like(self, storage: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
-    def _tensor(self) -> Tensor:
+    def _tensor(self) -> Any:
         return tensor_of(self._untyped_storage, self.dtype, 0, (self.size(),), (1,))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
@@ -394,18 +396,29 @@ class TypedStorage:
         return f"weft.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
 
 
+def is_storage(obj: object) -> bool:
+    """Whether an object is a storage.
+
+    Examples
+    --------
+    >>> weft.is_storage(weft.ones(1).untyped_storage())
+    True
+    """
+    return isinstance(obj, UntypedStorage | TypedStorage)
+
+
 def _device(which: Any, index: int | None = None) -> Any:
     from weft._devices import device, resolve_device
 
     return resolve_device(which if index is None else device(which, index))
 
 
-def storage_of(tensor: Tensor) -> UntypedStorage:
+def storage_of(tensor: Any) -> UntypedStorage:
     """Return the storage that a tensor is a view of."""
     return UntypedStorage._of_array(tensor._array, tensor.kind.device)
 
 
-def layout_of(tensor: Tensor) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
+def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
     """Return a tensor's storage, and its offset, size and stride there, in elements.
 
     An array that no stride of whole elements describes (a field of a record, a reversed view that
@@ -434,7 +447,7 @@ def strides_of(array: Any) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def tensor_of(storage: UntypedStorage, dtype: Any, offset: int, size: Any, stride: Any) -> Tensor:
+def tensor_of(storage: UntypedStorage, dtype: Any, offset: int, size: Any, stride: Any) -> Any:
     """Return a tensor that is a view of a storage.
 
     Raises

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import IO, Any
 
+from weft._devices import device
 from weft.storage import UntypedStorage
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]
@@ -106,13 +107,11 @@ def default_restore_location(storage: UntypedStorage, location: str) -> UntypedS
 
 
 def _restore_function(map_location: Any) -> Restore:
-    import weft
-
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
         return lambda storage, location: default_restore_location(storage, str(map_location.get(location, location)))
-    if isinstance(map_location, str | weft.device):
+    if isinstance(map_location, str | device):
         return lambda storage, location: default_restore_location(storage, str(map_location))
     if not callable(map_location):
         raise TypeError(

@@ -7,6 +7,7 @@ object of weft.
 from __future__ import annotations
 
 import codecs
+import importlib
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from typing import Any
 
 import numpy
 
+from weft._devices import device
+from weft._dtypes import NAMES
+from weft._size import Size
+from weft._tensor import Tensor
 from weft.serialization._unpickler import Builder, SafeUnpickler
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
 
@@ -69,18 +74,14 @@ PARAMETER = TorchName("torch.nn.parameter", "Parameter")
 
 def reduce(value: Any) -> Any:
     """What pickle writes of a tensor, a size or a device."""
-    import weft
-
-    if isinstance(value, weft.Tensor):
+    if isinstance(value, Tensor):
         return _reduce_tensor(value)
-    if isinstance(value, weft.Size):
+    if isinstance(value, Size):
         return SIZE, (tuple(value),)
     return DEVICE, (value.type,) if value.index is None else (value.type, value.index)
 
 
 def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
-    import weft
-
     state = dict(getattr(tensor, "__dict__", {}))
     parameter = parameter_class()
     kind = type(tensor)
@@ -91,9 +92,9 @@ def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
             return REBUILD_PARAMETER_WITH_STATE, (inner, tensor.requires_grad, OrderedDict(), state)
         return REBUILD_PARAMETER, (inner, tensor.requires_grad, OrderedDict())
     function, arguments = _rebuild_and_arguments(tensor, tensor.requires_grad)
-    if kind is weft.Tensor and not state:
+    if kind is Tensor and not state:
         return function, arguments
-    return REBUILD_SUBCLASS, (function, TENSOR if kind is weft.Tensor else kind, arguments, state)
+    return REBUILD_SUBCLASS, (function, TENSOR if kind is Tensor else kind, arguments, state)
 
 
 def _rebuild_and_arguments(tensor: Any, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
@@ -146,8 +147,6 @@ class Reader:
 
     def _names(self) -> tuple[dict[str, Any], dict[Any, Builder]]:
         """What files name, and which of it is called."""
-        import weft
-
         functions: dict[str, Callable[..., Any]] = {
             "torch._utils._rebuild_tensor": self._tensor_v1,
             "torch._utils._rebuild_tensor_v2": self._tensor_v2,
@@ -158,18 +157,18 @@ class Reader:
             "torch._tensor._rebuild_from_type_v2": self._subclass,
         }
         values: dict[str, Any] = dict(functions)
-        values["torch.Size"] = weft.Size
-        values["torch.device"] = weft.device
-        values["torch.Tensor"] = weft.Tensor
+        values["torch.Size"] = Size
+        values["torch.device"] = device
+        values["torch.Tensor"] = Tensor
         values["torch.storage.UntypedStorage"] = StorageType(None)
         for name, dtype in STORAGE_DTYPES.items():
-            values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = StorageType(getattr(weft, dtype))
+            values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = StorageType(NAMES[dtype])
         for dtype in DTYPES:
-            values[f"torch.{dtype}"] = getattr(weft, dtype)
+            values[f"torch.{dtype}"] = NAMES[dtype]
         values["torch.nn.parameter.Parameter"] = PARAMETER
         builders = {function: _checked(function) for function in functions.values()}
-        builders[weft.Size] = lambda u, size: weft.Size(_sequence(size))
-        builders[weft.device] = _checked(weft.device)
+        builders[Size] = lambda u, size: Size(_sequence(size))
+        builders[device] = _checked(device)
         return values, builders
 
     def _tensor_v1(self, storage: Any, offset: Any, size: Any, stride: Any) -> Any:
@@ -213,26 +212,22 @@ class Reader:
 
     @staticmethod
     def _meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
-        import weft
-
+        weft = importlib.import_module("weft")
         return weft.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=bool(requires_grad))
 
     @staticmethod
     def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
-        import weft
-
+        weft = importlib.import_module("weft")  # whose __getattr__ says how to install nn if it is missing
         return weft.nn.Parameter(data, bool(requires_grad))
 
     def _parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
         return _with_attributes(self._parameter(data, requires_grad, hooks), state)
 
     def _subclass(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
-        import weft
-
         if function not in self.builders:
             raise TypeError(f"{function!r} rebuilds no tensor")
         tensor = function(*arguments)
-        if not isinstance(kind, type) or not issubclass(kind, weft.Tensor):
+        if not isinstance(kind, type) or not issubclass(kind, Tensor):
             raise TypeError(f"{kind!r} is no class of tensors")
         if type(tensor) is not kind:
             tensor = tensor.as_subclass(kind)

@@ -321,7 +321,7 @@ def _opcodes() -> dict[int, Callable[[SafeUnpickler], None]]:
         pickle.FRAME: lambda s: s._number("<Q"),
         pickle.MARK: u._mark,
         pickle.POP: u._pop,
-        pickle.POP_MARK: lambda s: s._since_mark() and None,
+        pickle.POP_MARK: lambda s: s._since_mark().clear(),
         pickle.DUP: lambda s: s._push(s._stack[-1]),
         pickle.NONE: lambda s: s._push(None),
         pickle.NEWTRUE: lambda s: s._push(True),

@@ -7,6 +7,10 @@ import pickle
 import sys
 from typing import Any
 
+from weft._devices import device
+from weft._dtypes import NAMES, dtype
+from weft._size import Size
+from weft._tensor import Tensor
 from weft.serialization._archive import ArchiveWriter, replacing
 from weft.serialization._names import (
     DTYPES,
@@ -57,13 +61,11 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
     """
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
-        import weft
-
         super().__init__(file, protocol)
-        self.storages: dict[UntypedStorage, int] = {}  # with the key of the record that it becomes
+        self.storages: dict[UntypedStorage, str] = {}  # with the key of the record that it becomes
         self._dtypes: dict[UntypedStorage, Any] = {}
         self._names = _names_of_objects()
-        self._kinds = (weft.dtype, TorchName, Reduced, weft.Tensor, weft.Size, weft.device)
+        self._kinds = (dtype, TorchName, Reduced, Tensor, Size, device)
 
     def persistent_id(self, obj: Any) -> Any:
         """Storages are records of their own; the pickle has their keys."""
@@ -74,14 +76,14 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         return None
 
     def _storage_id(self, storage: UntypedStorage, kind: TorchName, dtype: Any) -> tuple[Any, ...]:
-        key = self.storages.setdefault(storage, len(self.storages))
+        key = self.storages.setdefault(storage, str(len(self.storages)))
         if self._dtypes.setdefault(storage, dtype) is not dtype and storage.nbytes():
             raise RuntimeError(
                 f"save: two tensors are views of the same memory as {self._dtypes[storage] or 'bytes'} and as "
                 f"{dtype or 'bytes'}, which the file format cannot express; save a clone() of one of them"
             )
         count = storage.nbytes() // (1 if dtype is None else dtype.itemsize)
-        return "storage", kind, str(key), str(storage.device), count
+        return "storage", kind, key, str(storage.device), count
 
     def reducer_override(self, obj: Any) -> Any:
         """What stands in the file for a tensor and its like; a string means a name."""
@@ -110,9 +112,7 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
 
 def _names_of_objects() -> dict[int, TorchName]:
     """Names of PyTorch's for what is written as a name: dtypes and classes, by id."""
-    import weft
-
-    names = {id(getattr(weft, dtype)): TorchName("torch", dtype) for dtype in DTYPES}
-    names[id(weft.Tensor)] = TENSOR
+    names = {id(NAMES[name]): TorchName("torch", name) for name in DTYPES}
+    names[id(Tensor)] = TENSOR
     names[id(parameter_class())] = PARAMETER
     return names

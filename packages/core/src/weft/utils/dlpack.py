@@ -1,0 +1,26 @@
+"""DLPack by the names that it had before ``weft.from_dlpack``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._interop import from_dlpack
+from weft._tensor import Tensor
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """Return a capsule of a tensor's memory, for one use.
+
+    Parameters
+    ----------
+    tensor : Tensor
+
+    Examples
+    --------
+    >>> from weft.utils.dlpack import to_dlpack
+    >>> weft.from_dlpack(to_dlpack(weft.ones(2)))
+    tensor([1., 1.])
+    """
+    return tensor.__dlpack__()  # type: ignore[attr-defined]
