@@ -1,5 +1,6 @@
 """What ``import weft`` offers: the one list that the namespace and the editors read."""
 
+import weft._copying  # puts methods on Tensor, as the ops do
 import weft.autograd as autograd
 from weft._devices import device, get_default_device, set_default_device
 from weft._dtypes import (
@@ -28,6 +29,8 @@ from weft._dtypes import (
 from weft._dtypes import (
     bool_ as bool,
 )
+from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from weft._printing import get_printoptions, printoptions, set_printoptions
 from weft._size import Size
 from weft._tensor import Tensor
 from weft.autograd.grad_mode import (
@@ -38,8 +41,7 @@ from weft.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from weft.ops.creation import *
+from weft.ops import functions
 from weft.ops.creation import tensor
-from weft.ops.pointwise import *
-from weft.ops.reductions import *
-from weft.ops.views import *
+
+globals().update(functions())

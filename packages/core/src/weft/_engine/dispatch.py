@@ -158,6 +158,9 @@ class Op:
             elif tensor is not None and position == self.sequence_position:
                 group: list[Any] = []
                 for member in tensor:
+                    if member is None:
+                        group.append(None)
+                        continue
                     if not isinstance(member, TensorBase):
                         return self.declaration.slow(args)
                     other = member.kind

@@ -16,7 +16,6 @@ argument, ``output`` (``outputs``), or only the ``<argument>_shape`` or ``<argum
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
@@ -32,7 +31,7 @@ from weft._intercept import intercepted, overridden
 from weft._tensor import Tensor
 from weft.ops._inplace import write_inplace, write_out
 
-__all__ = ["Declaration", "composite", "op", "pointwise", "registry"]
+__all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
 
 registry: dict[str, Declaration] = {}
 CATEGORIES = ("bool", "int", "float", "complex")
@@ -228,7 +227,7 @@ class Declaration:
             elif position == self.op.sequence_position:
                 for number, member in enumerate(arg):
                     some = True
-                    if not isinstance(member, TensorBase):
+                    if member is not None and not isinstance(member, TensorBase):
                         raise TypeError(
                             f"{self.short}(): expected Tensor as element {number} in argument "
                             f"'{self.arguments[position]}', but got {type(member).__name__}"
@@ -291,7 +290,7 @@ class Declaration:
 def members(arg: Any) -> Iterable[TensorBase]:
     if isinstance(arg, TensorBase):
         return (arg,)
-    return arg if isinstance(arg, (list, tuple)) else ()
+    return [each for each in arg if isinstance(each, TensorBase)] if isinstance(arg, (list, tuple)) else ()
 
 
 def fit_number(value: Any, element: dtype) -> Any:
@@ -356,17 +355,13 @@ def full_name(function: Any, namespace: str, name: str | None) -> str:
     return f"{namespace}::{(name or function.__name__).rstrip('_') or function.__name__}"
 
 
-def dress(function: Any, source: Any, declaration: Declaration | None, namespace: str) -> None:
+def dress(function: Any, source: Any, declaration: Declaration | None, public: bool) -> None:
     """Give a derived function the name and docstring of its declaration, and what declarations go on with."""
+    function.is_public = public
     function.__name__ = source.__name__
     function.__qualname__ = source.__qualname__
     function.__module__ = source.__module__
     function.__doc__ = source.__doc__
-    module = sys.modules.get(source.__module__)
-    if module is not None:
-        exported = module.__dict__.setdefault("__all__", [])
-        if source.__name__ not in exported and not source.__name__.startswith("_"):
-            exported.append(source.__name__)
     if declaration is None:
         return
     declaration.function = function
@@ -442,7 +437,7 @@ def pointwise(
             function, operators = binary(declaration)
         else:
             function, operators = nary(declaration), None
-        dress(function, source, declaration, namespace)
+        dress(function, source, declaration, name is None)
         attach(function, methods, inplace, declaration, operators)
         return function
 
@@ -532,7 +527,7 @@ def op(
             is_view=view,
         )
         function = with_out(source) if out else source
-        dress(function, source, declaration, namespace)
+        dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
             declaration.set_kernel(rule, parameters_of(rule)[1:], tensors, sequence)
@@ -550,7 +545,7 @@ def composite(methods: str = "", inplace: str = "", *, out: bool = False) -> Cal
 
     def declare(source: Any) -> Any:
         function = with_out(source) if out else source
-        dress(function, source, None, "core")
+        dress(function, source, None, True)
         attach(function, methods, inplace, None)
         return function
 
@@ -567,6 +562,16 @@ def with_out(source: Any) -> Any:
         return result if out is None else write_out(short, out, result)
 
     return function
+
+
+def public_functions(modules: Iterable[Any]) -> dict[str, Any]:
+    """What modules of declarations offer, by the names that they give it (aliases too)."""
+    return {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "is_public", False)
+    }
 
 
 def forget_kernels() -> None:

@@ -94,7 +94,7 @@ def _(grad):
     return grad
 
 
-@op()
+@op(name="convert")
 def convert(input, dtype):
     """The elements converted to another dtype."""
     return convert.op(input, dtype)
@@ -112,7 +112,7 @@ def _(grad, input_dtype):
     return grad.to(input_dtype)
 
 
-@op()
+@op(name="transfer")
 def transfer(input, device):
     """A copy on another device."""
     target = resolve_device(device)

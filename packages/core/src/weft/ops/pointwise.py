@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
-from weft._dtypes import result_dtype
+from weft._dtypes import complex128, float64, result_dtype
 from weft._engine.tensor import TensorBase, state
-from weft.ops._declare import composite, pointwise
+from weft._tensor import Tensor
+from weft.ops._declare import composite, op, pointwise
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
+LN2, LN10 = math.log(2), math.log(10)
 
 
 def conj(value: Any) -> Any:
@@ -87,6 +91,390 @@ def _(grad, input):
     return grad * conj(input)
 
 
+# The difference, quotients and remainders
+
+
+@pointwise("__sub__ __rsub__", "__isub__", kernel="subtract", accepts=NUMBERS, name="sub")
+def minus(input, other):
+    """The difference of each pair of elements, as ``input - other`` computes it."""
+
+
+@minus.gradient("input")
+def _(grad):
+    return grad
+
+
+@minus.gradient("other")
+def _(grad):
+    return -grad
+
+
+@composite("sub subtract", "sub_ subtract_", out=True)
+def sub(input, other, *, alpha=1):
+    """``input - alpha * other``, element by element.
+
+    Examples
+    --------
+    >>> weft.sub(weft.tensor([5.0, 7.0]), 2)
+    tensor([3., 5.])
+    """
+    return minus(input, scaled("sub", input, other, alpha))
+
+
+@composite(out=True)
+def rsub(input, other, *, alpha=1):
+    """``other - alpha * input``, element by element."""
+    return minus(other, scaled("rsub", other, input, alpha))
+
+
+@pointwise("true_divide __truediv__ __rtruediv__", "__itruediv__ true_divide_", kernel="true_divide", result="float", name="div")
+def true_divide(input, other):
+    """The quotient of each pair of elements; integers are divided as floating-point numbers.
+
+    Examples
+    --------
+    >>> weft.true_divide(weft.tensor([3, 4]), 2)
+    tensor([1.5000, 2.0000])
+    """
+
+
+@true_divide.gradient("input")
+def _(grad, other):
+    return grad / conj(other)
+
+
+@true_divide.gradient("other")
+def _(grad, other, output):
+    return -grad * conj(output / other)
+
+
+@composite("div divide", "div_ divide_", out=True)
+def div(input, other, *, rounding_mode=None):
+    """The quotient of each pair of elements.
+
+    Parameters
+    ----------
+    input, other : Tensor or number
+    rounding_mode : None, "trunc" or "floor"
+        None divides as `true_divide`; the others round towards zero or down and keep integers.
+
+    Raises
+    ------
+    RuntimeError
+        For another rounding mode, or an integer divided by 0.
+    """
+    if rounding_mode is None:
+        return true_divide(input, other)
+    if rounding_mode == "trunc":
+        return divide_trunc(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    raise RuntimeError(f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
+
+
+def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
+    """Integers have no infinity: dividing one by 0 is an error.
+
+    Raises
+    ------
+    RuntimeError
+        If integers are divided and the divisor holds 0.
+    """
+    kind = input.dtype.kind if hasattr(input, "dtype") else other.dtype.kind
+    if kind in "iu" and not xp.all(other):
+        raise RuntimeError(f"{name}: ZeroDivisionError: an integer was divided by 0; divide floating-point tensors instead")
+
+
+@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts=REAL)
+def floor_divide(xp, input, other):
+    """The quotient of each pair of elements, rounded down."""
+    refuse_zero("floor_divide", xp, input, other)
+    quotient = xp.floor_divide(input, other)
+    if quotient.dtype.kind not in "iub":  # NumPy gives nan where the divisor is 0
+        zero = other == 0
+        if xp.any(zero):
+            quotient = xp.where(zero, xp.true_divide(input, other), quotient)
+    return quotient
+
+
+@floor_divide.gradient("input other")
+def _(grad):
+    return None, None
+
+
+@pointwise(accepts=REAL, name="div_trunc")
+def divide_trunc(xp, input, other):
+    """The quotient of each pair of elements, rounded towards zero."""
+    refuse_zero("div", xp, input, other)
+    if getattr(input, "dtype", getattr(other, "dtype", None)).kind not in "iub":
+        return xp.trunc(xp.true_divide(input, other))
+    quotient = xp.floor_divide(input, other)
+    exact = quotient * other == input
+    return xp.where((quotient < 0) & ~exact, quotient + 1, quotient).astype(quotient.dtype)
+
+
+@divide_trunc.gradient("input other")
+def _(grad):
+    return None, None
+
+
+@pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", accepts=REAL)
+def remainder(xp, input, other):
+    """The remainder of the division rounded down: it has the divisor's sign."""
+    refuse_zero("remainder", xp, input, other)
+    return xp.remainder(input, other)
+
+
+@remainder.gradient("input")
+def _(grad):
+    return grad
+
+
+@remainder.gradient("other")
+def _(grad, input, other):
+    return -grad * floor_divide(input, other)
+
+
+@pointwise("fmod", "fmod_", accepts=REAL)
+def fmod(xp, input, other):
+    """The remainder of the division rounded towards zero: it has the dividend's sign."""
+    refuse_zero("fmod", xp, input, other)
+    return xp.fmod(input, other)
+
+
+@fmod.gradient("input")
+def _(grad):
+    return grad
+
+
+@fmod.gradient("other")
+def _(grad, input, other):
+    return -grad * divide_trunc(input, other)
+
+
+# Signs and parts
+
+
+@pointwise("neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS)
+def neg(input):
+    """The negative of each element."""
+
+
+@neg.gradient("input")
+def _(grad):
+    return -grad
+
+
+negative = neg
+
+
+@composite("positive __pos__")
+def positive(input):
+    """The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        For bool.
+    """
+    if input.dtype.name == "bool":
+        raise RuntimeError("positive: The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real")
+def abs(input):
+    """The absolute value of each element; real for complex input."""
+
+
+@abs.gradient("input")
+def _(grad, input):
+    return grad * input.sgn()
+
+
+absolute = abs
+
+
+@pointwise("sign", "sign_", accepts=REAL)
+def sign(xp, input):
+    """-1, 0 or 1, by the sign of each element."""
+    return input.copy() if input.dtype.kind == "b" else xp.nan_to_num(xp.sign(input), copy=False)
+
+
+@sign.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("sgn", "sgn_")
+def sgn(xp, input):
+    """Each element divided by its absolute value; 0 stays 0."""
+    if input.dtype.kind == "b":
+        return input.copy()
+    if input.dtype.kind != "c":
+        return xp.nan_to_num(xp.sign(input), copy=False)
+    size = xp.absolute(input)
+    return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size)).astype(input.dtype)
+
+
+@sgn.gradient("input")
+def _(grad, input, output):
+    if not input.is_complex():
+        return grad * 0
+    size = input.abs()
+    flat = (grad - output * (grad.conj() * output).real) / size.masked_fill(size == 0, 1)
+    return flat.masked_fill(size == 0, 0)
+
+
+@pointwise("_conj_copy", accepts="bool int float complex", kernel="conjugate", name="conj")
+def conj_copy(input):
+    """The complex conjugate of each element, in new memory."""
+
+
+@conj_copy.gradient("input")
+def _(grad):
+    return grad.conj()
+
+
+@pointwise("angle", result="real")
+def angle(xp, input):
+    """The angle of each element as a complex number: pi for negative real ones."""
+    if input.dtype.kind != "c":
+        flat = xp.where(input < 0, xp.pi, 0.0)
+        return xp.where(input != input, input, flat) if input.dtype.kind == "f" else flat
+    return xp.angle(input)
+
+
+@pointwise("reciprocal", "reciprocal_", kernel="reciprocal", result="float")
+def reciprocal(input):
+    """1 divided by each element."""
+
+
+@reciprocal.gradient("input")
+def _(grad, output):
+    return -grad * conj(output * output)
+
+
+@pointwise("square", "square_", kernel="square")
+def square(input):
+    """The square of each element."""
+
+
+@square.gradient("input")
+def _(grad, input):
+    return grad * conj(input * 2)
+
+
+# Powers and roots
+
+
+@pointwise("__pow__ __rpow__", "__ipow__", name="pow")
+def power(xp, input, exponent):
+    """Each element raised to a power, as ``input ** exponent`` computes it."""
+    array = input if hasattr(input, "dtype") else exponent
+    if array.dtype.kind in "iu":
+        return integer_power(xp, input, exponent, array.dtype)
+    if array.dtype.kind == "b":
+        return xp.power(xp.asarray(input, bool).astype("u1"), xp.asarray(exponent, bool).astype("u1")).astype(bool)
+    return xp.power(input, exponent)
+
+
+def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:
+    """Integer powers; with a negative exponent 1 and -1 stay and everything else is 0."""
+    if not hasattr(exponent, "dtype") and exponent < 0:
+        raise RuntimeError("pow: Integers to negative integer powers are not allowed; convert to floating point first")
+    base, exponent = xp.asarray(base, element), xp.asarray(exponent, element)
+    negative = exponent < 0
+    result = xp.power(base, xp.where(negative, 0, exponent).astype(element))
+    if xp.any(negative):
+        inverse = xp.where(base == 1, 1, xp.where(base == -1, 1 - 2 * (exponent % 2), 0))
+        result = xp.where(negative, inverse, result).astype(element)
+    return result
+
+
+@power.gradient("input")
+def _(grad, input, exponent):
+    if not isinstance(exponent, TensorBase):
+        return grad * conj(exponent * input ** (exponent - 1)) if exponent != 0 else grad * 0
+    slope = exponent * input ** (exponent - 1)
+    return grad * conj(slope.masked_fill(exponent == 0, 0))
+
+
+@power.gradient("exponent")
+def _(grad, input, exponent, output):
+    base = input if isinstance(input, TensorBase) else exponent.new_full((), input)
+    slope = output * base.log()
+    settled = (base == 0) & (exponent >= 0 if not exponent.is_complex() else exponent.real >= 0)
+    return grad * conj(slope.masked_fill(settled, 0))
+
+
+@composite("pow", "pow_", out=True)
+def pow(input, exponent):
+    """Each element of ``input`` raised to the power of the element of ``exponent``.
+
+    Parameters
+    ----------
+    input, exponent : Tensor or number (not both numbers)
+
+    Examples
+    --------
+    >>> weft.pow(weft.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    return power(input, exponent)
+
+
+@composite(out=True)
+def float_power(input, exponent):
+    """`pow` in float64, or complex128 if one of the two is complex."""
+    both = result_dtype((input, exponent))
+    wide = complex128 if both.is_complex else float64
+    cast = [each.to(wide) if isinstance(each, TensorBase) else each for each in (input, exponent)]
+    return power(*cast)
+
+
+Tensor.float_power = float_power
+
+
+@pointwise("sqrt", "sqrt_", kernel="sqrt", result="float")
+def sqrt(input):
+    """The square root of each element; nan for negative real ones."""
+
+
+@sqrt.gradient("input")
+def _(grad, output):
+    return grad / conj(2 * output)
+
+
+@pointwise("rsqrt", "rsqrt_", result="float")
+def rsqrt(xp, input):
+    """1 divided by the square root of each element."""
+    return 1 / xp.sqrt(input)
+
+
+@rsqrt.gradient("input")
+def _(grad, output):
+    return -0.5 * grad * conj(output * output * output)
+
+
+@pointwise("hypot", "hypot_", kernel="hypot", accepts="float")
+def hypot(input, other):
+    """The length of the hypotenuse for each pair of legs."""
+
+
+@hypot.gradient("input")
+def _(grad, input, output):
+    return grad * (input / output)
+
+
+@hypot.gradient("other")
+def _(grad, other, output):
+    return grad * (other / output)
+
+
+# Exponentials and logarithms
+
+
 @pointwise("exp", "exp_", kernel="exp", result="float")
 def exp(input):
     """The exponential of each element."""
@@ -95,6 +483,636 @@ def exp(input):
 @exp.gradient("input")
 def _(grad, output):
     return grad * conj(output)
+
+
+@pointwise("exp2", "exp2_", result="float")
+def exp2(xp, input):
+    """2 raised to the power of each element."""
+    return xp.power(2, input) if input.dtype.kind == "c" else xp.exp2(input)
+
+
+@exp2.gradient("input")
+def _(grad, output):
+    return grad * conj(output) * LN2
+
+
+@pointwise("expm1", "expm1_", kernel="expm1", result="float")
+def expm1(input):
+    """The exponential of each element, minus 1, exact near 0."""
+
+
+@expm1.gradient("input")
+def _(grad, output):
+    return grad * conj(output + 1)
+
+
+@pointwise("log", "log_", kernel="log", result="float")
+def log(input):
+    """The natural logarithm of each element."""
+
+
+@log.gradient("input")
+def _(grad, input):
+    return grad / conj(input)
+
+
+@pointwise("log2", "log2_", kernel="log2", result="float")
+def log2(input):
+    """The logarithm to base 2 of each element."""
+
+
+@log2.gradient("input")
+def _(grad, input):
+    return grad / conj(input * LN2)
+
+
+@pointwise("log10", "log10_", kernel="log10", result="float")
+def log10(input):
+    """The logarithm to base 10 of each element."""
+
+
+@log10.gradient("input")
+def _(grad, input):
+    return grad / conj(input * LN10)
+
+
+@pointwise("log1p", "log1p_", kernel="log1p", result="float")
+def log1p(input):
+    """The natural logarithm of 1 plus each element, exact near 0."""
+
+
+@log1p.gradient("input")
+def _(grad, input):
+    return grad / conj(input + 1)
+
+
+# Trigonometric and hyperbolic functions
+
+
+@pointwise("sin", "sin_", kernel="sin", result="float")
+def sin(input):
+    """The sine of each element, in radians."""
+
+
+@sin.gradient("input")
+def _(grad, input):
+    return grad * conj(input.cos())
+
+
+@pointwise("cos", "cos_", kernel="cos", result="float")
+def cos(input):
+    """The cosine of each element, in radians."""
+
+
+@cos.gradient("input")
+def _(grad, input):
+    return -grad * conj(input.sin())
+
+
+@pointwise("tan", "tan_", kernel="tan", result="float")
+def tan(input):
+    """The tangent of each element, in radians."""
+
+
+@tan.gradient("input")
+def _(grad, output):
+    return grad * conj(1 + output * output)
+
+
+@pointwise("asin arcsin", "asin_ arcsin_", kernel="arcsin", result="float")
+def asin(input):
+    """The angle whose sine is each element, in radians."""
+
+
+@asin.gradient("input")
+def _(grad, input):
+    return grad / conj((1 - input * input).sqrt())
+
+
+@pointwise("acos arccos", "acos_ arccos_", kernel="arccos", result="float")
+def acos(input):
+    """The angle whose cosine is each element, in radians."""
+
+
+@acos.gradient("input")
+def _(grad, input):
+    return -grad / conj((1 - input * input).sqrt())
+
+
+@pointwise("atan arctan", "atan_ arctan_", kernel="arctan", result="float")
+def atan(input):
+    """The angle whose tangent is each element, in radians."""
+
+
+@atan.gradient("input")
+def _(grad, input):
+    return grad / conj(1 + input * input)
+
+
+@pointwise("sinh", "sinh_", kernel="sinh", result="float")
+def sinh(input):
+    """The hyperbolic sine of each element."""
+
+
+@sinh.gradient("input")
+def _(grad, input):
+    return grad * conj(input.cosh())
+
+
+@pointwise("cosh", "cosh_", kernel="cosh", result="float")
+def cosh(input):
+    """The hyperbolic cosine of each element."""
+
+
+@cosh.gradient("input")
+def _(grad, input):
+    return grad * conj(input.sinh())
+
+
+@pointwise("tanh", "tanh_", kernel="tanh", result="float")
+def tanh(input):
+    """The hyperbolic tangent of each element."""
+
+
+@tanh.gradient("input")
+def _(grad, output):
+    return grad * conj(1 - output * output)
+
+
+@pointwise("asinh arcsinh", "asinh_ arcsinh_", kernel="arcsinh", result="float")
+def asinh(input):
+    """The inverse hyperbolic sine of each element."""
+
+
+@asinh.gradient("input")
+def _(grad, input):
+    return grad / conj((input * input + 1).sqrt())
+
+
+@pointwise("acosh arccosh", "acosh_ arccosh_", kernel="arccosh", result="float")
+def acosh(input):
+    """The inverse hyperbolic cosine of each element."""
+
+
+@acosh.gradient("input")
+def _(grad, input):
+    return grad / conj((input - 1).sqrt() * (input + 1).sqrt())
+
+
+@pointwise("atanh arctanh", "atanh_ arctanh_", kernel="arctanh", result="float")
+def atanh(input):
+    """The inverse hyperbolic tangent of each element."""
+
+
+@atanh.gradient("input")
+def _(grad, input):
+    return grad / conj(1 - input * input)
+
+
+arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
+
+
+@pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", accepts=REAL)
+def atan2(input, other):
+    """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+
+
+@atan2.gradient("input")
+def _(grad, input, other):
+    return grad * (other / (input * input + other * other))
+
+
+@atan2.gradient("other")
+def _(grad, input, other):
+    return grad * (-input / (input * input + other * other))
+
+
+arctan2 = atan2
+
+
+@pointwise("sinc", "sinc_", kernel="sinc", result="float")
+def sinc(input):
+    """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
+
+
+@sinc.gradient("input")
+def _(grad, input):
+    angle = input * math.pi
+    slope = (angle * angle.cos() - angle.sin()) / (angle * input)
+    return grad * conj(slope.masked_fill(input == 0, 0))
+
+
+@pointwise("deg2rad", "deg2rad_", result="float", accepts=REAL)
+def deg2rad(xp, input):
+    """Degrees to radians."""
+    return input * (xp.pi / 180)
+
+
+@deg2rad.gradient("input")
+def _(grad):
+    return grad * (math.pi / 180)
+
+
+@pointwise("rad2deg", "rad2deg_", result="float", accepts=REAL)
+def rad2deg(xp, input):
+    """Radians to degrees."""
+    return input * (180 / xp.pi)
+
+
+@rad2deg.gradient("input")
+def _(grad):
+    return grad * (180 / math.pi)
+
+
+@pointwise("sigmoid", "sigmoid_", result="float")
+def sigmoid(xp, input):
+    """``1 / (1 + exp(-x))`` of each element x."""
+    return 1 / (1 + xp.exp(-input))
+
+
+@sigmoid.gradient("input")
+def _(grad, output):
+    return grad * conj(output * (1 - output))
+
+
+@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True)
+def logit(input, eps=None):
+    """The logarithm of the odds ``x / (1 - x)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities.
+    eps : float, optional
+        Clamp to [eps, 1 - eps] first.
+    """
+    return logit.op(input, eps)
+
+
+@logit.kernel
+def _(xp, input, eps):
+    if eps is not None:
+        input = xp.clip(input, eps, 1 - eps)
+    return xp.log(input / (1 - input))
+
+
+@logit.gradient("input")
+def _(grad, input, eps):
+    slope = grad / (input * (1 - input))
+    if eps is None:
+        return slope
+    return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
+
+
+@pointwise("logaddexp", kernel="logaddexp", accepts="float")
+def logaddexp(input, other):
+    """``log(exp(input) + exp(other))`` without overflow."""
+
+
+@logaddexp.gradient("input")
+def _(grad, input, output):
+    return grad * (input - output).exp()
+
+
+@logaddexp.gradient("other")
+def _(grad, other, output):
+    return grad * (other - output).exp()
+
+
+@pointwise("logaddexp2", kernel="logaddexp2", accepts="float")
+def logaddexp2(input, other):
+    """``log2(2 ** input + 2 ** other)`` without overflow."""
+
+
+@logaddexp2.gradient("input")
+def _(grad, input, output):
+    return grad * (input - output).exp2()
+
+
+@logaddexp2.gradient("other")
+def _(grad, other, output):
+    return grad * (other - output).exp2()
+
+
+@pointwise("xlogy", "xlogy_", result="float", accepts=REAL)
+def xlogy(xp, input, other):
+    """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+    product = input * xp.log(other)
+    return xp.where((input == 0) & (other == other), 0.0, product).astype(product.dtype)
+
+
+@xlogy.gradient("input")
+def _(grad, input, other):
+    log = other.log() if isinstance(other, TensorBase) else math.log(other) if other > 0 else math.nan
+    return (grad * log).masked_fill((input == 0) & (other <= 0), 0)
+
+
+@xlogy.gradient("other")
+def _(grad, input, other):
+    return grad * input / other
+
+
+# Rounding
+
+
+@pointwise("floor", "floor_", accepts="int float")
+def floor(xp, input):
+    """The largest integer not above each element."""
+    return input.copy() if input.dtype.kind in "iu" else xp.floor(input)
+
+
+@floor.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("ceil", "ceil_", accepts="int float")
+def ceil(xp, input):
+    """The smallest integer not below each element."""
+    return input.copy() if input.dtype.kind in "iu" else xp.ceil(input)
+
+
+@ceil.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("trunc fix", "trunc_ fix_", accepts="int float")
+def trunc(xp, input):
+    """Each element without its fraction."""
+    return input.copy() if input.dtype.kind in "iu" else xp.trunc(input)
+
+
+@trunc.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+fix = trunc
+
+
+@op("round", "round_", result="same", half="float32", accepts="int float", out=True)
+def round(input, *, decimals=0):
+    """Each element rounded to the nearest value with so many decimals; halves to even.
+
+    Examples
+    --------
+    >>> weft.round(weft.tensor([0.5, 1.5, 2.345]), decimals=0)
+    tensor([0., 2., 2.])
+    """
+    return round.op(input, decimals)
+
+
+@round.kernel
+def _(xp, input, decimals):
+    if input.dtype.kind in "iu":
+        return input.copy()
+    if decimals == 0:
+        return xp.rint(input)
+    scale = 10.0 ** builtins.abs(decimals)
+    return xp.rint(input * scale) / scale if decimals > 0 else xp.rint(input / scale) * scale
+
+
+@round.gradient("input")
+def _(grad):
+    return grad * 0
+
+
+Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
+
+
+@pointwise("frac", "frac_", accepts="float")
+def frac(xp, input):
+    """The fraction of each element, with its sign."""
+    return input - xp.trunc(input)
+
+
+@frac.gradient("input")
+def _(grad):
+    return grad
+
+
+# Larger, smaller, between
+
+
+@pointwise("maximum", kernel="maximum", accepts=REAL)
+def maximum(input, other):
+    """The larger of each pair of elements; nan if one is nan."""
+
+
+@maximum.gradient("input")
+def _(grad, input, other):
+    return (grad / 2).where(input == other, grad).masked_fill(input < other, 0)
+
+
+@maximum.gradient("other")
+def _(grad, input, other):
+    return (grad / 2).where(input == other, grad).masked_fill(other < input, 0)
+
+
+@pointwise("minimum", kernel="minimum", accepts=REAL)
+def minimum(input, other):
+    """The smaller of each pair of elements; nan if one is nan."""
+
+
+@minimum.gradient("input")
+def _(grad, input, other):
+    return (grad / 2).where(input == other, grad).masked_fill(input > other, 0)
+
+
+@minimum.gradient("other")
+def _(grad, input, other):
+    return (grad / 2).where(input == other, grad).masked_fill(other > input, 0)
+
+
+@pointwise("fmax", kernel="fmax", accepts=REAL)
+def fmax(input, other):
+    """The larger of each pair of elements; the other one if one is nan."""
+
+
+@fmax.gradient("input")
+def _(grad, input, other):
+    return grad.masked_fill(~((input >= other) | other.isnan()), 0)
+
+
+@fmax.gradient("other")
+def _(grad, input, other):
+    return grad.masked_fill((input >= other) | other.isnan(), 0)
+
+
+@pointwise("fmin", kernel="fmin", accepts=REAL)
+def fmin(input, other):
+    """The smaller of each pair of elements; the other one if one is nan."""
+
+
+@fmin.gradient("input")
+def _(grad, input, other):
+    return grad.masked_fill(~((input <= other) | other.isnan()), 0)
+
+
+@fmin.gradient("other")
+def _(grad, input, other):
+    return grad.masked_fill((input <= other) | other.isnan(), 0)
+
+
+@op(tensors="input min max", promotes=True, result="same", accepts=REAL, name="clamp")
+def clamped(input, min, max):
+    """Each element moved into [min, max]."""
+    return clamped.op(input, min, max)
+
+
+@clamped.kernel
+def _(xp, input, min, max):
+    if min is not None:
+        input = xp.maximum(input, min)
+    return input if max is None else xp.minimum(input, max)
+
+
+@clamped.gradient("input")
+def _(grad, input, min, max):
+    outside = None
+    if min is not None:
+        outside = input < min
+    if max is not None:
+        outside = input > max if outside is None else outside | (input > max)
+    return grad.masked_fill(outside, 0)
+
+
+@clamped.gradient("min")
+def _(grad, input, min, max):
+    chosen = input < min if max is None else (input < min) & (min < max)
+    return grad.masked_fill(~chosen, 0)
+
+
+@clamped.gradient("max")
+def _(grad, input, min, max):
+    chosen = input > max if min is None else (input > max) | (max < min)
+    return grad.masked_fill(~chosen, 0)
+
+
+@composite("clamp clip", "clamp_ clip_", out=True)
+def clamp(input, min=None, max=None):
+    """Each element moved into [min, max].
+
+    Parameters
+    ----------
+    input : Tensor
+    min, max : Tensor or number, optional
+        At least one of them. Where min is above max, max wins.
+
+    Raises
+    ------
+    RuntimeError
+        If neither limit is given.
+
+    Examples
+    --------
+    >>> weft.clamp(weft.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None; pass a number or a Tensor")
+    return clamped(input, min, max)
+
+
+clip = clamp
+
+
+@composite("clamp_min", "clamp_min_", out=True)
+def clamp_min(input, min):
+    """Each element, but at least ``min``."""
+    return clamped(input, min, None)
+
+
+@composite("clamp_max", "clamp_max_", out=True)
+def clamp_max(input, max):
+    """Each element, but at most ``max``."""
+    return clamped(input, None, max)
+
+
+@op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True)
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
+    """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+    return nan_to_num.op(input, nan, posinf, neginf)
+
+
+@nan_to_num.kernel
+def _(xp, input, nan, posinf, neginf):
+    return xp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@nan_to_num.gradient("input")
+def _(grad, input):
+    return grad.masked_fill(input.isnan() | input.isinf(), 0)
+
+
+# Sums of products
+
+
+@op(tensors="input end weight", promotes=True, result="same", half="float32", accepts="float complex", name="lerp")
+def interpolated(input, end, weight):
+    """``input + weight * (end - input)``."""
+    return interpolated.op(input, end, weight)
+
+
+@interpolated.kernel
+def _(xp, input, end, weight):
+    near = xp.absolute(weight) < 0.5
+    return xp.where(near, input + weight * (end - input), end - (end - input) * (1 - weight)).astype(input.dtype)
+
+
+@interpolated.gradient("input")
+def _(grad, weight):
+    return grad * conj(1 - weight)
+
+
+@interpolated.gradient("end")
+def _(grad, weight):
+    return grad * conj(weight)
+
+
+@interpolated.gradient("weight")
+def _(grad, input, end):
+    return grad * conj(end - input)
+
+
+@composite("lerp", "lerp_", out=True)
+def lerp(input, end, weight):
+    """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensors differ in dtype.
+    """
+    for each in (end, weight):
+        if isinstance(each, TensorBase) and each.dtype is not input.dtype:
+            raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
+    return interpolated(input, end, weight)
+
+
+@composite("addcmul", "addcmul_", out=True)
+def addcmul(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 * tensor2``."""
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else product * value)
+
+
+@composite("addcdiv", "addcdiv_", out=True)
+def addcdiv(input, tensor1, tensor2, *, value=1):
+    """``input + value * tensor1 / tensor2``.
+
+    Raises
+    ------
+    RuntimeError
+        If both quotient tensors are of integers: choose `true_divide` or `div` with a rounding mode.
+    """
+    if result_dtype((tensor1, tensor2)).category < 2:
+        raise RuntimeError(
+            "addcdiv: Integer division with addcdiv is no longer supported. Use input + value * "
+            "weft.true_divide(tensor1, tensor2), or weft.div with rounding_mode='trunc' for the earlier behavior"
+        )
+    return input + value * (tensor1 / tensor2)
 
 
 state.add_ = lambda target, other: target.add_(other)

@@ -424,7 +424,7 @@ _cauchy.gradient("input")(no_gradient)
 
 
 @op(inplace="geometric_", name="geometric")
-def _geometric(input, p, *, generator=None):
+def _geometric(input, p=None, *, generator=None):
     """Fill with the numbers of trials, each of probability `p`, up to the first success."""
     p = real("geometric_", "p", p)
     if not 0 < p < 1:
@@ -547,7 +547,10 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     else:
         p = checked_probability("bernoulli", p)
     made = bernoulli_each(input, p, generator_for("bernoulli", generator, input.device))
-    return made if out is None else write_out("bernoulli", out, made)
+    if out is None:
+        return made
+    check_tensor("bernoulli", out, "out")
+    return write_out("bernoulli", out, made.to(out.dtype))  # 0 and 1 fit any dtype
 
 
 @op(name="bernoulli", accepts="bool int float")
@@ -608,6 +611,8 @@ def normal(
     if not means and not deviations:
         if size is None:
             raise TypeError("normal(): pass size, or a Tensor as mean or std")
+        if not isinstance(size, (tuple, list)):
+            raise TypeError(f"normal(): argument 'size' must be tuple of ints, not {type(size).__name__}")
         mean, std = real("normal", "mean", mean), real("normal", "std", std)
         check_deviation("normal", std)
         return sampled("normal", (size,), "normal", (mean, std), generator, out, dtype, device, requires_grad)
@@ -655,8 +660,8 @@ def _(xp, mean, std, constant_mean, constant_std, generator):
 normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op("multinomial", out=True)
-def multinomial(input, num_samples, replacement=False, *, generator=None):
+@op("multinomial")
+def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Columns drawn at random, with weights, from each row.
 
     Parameters
@@ -667,6 +672,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     replacement : bool
         Whether a column may be drawn again.
     generator : Generator, optional
+    out : Tensor of int64, optional
 
     Returns
     -------
@@ -701,7 +707,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         )
     if columns > LARGEST_CATEGORIES:
         raise RuntimeError(f"multinomial: number of categories cannot exceed 2^24, got {columns}")
-    return multinomial.op(input, count, bool(replacement), generator_for("multinomial", generator, input.device))
+    if chosen_dtype("multinomial", out, None, int64) is not int64:
+        raise RuntimeError(f"multinomial: out must be of weft.int64, got {out.dtype}")
+    drawn = multinomial.op(input, count, bool(replacement), generator_for("multinomial", generator, input.device))
+    return drawn if out is None else write_out("multinomial", out, drawn)
 
 
 @multinomial.kernel

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
+import numpy
+
+from weft._dtypes import dtype
 from weft._engine.dispatch import View
+from weft._tensor import Tensor
+from weft.storage import owner
 from weft.ops._declare import composite, op
-from weft.ops._geometry import integers, wrap_dim, wrap_dims
+from weft.ops._geometry import check_index, integers, wrap_dim, wrap_dims
 
 
 @op("detach", view=True)
@@ -21,21 +27,33 @@ def _(xp, input):
     return input.view()
 
 
-@op("alias", view=True)
-def view_as(input):
-    """The same tensor as another view."""
-    return view_as.op(input)
+@op(view=True, name="alias")
+def alias(input):
+    """The same tensor as another view, through which gradients flow."""
+    return alias.op(input)
+
+
+@alias.kernel
+def _(xp, input):
+    return input.view()
+
+
+@alias.gradient("input")
+def _(grad):
+    return grad
 
 
 @op("view", view=True)
 def view(input, *shape):
-    """The same elements under another shape, sharing memory.
+    """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
 
     Raises
     ------
     RuntimeError
         If the number of elements differs, or the strides do not allow it without a copy: use `reshape` then.
     """
+    if len(shape) == 1 and isinstance(shape[0], dtype):
+        return view_dtype(input, shape[0])
     return view.op(input, infer_shape("view", integers("view", shape), input.numel()))
 
 
@@ -103,6 +121,49 @@ def can_view(array: Any, shape: tuple[int, ...]) -> bool:
     except AttributeError:
         return False
     return True
+
+
+@op(view=True, name="view_dtype")
+def view_dtype(input, dtype):
+    """The same bytes read as another dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If the element sizes differ and the last dimension cannot be divided or has gaps.
+    """
+    have, want = input.dtype.itemsize, dtype.itemsize
+    if have != want:
+        if not input.ndim:
+            raise RuntimeError(f"view: self.dim() cannot be 0 to view {input.dtype} as {dtype} (different element sizes)")
+        if input.stride(-1) != 1:
+            raise RuntimeError(f"view: self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes)")
+        if input.shape[-1] * have % want:
+            raise RuntimeError(f"view: self.size(-1) must be divisible by {want // have} to view {input.dtype} as {dtype}")
+    return view_dtype.op(input, dtype)
+
+
+@view_dtype.kernel
+def _(xp, input, dtype):
+    return input.view(dtype.numpy)
+
+
+@composite("view_as")
+def view_as(input, other):
+    """`view` with the shape of another tensor."""
+    return view.op(input, infer_shape("view_as", other._array.shape, input.numel()))
+
+
+@composite("reshape_as")
+def reshape_as(input, other):
+    """`reshape` to the shape of another tensor."""
+    return reshape(input, other._array.shape)
+
+
+@composite("expand_as")
+def expand_as(input, other):
+    """`expand` to the shape of another tensor."""
+    return expand(input, other._array.shape)
 
 
 @op("transpose swapaxes swapdims", view=True)
@@ -187,7 +248,775 @@ def _(grad, input_shape):
     return grad.sum_to_size(input_shape)
 
 
-@op(tensors="base source")
+@composite(out=False)
+def broadcast_to(input, *shape):
+    """`expand` under NumPy's name."""
+    return expand(input, *shape)
+
+
+Tensor.broadcast_to = broadcast_to
+
+
+@op("squeeze", view=True)
+def squeeze(input, dim=None):
+    """Without the dimensions of size 1, or without those among ``dim``."""
+    shape = input._array.shape
+    dims = wrap_dims("squeeze", dim, len(shape)) if shape or dim is None else ()
+    if not shape and dim is not None:
+        wrap_dims("squeeze", dim, 0)
+    return squeeze.op(input, tuple(d for d in dims if shape[d] == 1))
+
+
+@squeeze.kernel
+def _(xp, input, dim):
+    return xp.squeeze(input, axis=dim) if dim else input.view()
+
+
+@squeeze.gradient("input")
+def _(grad, input_shape):
+    return grad.reshape(input_shape)
+
+
+@op("unsqueeze", view=True)
+def unsqueeze(input, dim):
+    """With another dimension of size 1 in front of ``dim``."""
+    return unsqueeze.op(input, wrap_dim("unsqueeze", dim, input._array.ndim + 1))
+
+
+@unsqueeze.kernel
+def _(xp, input, dim):
+    return xp.expand_dims(input, dim)
+
+
+@unsqueeze.gradient("input")
+def _(grad, dim):
+    return grad.squeeze(dim)
+
+
+@composite("flatten")
+def flatten(input, start_dim=0, end_dim=-1):
+    """The dimensions from ``start_dim`` to ``end_dim`` as one.
+
+    Raises
+    ------
+    RuntimeError
+        If ``start_dim`` comes after ``end_dim``.
+    """
+    shape = input._array.shape
+    start, end = wrap_dim("flatten", start_dim, len(shape)), wrap_dim("flatten", end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, 1)
+    if start == end:
+        return input
+    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite("ravel")
+def ravel(input):
+    """All elements in one dimension."""
+    return reshape(input, -1) if input.numel() else reshape(input, 0)
+
+
+@composite("unflatten")
+def unflatten(input, dim, sizes):
+    """One dimension divided into several."""
+    shape = input._array.shape
+    dim = wrap_dim("unflatten", dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    inner = infer_shape("unflatten", integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes), shape[dim])
+    return reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
+
+
+@composite("movedim moveaxis")
+def movedim(input, source, destination):
+    """Some dimensions moved to other places; the others keep their order."""
+    ndim = input.ndim
+    sources, destinations = wrap_dims("movedim", source, ndim), wrap_dims("movedim", destination, ndim)
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims "
+            f"as destination ({destination} dims)"
+        )
+    if not ndim:
+        return alias(input)
+    order: list[Any] = [None] * ndim
+    for origin, place in zip(sources, destinations):
+        order[place] = origin
+    rest = iter(d for d in range(ndim) if d not in sources)
+    return permute.op(input, tuple(next(rest) if d is None else d for d in order))
+
+
+moveaxis = movedim
+swapaxes = swapdims = transpose
+
+
+@composite("t")
+def t(input):
+    """The transpose of a tensor of at most 2 dimensions."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()")
+    return transpose.op(input, 0, 1) if input.ndim == 2 else alias(input)
+
+
+@composite("adjoint")
+def adjoint(input):
+    """The last two dimensions exchanged, and conjugated."""
+    if input.ndim < 2:
+        raise RuntimeError(f"adjoint: tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+    return input.mT.conj()
+
+
+def _reversed(self: Tensor) -> Any:
+    """The dimensions in reverse order."""
+    return permute.op(self, tuple(range(self.ndim))[::-1])
+
+
+def _matrix_transposed(self: Tensor) -> Any:
+    """The last two dimensions exchanged."""
+    if self.ndim < 2:
+        raise RuntimeError(f"mT: tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose.op(self, self.ndim - 2, self.ndim - 1)
+
+
+def _hermitian(self: Tensor) -> Any:
+    """The transposed conjugate of a matrix."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(f"H: tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+    return self.mT.conj() if self.ndim else self.conj()
+
+
+Tensor.T = property(_reversed)
+Tensor.mT = property(_matrix_transposed)
+Tensor.H = property(_hermitian)
+Tensor.mH = property(adjoint)
+
+
+@op("select", view=True)
+def select(input, dim, index):
+    """One position along a dimension, which is removed."""
+    shape = input._array.shape
+    if not shape:
+        raise IndexError("select: select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim("select", dim, len(shape))
+    return select.op(input, dim, check_index("select", operator.index(index), shape[dim], dim))
+
+
+@select.kernel
+def _(xp, input, dim, index):
+    return input[(slice(None),) * dim + (index, ...)]
+
+
+@select.gradient("input")
+def _(grad, input_shape, dim, index):
+    return view_scatter_zeros(grad, input_shape, select.op, (dim, index))
+
+
+def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[Any, ...]) -> Any:
+    """Zeros of a shape, in which a view has the values of a gradient."""
+    return embed.op(grad, shape, of, args)
+
+
+@op(name="embed")
+def embed(input, shape, of, args):
+    """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
+    return embed.op(input, shape, of, args)
+
+
+@embed.kernel
+def _(xp, input, shape, of, args):
+    whole = xp.zeros(shape, input.dtype)
+    of.declaration.generic(xp, whole, *args)[...] = input
+    return whole
+
+
+def basic_embed(input: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros of a shape with a smaller tensor in the corner where all positions are 0."""
+    from weft.ops.indexing import basic
+
+    return embed.op(input, shape, basic.op, (tuple(slice(n) for n in input._array.shape),))
+
+
+@embed.gradient("input")
+def _(grad, of, args):
+    return of(grad, *args)
+
+
+@op(view=True, name="slice")
+def slice_dim(input, dim, start, stop, step):
+    """Every ``step``-th position from ``start`` to before ``stop`` along a dimension."""
+    return slice_dim.op(input, dim, start, stop, step)
+
+
+@slice_dim.kernel
+def _(xp, input, dim, start, stop, step):
+    return input[(slice(None),) * dim + (slice(start, stop, step),)]
+
+
+@slice_dim.gradient("input")
+def _(grad, input_shape, dim, start, stop, step):
+    return view_scatter_zeros(grad, input_shape, slice_dim.op, (dim, start, stop, step))
+
+
+@composite("narrow")
+def narrow(input, dim, start, length):
+    """``length`` positions from ``start`` on, along a dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If the range leaves the dimension.
+    """
+    shape = input._array.shape
+    if not shape:
+        raise RuntimeError("narrow: narrow() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim("narrow", dim, len(shape))
+    start = int(start)
+    size = shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(f"narrow: start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start += size if start < 0 else 0
+    if length < 0 or start + length > size:
+        raise RuntimeError(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return slice_dim.op(input, dim, start, start + length, 1)
+
+
+@composite("narrow_copy")
+def narrow_copy(input, dim, start, length):
+    """A copy of `narrow`."""
+    return narrow(input, dim, start, length).clone()
+
+
+@op("diagonal", view=True)
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The elements at equal positions of two dimensions, as the last dimension."""
+    ndim = input.ndim
+    first, second = wrap_dim("diagonal", dim1, ndim), wrap_dim("diagonal", dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal: diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return diagonal.op(input, offset, first, second)
+
+
+@diagonal.kernel
+def _(xp, input, offset, dim1, dim2):
+    shape, strides = input.shape, input.strides
+    rows, columns = shape[dim1], shape[dim2]
+    size = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    rest = [d for d in range(input.ndim) if d not in (dim1, dim2)]
+    start: list[Any] = [slice(None)] * input.ndim
+    if size:
+        start[dim2 if offset >= 0 else dim1] = slice(abs(offset), None)
+    return xp.lib.stride_tricks.as_strided(
+        input[tuple(start)],
+        (*[shape[d] for d in rest], size),
+        (*[strides[d] for d in rest], strides[dim1] + strides[dim2]),
+    )
+
+
+@diagonal.gradient("input")
+def _(grad, input_shape, offset, dim1, dim2):
+    return view_scatter_zeros(grad, input_shape, diagonal.op, (offset, dim1, dim2))
+
+
+@op("unfold", view=True)
+def unfold(input, dimension, size, step):
+    """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+    shape = input._array.shape
+    dim = wrap_dim("unfold", dimension, len(shape))
+    have = shape[dim] if shape else 1
+    if not 0 <= size <= have:
+        raise RuntimeError(f"unfold: maximum size for tensor at dimension {dim} is {have} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"unfold: step is {step} but must be > 0")
+    return unfold.op(input, dim, size, step)
+
+
+@unfold.kernel
+def _(xp, input, dim, size, step):
+    if not input.ndim:
+        return xp.lib.stride_tricks.as_strided(input, (size,), (input.itemsize,))
+    shape, strides = list(input.shape), list(input.strides)
+    shape[dim] = (shape[dim] - size) // step + 1
+    strides[dim] *= step
+    return xp.lib.stride_tricks.as_strided(input, (*shape, size), (*strides, input.strides[dim]))
+
+
+@unfold.gradient("input")
+def _(grad, input_shape, dim, size, step):
+    return unfold_backward(grad, input_shape, dim, size, step)
+
+
+@op(name="unfold_backward")
+def unfold_backward(grad, shape, dim, size, step):
+    """The sum of windows at the places that they come from."""
+    return unfold_backward.op(grad, shape, dim, size, step)
+
+
+@unfold_backward.kernel
+def _(xp, input, shape, dim, size, step):
+    whole = xp.zeros(shape, input.dtype)
+    if not shape:
+        return whole + (input[0] if size else 0)
+    windows = input.shape[dim]
+    for offset in range(size):  # a window holds few positions, and there are many windows
+        place = (slice(None),) * dim + (slice(offset, offset + (windows - 1) * step + 1, step),)
+        whole[place] += input[..., offset]
+    return whole
+
+
+@unfold_backward.gradient("input")
+def _(grad, dim, size, step):
+    return unfold.op(grad, dim, size, step)
+
+
+@op("as_strided", view=True)
+def as_strided(input, size, stride, storage_offset=None):
+    """A view of the tensor's storage with any sizes and strides, counted in elements.
+
+    Raises
+    ------
+    RuntimeError
+        For negative strides, or if an element would lie outside the storage.
+    """
+    size, stride = integers("as_strided", (size,)), integers("as_strided", (stride,))
+    if len(size) != len(stride):
+        raise RuntimeError(f"as_strided: mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+    if any(each < 0 for each in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    end = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if math.prod(size) else 0
+    available = input.untyped_storage().nbytes() // input.itemsize
+    if offset < 0 or end > available:
+        raise RuntimeError(
+            f"as_strided: setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds "
+            f"for storage of {available} elements"
+        )
+    return as_strided.op(input, size, stride, offset)
+
+
+@as_strided.kernel
+def _(xp, input, size, stride, offset):
+    flat = owner(input)
+    flat = flat.reshape(-1).view(numpy.uint8) if flat.flags.c_contiguous else flat.ravel(order="K").view(numpy.uint8)
+    item = input.dtype.itemsize
+    count = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if math.prod(size) else 0
+    start = flat[offset * item : (offset + count) * item].view(input.dtype)
+    return xp.lib.stride_tricks.as_strided(start, size, tuple(each * item for each in stride))
+
+
+@as_strided.gradient("input")
+def _(grad, input, size, stride, offset):
+    return as_strided_backward(grad, input, size, stride, offset)
+
+
+def as_strided_backward(grad: Any, input: Any, size: Any, stride: Any, offset: int) -> Any:
+    """Gradients summed at the storage places that they come from, read back through the input's own strides."""
+    first = offset - input.storage_offset()
+    item = input.itemsize
+    strides = [each // item for each in input._array.strides]
+    reach = max(
+        first + sum((n - 1) * s for n, s in zip(size, stride)),
+        sum((n - 1) * s for n, s in zip(input._array.shape, strides)),
+        0,
+    )
+    positions = storage_positions(size, stride, first)
+    low = min(0, first)
+    places = grad.new_zeros(reach + 1 - low).index_put(
+        (positions_tensor(positions - low, grad),), grad.reshape(-1), accumulate=True
+    )
+    own = storage_positions(input._array.shape, strides, -low)
+    count = numpy.bincount(own, minlength=reach + 1 - low)
+    if (count > 1).any():
+        places = places / positions_tensor(numpy.maximum(count, 1), grad).to(grad.dtype)
+    return places[positions_tensor(own, grad)].reshape(input._array.shape)
+
+
+def storage_positions(size: Any, stride: Any, offset: int) -> numpy.ndarray:
+    grid = numpy.full((), offset, numpy.int64)
+    for n, s in zip(size, stride):
+        grid = grid[..., None] + numpy.arange(n) * s
+    return grid.reshape(-1)
+
+
+def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
+    """A tensor of positions on the device of another."""
+    from weft.ops.creation import from_host
+
+    return from_host(array, like.device)
+
+
+# Complex numbers and their parts
+
+
+@op(view=True, name="real")
+def real_part(input):
+    """The real parts of a complex tensor, sharing memory."""
+    return real_part.op(input)
+
+
+@real_part.kernel
+def _(xp, input):
+    return input.real
+
+
+@real_part.gradient("input")
+def _(grad):
+    return complex_op.op(grad, grad * 0)
+
+
+@op(view=True, name="imag")
+def imaginary_part(input):
+    """The imaginary parts of a complex tensor, sharing memory."""
+    return imaginary_part.op(input)
+
+
+@imaginary_part.kernel
+def _(xp, input):
+    return input.imag
+
+
+@imaginary_part.gradient("input")
+def _(grad):
+    return complex_op.op(grad * 0, grad)
+
+
+@op(tensors="real imag", name="complex")
+def complex_op(real, imag):
+    """Complex numbers from their parts."""
+    return complex_op.op(real, imag)
+
+
+@complex_op.kernel
+def _(xp, real, imag):
+    real, imag = xp.broadcast_arrays(real, imag)
+    made = xp.empty(real.shape, xp.result_type(real, xp.complex64))
+    made.real, made.imag = real, imag
+    return made
+
+
+@complex_op.gradient("real")
+def _(grad):
+    return real(grad)
+
+
+@complex_op.gradient("imag")
+def _(grad):
+    return imag(grad)
+
+
+@composite(out=True)
+def complex(real, imag):
+    """Complex numbers from their real and imaginary parts.
+
+    Raises
+    ------
+    RuntimeError
+        If the two are not of one floating-point dtype.
+    """
+    if real.dtype is not imag.dtype or real.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            f"complex: Expected both inputs to be Float or Double tensors of one dtype but got {real.dtype} and {imag.dtype}"
+        )
+    return complex_op.op(real, imag)
+
+
+@composite(out=True)
+def polar(abs, angle):
+    """Complex numbers from their absolute values and angles (radians)."""
+    if abs.dtype is not angle.dtype or abs.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"polar: Expected both inputs to be Float or Double tensors of one dtype but got {abs.dtype} and {angle.dtype}")
+    return complex_op.op(abs * angle.cos(), abs * angle.sin())
+
+
+@composite()
+def real(input):
+    """The real parts, sharing memory; a real tensor is itself."""
+    return real_part.op(input) if input.kind.is_complex else input
+
+
+@composite()
+def imag(input):
+    """The imaginary parts of a complex tensor, sharing memory.
+
+    Raises
+    ------
+    RuntimeError
+        For a real tensor.
+    """
+    if not input.kind.is_complex:
+        raise RuntimeError(f"imag: imag is not implemented for tensors with non-complex dtypes; got {input.dtype}")
+    return imaginary_part.op(input)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    real(self).copy_(value)
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    imag(self).copy_(value)
+
+
+Tensor.real = property(real, _set_real)
+Tensor.imag = property(imag, _set_imag)
+
+
+@composite("conj")
+def conj(input):
+    """The complex conjugate; a real tensor is itself."""
+    return input._conj_copy() if input.kind.is_complex else input
+
+
+@composite("conj_physical", "conj_physical_", out=True)
+def conj_physical(input):
+    """The complex conjugate, in new memory for complex tensors."""
+    return conj(input)
+
+
+@composite("resolve_conj resolve_neg")
+def resolve_conj(input):
+    """The tensor itself: conjugation is never postponed."""
+    return input
+
+
+resolve_neg = resolve_conj
+
+
+@composite("is_conj is_neg")
+def is_conj(input):
+    """False: conjugation is never postponed."""
+    return False
+
+
+is_neg = is_conj
+
+
+@op(view=True)
+def view_as_real(input):
+    """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
+    if not input.kind.is_complex:
+        raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
+    return view_as_real.op(input)
+
+
+@view_as_real.kernel
+def _(xp, input):
+    part = input.real.dtype
+    return xp.lib.stride_tricks.as_strided(input.real, (*input.shape, 2), (*input.strides, part.itemsize))
+
+
+@view_as_real.gradient("input")
+def _(grad):
+    return complex_op.op(grad.select(-1, 0), grad.select(-1, 1))
+
+
+@op(view=True)
+def view_as_complex(input):
+    """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
+    if not input.dtype.name in ("float32", "float64"):
+        raise RuntimeError(f"view_as_complex: only supported for half, float and double tensors, but got a tensor of {input.dtype}")
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError(f"view_as_complex: Tensor must have a last dimension of size 2; got {list(input.shape)}")
+    if input.stride(-1) != 1 or any(each % 2 for each in input.stride()[:-1]):
+        raise RuntimeError(f"view_as_complex: Tensor must have a last dimension with stride 1 and others even; got {input.stride()}")
+    return view_as_complex.op(input)
+
+
+@view_as_complex.kernel
+def _(xp, input):
+    wide = xp.result_type(input.dtype, xp.complex64)
+    start = input[..., :1].view(wide) if input.size else xp.empty((*input.shape[:-1], 1), wide)
+    return start[..., 0]
+
+
+@view_as_complex.gradient("input")
+def _(grad):
+    return view_as_real(grad)
+
+
+# Several views at once
+
+
+@op(view=True, name="split")
+def split_sizes(input, sizes, dim):
+    """Pieces of the given sizes along a dimension."""
+    return split_sizes.op(input, sizes, dim)
+
+
+@split_sizes.kernel
+def _(xp, input, sizes, dim):
+    pieces, start = [], 0
+    for size in sizes:
+        pieces.append(input[(slice(None),) * dim + (slice(start, start + size),)])
+        start += size
+    return pieces
+
+
+@split_sizes.gradient("input")
+def _(grads, input_shape, sizes, dim):
+    like = next(grad for grad in grads if grad is not None)
+    full = [
+        like.new_zeros((*input_shape[:dim], size, *input_shape[dim + 1 :])) if grad is None else grad
+        for grad, size in zip(grads, sizes)
+    ]
+    from weft.ops.joining import cat
+
+    return cat(full, dim)
+
+
+@composite("split split_with_sizes")
+def split(tensor, split_size_or_sections, dim=0):
+    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes do not add up to the dimension's, or the size is negative.
+    """
+    if not tensor.ndim:
+        raise RuntimeError("split: split expects at least a 1-dimensional tensor")
+    dim = wrap_dim("split", dim, tensor.ndim)
+    total = tensor._array.shape[dim]
+    if isinstance(split_size_or_sections, (tuple, list)):
+        sizes = tuple(operator.index(each) for each in split_size_or_sections)
+        if sum(sizes) != total or any(each < 0 for each in sizes):
+            raise RuntimeError(
+                f"split: split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at dimension "
+                f"{dim}), but got split_sizes={list(sizes)}"
+            )
+        return split_sizes.op(tensor, sizes, dim)
+    size = operator.index(split_size_or_sections)
+    if size < 0 or (size == 0 and total):
+        raise RuntimeError(f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}")
+    count = max((total + size - 1) // size, 1) if size else 1
+    return split_sizes.op(tensor, tuple(min(size, total - at * size) for at in range(count)), dim)
+
+
+split_with_sizes = split
+
+
+@composite("chunk")
+def chunk(input, chunks, dim=0):
+    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+    if not input.ndim:
+        raise RuntimeError("chunk: chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk: chunk expects `chunks` to be greater than 0, got: {chunks}")
+    total = input._array.shape[wrap_dim("chunk", dim, input.ndim)]
+    size = (total + chunks - 1) // chunks
+    if not size:
+        return split(input, [0] * chunks, dim)
+    return split(input, size, dim)
+
+
+@composite("tensor_split")
+def tensor_split(input, indices_or_sections, dim=0):
+    """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split: expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = wrap_dim("tensor_split", dim, input.ndim)
+    total = input._array.shape[dim]
+    if isinstance(indices_or_sections, Tensor):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, (tuple, list)):
+        ends = [slice(0, total).indices(total)[1] if each is None else each for each in indices_or_sections]
+        bounds = [0, *ends, total]
+        return tuple(
+            slice_dim.op(input, dim, *slice(start, stop).indices(total)[:2], 1) if index else
+            slice_dim.op(input, dim, 0, slice(0, stop).indices(total)[1], 1)
+            for index, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:]))
+        )
+    sections = operator.index(indices_or_sections)
+    if sections <= 0:
+        raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {sections}")
+    small, larger = divmod(total, sections)
+    return split_sizes.op(input, tuple(small + (at < larger) for at in range(sections)), dim)
+
+
+def along(name: str, dim: Any, least: int) -> Any:
+    """`tensor_split` along a fixed dimension."""
+
+    def function(input, indices_or_sections):
+        if input.ndim < least:
+            raise RuntimeError(f"{name}: requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!")
+        where = dim(input.ndim)
+        if isinstance(indices_or_sections, int):
+            if indices_or_sections <= 0 or input.shape[where] % indices_or_sections:
+                raise RuntimeError(
+                    f"{name}: attempted to split along dimension {where}, but the size of the dimension {input.shape[where]} "
+                    f"is not divisible by the split_size {indices_or_sections}!"
+                )
+        return tensor_split(input, indices_or_sections, where)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`tensor_split` along a fixed dimension, as NumPy's {name}."
+    return composite(name)(function)
+
+
+hsplit = along("hsplit", lambda ndim: 0 if ndim == 1 else 1, 1)
+vsplit = along("vsplit", lambda ndim: 0, 2)
+dsplit = along("dsplit", lambda ndim: 2, 3)
+
+
+@op("unbind", view=True)
+def unbind(input, dim=0):
+    """All positions along a dimension, as a tuple."""
+    if not input._array.ndim:
+        raise RuntimeError("unbind: Dimension specified as 0 but tensor has no dimensions")
+    return unbind.op(input, wrap_dim("unbind", dim, input._array.ndim))
+
+
+@unbind.kernel
+def _(xp, input, dim):
+    return [input[(slice(None),) * dim + (index, ...)] for index in range(input.shape[dim])]
+
+
+@unbind.gradient("input")
+def _(grads, input_shape, dim):
+    like = next(grad for grad in grads if grad is not None)
+    from weft.ops.joining import stack
+
+    return stack([like * 0 if grad is None else grad for grad in grads], dim)
+
+
+# A copy with a view overwritten
+
+
+def scattered(input: Any, src: Any, view_of: Any, name: str) -> Any:
+    """A copy of the input in which the view that ``view_of`` gives holds ``src``."""
+    result = input.clone()
+    target = view_of(result)
+    if target._array.shape != src._array.shape:
+        raise RuntimeError(
+            f"{name}: expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, slice "
+            f"size = {list(target._array.shape)}"
+        )
+    target.copy_(src)
+    return result
+
+
+@composite("select_scatter")
+def select_scatter(input, src, dim, index):
+    """A copy of ``input`` with one position along a dimension replaced."""
+    return scattered(input, src, lambda whole: select(whole, dim, index), "select_scatter")
+
+
+@composite("slice_scatter")
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """A copy of ``input`` with a slice along a dimension replaced."""
+    dim = wrap_dim("slice_scatter", dim, input.ndim)
+    first, last, _ = slice(start, end, step).indices(input.shape[dim])
+    return scattered(input, src, lambda whole: slice_dim.op(whole, dim, first, max(first, last), step), "slice_scatter")
+
+
+@composite("diagonal_scatter")
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy of ``input`` with a diagonal replaced."""
+    return scattered(input, src, lambda whole: diagonal(whole, offset, dim1, dim2), "diagonal_scatter")
+
+
+@op(tensors="base source", name="view_scatter")
 def view_scatter(base, source, view):
     """A copy of ``base`` in which a view of it has the values of ``source``."""
     return view_scatter.op(base, source, view)

@@ -1,0 +1,392 @@
+"""Comparisons, logic and bits: results without gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._dtypes import bool_, result_dtype
+from weft._engine.tensor import TensorBase
+from weft.ops._declare import composite, op, pointwise
+from weft.ops._geometry import broadcast_shapes
+
+REAL = "bool int float"
+BITS = "bool int"
+
+
+@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", half="native")
+def eq(input, other):
+    """Where the elements are equal.
+
+    Examples
+    --------
+    >>> weft.eq(weft.tensor([1, 2]), weft.tensor([1, 3]))
+    tensor([ True, False])
+    """
+
+
+@pointwise("ne not_equal __ne__", "ne_ not_equal_", kernel="not_equal", result="bool", half="native")
+def ne(input, other):
+    """Where the elements differ."""
+
+
+@pointwise("lt less __lt__", "lt_ less_", kernel="less", result="bool", accepts=REAL, half="native")
+def lt(input, other):
+    """Where ``input`` is less than ``other``."""
+
+
+@pointwise("le less_equal __le__", "le_ less_equal_", kernel="less_equal", result="bool", accepts=REAL, half="native")
+def le(input, other):
+    """Where ``input`` is less than or equal to ``other``."""
+
+
+@pointwise("gt greater __gt__", "gt_ greater_", kernel="greater", result="bool", accepts=REAL, half="native")
+def gt(input, other):
+    """Where ``input`` is greater than ``other``."""
+
+
+@pointwise("ge greater_equal __ge__", "ge_ greater_equal_", kernel="greater_equal", result="bool", accepts=REAL, half="native")
+def ge(input, other):
+    """Where ``input`` is greater than or equal to ``other``."""
+
+
+not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
+
+
+def truth(xp: Any, value: Any) -> Any:
+    return value != 0
+
+
+@pointwise("logical_and", "logical_and_", result="bool", half="native")
+def logical_and(xp, input, other):
+    """Where both are true (not 0)."""
+    return truth(xp, input) & truth(xp, other)
+
+
+@pointwise("logical_or", "logical_or_", result="bool", half="native")
+def logical_or(xp, input, other):
+    """Where at least one is true (not 0)."""
+    return truth(xp, input) | truth(xp, other)
+
+
+@pointwise("logical_xor", "logical_xor_", result="bool", half="native")
+def logical_xor(xp, input, other):
+    """Where exactly one is true (not 0)."""
+    return truth(xp, input) ^ truth(xp, other)
+
+
+@pointwise("logical_not", "logical_not_", result="bool", half="native")
+def logical_not(xp, input):
+    """Where the element is 0."""
+    return input == 0
+
+
+@pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", accepts=BITS)
+def bitwise_and(input, other):
+    """The bits that are set in both."""
+
+
+@pointwise("bitwise_or __or__ __ror__", "bitwise_or_ __ior__", kernel="bitwise_or", accepts=BITS)
+def bitwise_or(input, other):
+    """The bits that are set in one or both."""
+
+
+@pointwise("bitwise_xor __xor__ __rxor__", "bitwise_xor_ __ixor__", kernel="bitwise_xor", accepts=BITS)
+def bitwise_xor(input, other):
+    """The bits that are set in exactly one."""
+
+
+@pointwise("bitwise_not __invert__", "bitwise_not_", kernel="invert", accepts=BITS)
+def bitwise_not(input):
+    """All bits flipped; for bool, the other truth value."""
+
+
+@pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", accepts="int float")
+def bitwise_left_shift(xp, input, other):
+    """``input * 2 ** other``: the bits moved to the left."""
+    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "f":
+        return input * 2.0**other
+    bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
+    gone = (other >= bits) | (other < 0)
+    return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(xp.result_type(input, other))
+
+
+@pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", accepts="int float")
+def bitwise_right_shift(xp, input, other):
+    """``input / 2 ** other``, rounded down: the bits moved to the right."""
+    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "f":
+        return input / 2.0**other
+    bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
+    kept = xp.where((other >= bits) | (other < 0), bits - 1, other)
+    shifted = xp.right_shift(input, kept)
+    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "u":
+        shifted = xp.where((other >= bits) | (other < 0), 0, shifted)
+    return shifted.astype(xp.result_type(input, other))
+
+
+@pointwise("isnan", kernel="isnan", result="bool", half="native")
+def isnan(input):
+    """Where the element is not a number."""
+
+
+@pointwise("isinf", result="bool", half="native")
+def isinf(xp, input):
+    """Where the element is infinite."""
+    return xp.isinf(input)
+
+
+@pointwise("isfinite", kernel="isfinite", result="bool", half="native")
+def isfinite(input):
+    """Where the element is neither infinite nor nan."""
+
+
+@pointwise("isposinf", result="bool", accepts=REAL, half="native")
+def isposinf(xp, input):
+    """Where the element is positive infinity."""
+    return input == xp.inf
+
+
+@pointwise("isneginf", result="bool", accepts=REAL, half="native")
+def isneginf(xp, input):
+    """Where the element is negative infinity."""
+    return input == -xp.inf
+
+
+@pointwise("isreal", result="bool", half="native")
+def isreal(xp, input):
+    """Where the imaginary part is 0."""
+    return xp.isreal(input)
+
+
+@pointwise("signbit", result="bool", accepts=REAL)
+def signbit(xp, input):
+    """Where the sign bit is set: negative elements, and -0."""
+    return xp.signbit(input) if input.dtype.kind == "f" else input < 0
+
+
+@pointwise("copysign", "copysign_", result="float", accepts=REAL, kernel="copysign")
+def copysign(input, other):
+    """The size of ``input`` with the sign of ``other``."""
+
+
+@copysign.gradient("input")
+def _(grad, input, output):
+    return (grad * input.sgn() * output.sgn()).masked_fill(output == 0, 0)
+
+
+@copysign.gradient("other")
+def _(grad):
+    return grad * 0
+
+
+@pointwise("nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter")
+def nextafter(input, other):
+    """The next floating-point number from ``input`` in the direction of ``other``."""
+
+
+@pointwise("heaviside", "heaviside_", accepts=REAL)
+def heaviside(xp, input, values):
+    """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
+    return xp.where(input == 0, values, xp.where(input != input, input, input > 0)).astype(input.dtype)
+
+
+@pointwise("gcd", "gcd_", kernel="gcd", accepts="int")
+def gcd(input, other):
+    """The greatest common divisor of each pair of elements."""
+
+
+@pointwise("lcm", "lcm_", kernel="lcm", accepts="int")
+def lcm(input, other):
+    """The least common multiple of each pair of elements."""
+
+
+# Comparisons with a tolerance, and of whole tensors
+
+
+@composite("isclose")
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Where ``|input - other| <= atol + rtol * |other|``.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ, or a tolerance is negative.
+    """
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"isclose: {input.dtype.spoken} did not match {other.dtype.spoken}; convert one of them")
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: rtol and atol must not be negative; got {rtol} and {atol}")
+    same = input == other
+    if equal_nan and input.dtype.category >= 2:
+        same = same | (input.isnan() & other.isnan())
+    if rtol == 0 and atol == 0:
+        return same
+    if input.dtype.category < 2:
+        input, other = input.double(), other.double()
+    close = (input - other).abs() <= atol + (rtol * other).abs()
+    return same | (close & (input - other).isfinite())
+
+
+@composite("allclose")
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close, see `isclose`."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite("equal")
+def equal(input, other):
+    """Whether two tensors have the same shape and elements.
+
+    Examples
+    --------
+    >>> weft.equal(weft.tensor([1, 2]), weft.tensor([1, 2]))
+    True
+    """
+    if input._array.shape != other._array.shape:
+        return False
+    return bool((input == other).all())
+
+
+@composite("isin")
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Where each element is one of ``test_elements``."""
+    return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)
+
+
+def as_tensor_like(value: Any, other: Any) -> Any:
+    """The value as a tensor on the device of the other, in their common dtype."""
+    common = result_dtype((value, other))
+    if isinstance(value, TensorBase):
+        return value.to(common)
+    return other.new_full((), value, dtype=common)
+
+
+@op(tensors="elements tests", name="isin")
+def isin_op(elements, tests, invert):
+    """Where each element is one of ``tests``."""
+    return isin_op.op(elements, tests, invert)
+
+
+@isin_op.kernel
+def _(xp, elements, tests, invert):
+    return xp.isin(elements, tests, invert=invert)
+
+
+# Choosing by a condition
+
+
+@op(tensors="condition input other", name="where")
+def choose(condition, input, other):
+    """``input`` where the condition holds, else ``other``."""
+    return choose.op(condition, input, other)
+
+
+@choose.kernel
+def _(xp, condition, input, other):
+    return xp.where(condition, input, other)
+
+
+@choose.gradient("input")
+def _(grad, condition):
+    return grad.masked_fill(~condition, 0)
+
+
+@choose.gradient("other")
+def _(grad, condition):
+    return grad.masked_fill(condition, 0)
+
+
+@composite(out=True)
+def where(condition, input=None, other=None):
+    """``input`` where the condition holds, else ``other``; with a condition alone, where it holds.
+
+    Parameters
+    ----------
+    condition : Tensor of bool (or uint8)
+    input, other : Tensor or number, optional
+
+    Returns
+    -------
+    Tensor; with a condition alone a tuple of index tensors, as ``nonzero(as_tuple=True)``.
+
+    Raises
+    ------
+    RuntimeError
+        If the condition is neither bool nor uint8.
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> weft.where(x > 0, x, 0)
+    tensor([0., 2.])
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"where: expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    common = result_dtype((input, other))
+    chosen = []
+    for each in (input, other):
+        if not isinstance(each, TensorBase):
+            each = condition.new_full((), each, dtype=common)
+        elif each.device is not condition.device and not each._array.ndim:
+            each = each.to(condition.device)
+        chosen.append(each.to(common))
+    mask = condition if condition.dtype is bool_ else condition != 0
+    broadcast_shapes("where", [mask._array.shape, chosen[0]._array.shape, chosen[1]._array.shape])
+    return choose.op(mask, *chosen)
+
+
+@composite("where")
+def _where_method(self, condition, other):
+    return where(condition, self, other)
+
+
+@op(tensors="input mask value", name="masked_fill")
+def fill_where(input, mask, value):
+    """``input`` with another value where the mask holds."""
+    return fill_where.op(input, mask, value)
+
+
+@fill_where.kernel
+def _(xp, input, mask, value):
+    return xp.where(mask, xp.asarray(value, input.dtype), input)
+
+
+@fill_where.gradient("input")
+def _(grad, mask):
+    return fill_where.op(grad, mask, 0)
+
+
+@fill_where.gradient("value")
+def _(grad, mask):
+    return fill_where.op(grad, ~mask, 0).sum()
+
+
+@composite("masked_fill", "masked_fill_")
+def masked_fill(input, mask, value):
+    """``input`` with another value where the mask holds.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool, broadcastable to it
+    value : number or 0-d Tensor
+
+    Raises
+    ------
+    RuntimeError
+        If the mask is not bool, or the value has dimensions or does not fit the dtype.
+    """
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_fill: only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, TensorBase):
+        if value._array.ndim:
+            raise RuntimeError(
+                f"masked_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+                "dimension(s)."
+            )
+        value = value.to(input.device, input.dtype)
+    elif result_dtype((input, value)).category > input.dtype.category:
+        raise RuntimeError(f"masked_fill: value cannot be converted to type {input.dtype} without overflow or loss: {value!r}")
+    broadcast_shapes("masked_fill", [input._array.shape, mask._array.shape])
+    return fill_where.op(input, mask, value)

@@ -1,0 +1,769 @@
+"""Reading and writing by index: ``x[...]``, gather and scatter, masks, and searches for positions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy
+
+from weft._dtypes import bool_, int64
+from weft._engine.tensor import TensorBase, local
+from weft._tensor import Tensor
+from weft.ops._declare import composite, op
+from weft.ops._geometry import broadcast_shapes, check_index, wrap_dim
+from weft.ops._inplace import bump, check_writable, write_array
+from weft.ops.views import expand, reshape
+
+INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+# x[...] with numbers, slices, None and Ellipsis: a view
+
+
+@op(view=True, name="getitem")
+def basic(input, key):
+    """The view that NumPy's basic indexing gives; the key is complete and checked."""
+    return basic.op(input, key)
+
+
+@basic.kernel
+def _(xp, input, key):
+    return input[key]
+
+
+@basic.gradient("input")
+def _(grad, input_shape, key):
+    from weft.ops.views import embed
+
+    return embed.op(grad, input_shape, basic.op, (key,))
+
+
+def getitem(self: Tensor, index: Any) -> Any:
+    """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool.
+
+    Raises
+    ------
+    IndexError
+        For a position out of range, too many indices, or an index of another type.
+    """
+    if type(index) is int:  # the most frequent case
+        shape = self._array.shape
+        if not shape:
+            raise IndexError(
+                "index: invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+            )
+        return basic.op(self, (check_index("index", index, shape[0], 0), ...))
+    key, indices = parse(self, index)
+    viewed = self if all(type(each) is slice and each == FULL for each in key) and not no_op(index) else basic.op(self, (*key, ...))
+    if indices is None:
+        return viewed
+    return take_at(viewed, indices)
+
+
+FULL = slice(None)
+
+
+def no_op(index: Any) -> bool:
+    """Whether the result is to be a new view although nothing changes (``x[:]``, ``x[...]``)."""
+    parts = index if type(index) is tuple else (index,)
+    return all(not isinstance(each, (TensorBase, list, numpy.ndarray)) for each in parts)
+
+
+def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
+    """Divide an index: a complete basic key, and for the view that it gives one index tensor (or None) a dimension."""
+    shape = self._array.shape
+    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = [as_index(each, self) for each in parts]
+    consumed = sum(dims_of(each) for each in parts)
+    if consumed > len(shape):
+        raise IndexError(f"index: too many indices for tensor of dimension {len(shape)}")
+    gaps = [place for place, each in enumerate(parts) if each is Ellipsis]
+    if len(gaps) > 1:
+        raise IndexError("index: an index can only have a single ellipsis ('...')")
+    fill = [FULL] * (len(shape) - consumed)
+    place = gaps[0] if gaps else len(parts)
+    parts[place : place + 1] = fill
+    key: list[Any] = []
+    indices: list[Any] = []
+    dim = 0
+    for each in parts:
+        if each is None:
+            key.append(None)
+            indices.append(None)
+        elif isinstance(each, slice):
+            key.append(checked_slice(each))
+            indices.append(None)
+            dim += 1
+        elif isinstance(each, TensorBase):
+            if each.kind.dtype is bool_:
+                for size, have in zip(each._array.shape, shape[dim:]):
+                    if size != have:
+                        raise IndexError(
+                            f"index: The shape of the mask {list(each._array.shape)} at index {dim} does not match the shape of "
+                            f"the indexed tensor {list(shape)} at index {dim}"
+                        )
+                if not each._array.ndim:  # True or False: a new dimension of size 1 or 0
+                    key.append(None)
+                    indices.append(each.reshape(1).nonzero()[:, 0])
+                    continue
+                key.extend([FULL] * each._array.ndim)
+                indices.extend(each.nonzero(as_tuple=True))
+                dim += each._array.ndim
+            else:
+                key.append(FULL)
+                indices.append(each)
+                dim += 1
+        else:
+            key.append(check_index("index", each, shape[dim], dim))
+            dim += 1
+    return key, indices if any(each is not None for each in indices) else None
+
+
+def as_index(value: Any, like: Any) -> Any:
+    """One part of an index: an int, a slice, None, Ellipsis, or a tensor of bool or int64."""
+    if value is None or value is Ellipsis or isinstance(value, slice):
+        return value
+    if isinstance(value, (bool, numpy.bool_)):
+        return like.new_full((), bool(value), dtype=bool_)
+    if isinstance(value, (list, tuple, range, numpy.ndarray)):
+        from weft.ops.creation import tensor
+
+        value = tensor(value if not isinstance(value, range) else list(value), device=like.device)
+        if not value.numel():
+            value = value.to(int64)
+    if isinstance(value, TensorBase):
+        name = value.kind.dtype.name
+        if name not in INDEX_DTYPES:
+            raise IndexError(
+                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value.kind.dtype}"
+            )
+        if name == "uint8":
+            return value.to(bool_)
+        if not value._array.ndim and name != "bool":
+            return int(value.item())  # type: ignore[attr-defined]
+        return value if name in ("bool", "int64") else value.to(int64)  # type: ignore[attr-defined]
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise IndexError(
+            f"index: only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(value).__name__})"
+        ) from None
+
+
+def dims_of(part: Any) -> int:
+    """How many dimensions a part of an index takes."""
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, TensorBase) and part.kind.dtype is bool_:
+        return int(part._array.ndim)
+    return 1
+
+
+def checked_slice(value: slice) -> slice:
+    if value.step is not None and operator.index(value.step) <= 0:
+        raise ValueError(f"index: step must be greater than zero; got {value.step}. Use flip() for reverse order")
+    ends = [None if each is None else operator.index(each) for each in (value.start, value.stop, value.step)]
+    return slice(*ends)
+
+
+# x[...] with tensors: a copy
+
+
+@op(tensors="input indices", sequence="indices", name="index")
+def advanced(input, indices):
+    """Elements at the positions that index tensors give, one (or None) for each dimension."""
+    return advanced.op(input, indices)
+
+
+@advanced.kernel
+def _(xp, input, indices):
+    return input[tuple(FULL if each is None else each for each in indices)]
+
+
+@advanced.gradient("input")
+def _(grad, input_shape, indices):
+    return put.op(grad.new_zeros(input_shape), indices, grad, True)
+
+
+def take_at(input: Any, indices: list[Any]) -> Any:
+    """`advanced` with its indices on the tensor's device and checked to be broadcastable."""
+    placed = [each if each is None or each.device is input.device else each.to(input.device) for each in indices]
+    try:
+        broadcast_shapes("index", [each._array.shape for each in placed if each is not None])
+    except RuntimeError:
+        shapes = ", ".join(str(list(each._array.shape)) for each in placed if each is not None)
+        raise IndexError(f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+    check_ranges("index", input, placed)
+    return advanced.op(input, placed)
+
+
+def check_ranges(name: str, input: Any, indices: list[Any]) -> None:
+    """Positions must lie in their dimension; negative ones count from the end."""
+    if input.device.type != "cpu":  # reading them would wait for the device
+        return
+    for dim, each in enumerate(indices):
+        if each is not None and each._array.size:
+            size = input._array.shape[dim]
+            low, high = each._array.min(), each._array.max()
+            if low < -size or high >= size:
+                wrong = int(low if low < -size else high)
+                raise IndexError(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+@op(tensors="input indices values", sequence="indices", name="index_put")
+def put(input, indices, values, accumulate):
+    """A copy of ``input`` with values written (or added) at positions."""
+    return put.op(input, indices, values, accumulate)
+
+
+@put.kernel
+def _(xp, input, indices, values, accumulate):
+    key = tuple(FULL if each is None else each for each in indices)
+    result = input.copy()
+    if accumulate:
+        xp.add.at(result, key, values)
+    else:
+        result[key] = values
+    return result
+
+
+@put.gradient("input")
+def _(grad, indices, accumulate):
+    return grad if accumulate else put.op(grad, indices, grad.new_zeros(()), False)
+
+
+@put.gradient("values")
+def _(grad, indices, values_shape):
+    return advanced.op(grad, indices).sum_to_size(values_shape)
+
+
+@composite("index_put", "index_put_")
+def index_put(input, indices, values, accumulate=False):
+    """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives.
+
+    Parameters
+    ----------
+    input : Tensor
+    indices : tuple of Tensor
+    values : Tensor of input's dtype, broadcastable to the positions
+    accumulate : bool
+        Add, so that repeated positions count each time.
+    """
+    if values.dtype is not input.dtype:
+        raise RuntimeError(
+            f"index_put: Index put requires the source and destination dtypes match, got {input.dtype.spoken} for the "
+            f"destination and {values.dtype.spoken} for the source."
+        )
+    _, parsed = parse(input, tuple(indices))
+    if parsed is None:
+        raise IndexError("index_put: at least one index must be a tensor")
+    parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
+    check_ranges("index_put", input, parsed)
+    return put.op(input, parsed, values, accumulate)
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write elements by position."""
+    if not isinstance(value, TensorBase):
+        value = as_value(value, self)
+    key, indices = parse(self, index)
+    target = basic.op(self, (*key, ...))
+    if indices is None:
+        copy_values(target, value, "index_put_")
+        return
+    indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
+    check_ranges("index_put", target, indices)
+    place = advanced_shape(target, indices)
+    value = value.to(self.device, self.dtype)
+    while value.ndim > len(place) and value.shape[0] == 1:
+        value = value[0]
+    check_broadcastable(value._array.shape, place)
+    if local.grad_enabled and (target._requires_grad or value._requires_grad):
+        target.index_put_(tuple(indices), value)
+        return
+    check_writable("index_put_", target, False)
+    key_arrays = tuple(FULL if each is None else each._array for each in indices)
+    target._array[key_arrays] = value._array
+    bump(self, "index_put_")
+
+
+def advanced_shape(target: Any, indices: list[Any]) -> tuple[int, ...]:
+    """The shape that reading at these positions would have."""
+    shapes = [each._array.shape for each in indices if each is not None]
+    joint = broadcast_shapes("index_put", shapes)
+    used = [dim for dim, each in enumerate(indices) if each is not None]
+    shape = target._array.shape
+    adjacent = used[-1] - used[0] + 1 == len(used)
+    rest_before = tuple(shape[d] for d in range(used[0]))
+    rest = tuple(shape[d] for d in range(len(shape)) if d not in used)
+    return rest_before + joint + rest[len(rest_before) :] if adjacent else joint + rest
+
+
+def check_broadcastable(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    lead = len(target) - len(shape)
+    if lead < 0 or any(have not in (1, want) for have, want in zip(shape, target[lead:])):
+        raise RuntimeError(
+            f"index_put: shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
+            f"{list(target)}"
+        )
+
+
+def as_value(value: Any, like: Any) -> Any:
+    from weft.ops.creation import as_tensor
+
+    if isinstance(value, (int, float, complex, numpy.generic)):
+        return like.new_full((), value)
+    return as_tensor(value, dtype=like.dtype, device=like.device)
+
+
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem
+
+
+def copy_values(target: Any, source: Any, name: str) -> Any:
+    """Write a tensor's values into another, converted and broadcast."""
+    if not isinstance(source, TensorBase):
+        source = as_value(source, target)
+    check_writable(name, target, source._requires_grad)
+    shape = target._array.shape
+    have = source._array.shape
+    while len(have) > len(shape) and have[0] == 1:
+        source = source.reshape(have[1:])  # type: ignore[attr-defined]
+        have = source._array.shape
+    if have != shape:
+        source = expand(source, shape)
+    if local.grad_enabled and (target._requires_grad or source._requires_grad):
+        from weft.ops._inplace import write_inplace
+
+        return write_inplace(name, target, _replaced, None, (source,), {})
+    if source.kind.device is not target.kind.device:
+        source = source.to(target.device)  # type: ignore[attr-defined]
+    write_array(target, source._array)
+    bump(target, name)
+    return target
+
+
+@op(tensors="input source", name="copy")
+def replaced(input, source):
+    """``source`` in place of ``input``."""
+    return replaced.op(input, source)
+
+
+@replaced.kernel
+def _(xp, input, source):
+    return xp.array(source, input.dtype, copy=True)
+
+
+@replaced.gradient("input")
+def _(grad):
+    return None
+
+
+@replaced.gradient("source")
+def _(grad):
+    return grad
+
+
+def _replaced(input: Any, source: Any) -> Any:
+    return replaced.op(input, source.to(input.device, input.dtype))
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of another tensor, converted to this dtype and device, and broadcast."""
+    copied: Tensor = copy_values(self, src, "copy_")
+    return copied
+
+
+Tensor.copy_ = copy_
+
+
+# Along one dimension
+
+
+def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
+    """An index of int64.
+
+    Raises
+    ------
+    RuntimeError, IndexError
+        For another dtype, or too many dimensions.
+    """
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index.kind.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index; got {index.kind.dtype}")
+    if ndim is not None and index._array.ndim > ndim:
+        raise IndexError(f"{name}: Index is supposed to be a vector, but got dim: {index._array.ndim}")
+    return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
+
+
+def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeError) -> None:
+    """All positions must lie in [0, size); where reading them would wait for a device they are not looked at."""
+    if index.kind.device.type == "cpu" and index._array.size:
+        low, high = index._array.min(), index._array.max()
+        if low < 0 or high >= size:
+            raise kind(f"{name}: index {int(low if low < 0 else high)} is out of bounds for dimension {dim} with size {size}")
+
+
+@op("index_select", tensors="input index", out=True)
+def index_select(input, dim, index):
+    """The slices at some positions along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, of at most 1 dimension
+    """
+    dim = wrap_dim("index_select", dim, input.ndim)
+    index = index_tensor("index_select", index, ndim=1)
+    in_range("index_select", index, input._array.shape[dim] if input.ndim else 1, dim, IndexError)
+    return index_select.op(input, dim, index.reshape(-1))
+
+
+@index_select.kernel
+def _(xp, input, dim, index):
+    return xp.take(input, index, axis=dim) if input.ndim else input.copy()
+
+
+@index_select.gradient("input")
+def _(grad, input_shape, dim, index):
+    if not input_shape:
+        return grad.sum()
+    return grad.new_zeros(input_shape).index_add(dim, index, grad)
+
+
+@op("gather", tensors="input index", out=True)
+def gather(input, dim, index, *, sparse_grad=False):
+    """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims.
+
+    Raises
+    ------
+    RuntimeError
+        If an index is out of range, or larger than input in another dimension.
+    """
+    index = checked_along("gather", input, dim, index)
+    dim = wrap_dim("gather", dim, input.ndim)
+    return gather.op(input, dim, index)
+
+
+def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) -> Any:
+    """An index for gather or scatter: as many dimensions as input, no larger but along ``dim``."""
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
+    if index.kind.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index; got {index.kind.dtype}")
+    shape, have = index._array.shape or (1,), input._array.shape or (1,)
+    dim = wrap_dim(name, dim, input.ndim)
+    if not index._array.size:
+        return index.to(int64)  # type: ignore[attr-defined]
+    for other, what in ((input, "self"), (src, "src")):
+        if other is not None and max(other._array.ndim, 1) != len(shape):
+            raise RuntimeError(
+                f"{name}: Index tensor must have the same number of dimensions as {what} tensor; got index "
+                f"{list(index._array.shape)} and {what} {list(other._array.shape)}"
+            )
+    for d, size in enumerate(shape):
+        if (d != dim and size > have[d]) or (src is not None and size > (src._array.shape or (1,))[d]):
+            raise RuntimeError(
+                f"{name}: Size does not match at dimension {d} expected index {list(shape)} to be no larger than self "
+                f"{list(have)} apart from dimension {dim}"
+                + ("" if src is None else f" and to be no larger size than src {list(src._array.shape)}")
+            )
+    in_range(name, index, have[dim], dim)
+    return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
+
+
+def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
+    """The key of all elements that gather or scatter touch: ``index`` along dim, their own place elsewhere."""
+    grid = [xp.arange(size).reshape([-1 if d == k else 1 for k in range(index.ndim)]) for d, size in enumerate(index.shape)]
+    grid[dim] = index
+    return tuple(grid)
+
+
+@gather.kernel
+def _(xp, input, dim, index):
+    if not input.ndim or not index.ndim:
+        return xp.reshape(xp.take(input.reshape(-1), index.reshape(-1)), index.shape)
+    if not index.size:
+        return xp.empty(index.shape, input.dtype)
+    return input[places(xp, index, dim)]
+
+
+@gather.gradient("input")
+def _(grad, input_shape, dim, index):
+    return grad.new_zeros(input_shape).scatter_add(dim, index, grad)
+
+
+@composite()
+def take_along_dim(input, indices, dim=None):
+    """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+    if indices.dtype is not int64:
+        raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.spoken}")
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            f"take_along_dim: input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
+            f"input, and {indices.ndim} dimensions for indices"
+        )
+    dim = wrap_dim("take_along_dim", dim, input.ndim)
+    shape = broadcast_shapes("take_along_dim", [
+        tuple(1 if d == dim else n for d, n in enumerate(input.shape)),
+        tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
+    ])
+    data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
+    where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
+    return gather(data, dim, where)
+
+
+Tensor.take_along_dim = take_along_dim
+
+
+@op(tensors="input index src", name="scatter")
+def scattered(input, dim, index, src, reduce):
+    """A copy of ``input`` with ``src`` written, added or multiplied at positions along a dimension."""
+    return scattered.op(input, dim, index, src, reduce)
+
+
+@scattered.kernel
+def _(xp, input, dim, index, src, reduce):
+    result = input.copy()
+    if not index.size:
+        return result
+    flat = not input.ndim
+    target = result.reshape(1) if flat else result
+    index = index.reshape(1) if not index.ndim else index
+    key = places(xp, index, dim)
+    if hasattr(src, "dtype"):
+        src = src.reshape(1) if not src.ndim else src
+        src = src[tuple(slice(n) for n in index.shape)]
+    if reduce is None:
+        target[key] = src
+    elif reduce == "add":
+        xp.add.at(target, key, src)
+    else:
+        xp.multiply.at(target, key, src)
+    return result
+
+
+@scattered.gradient("input")
+def _(grad, dim, index, reduce, src):
+    if reduce == "add":
+        return grad
+    if reduce == "multiply":
+        return grad * scattered.op(grad.new_ones(grad.shape), dim, index, src, reduce)
+    return scattered.op(grad, dim, index, 0, None)
+
+
+@scattered.gradient("src")
+def _(grad, dim, index, reduce, src_shape):
+    taken = gather(grad, dim, index)
+    if taken.shape == src_shape:
+        return taken
+    from weft.ops.views import basic_embed
+
+    return basic_embed(taken, src_shape)
+
+
+@composite("scatter", "scatter_", out=True)
+def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64
+    src : Tensor or number
+    reduce : "add" or "multiply", optional
+        Combine with what is there.
+    """
+    src = value if src is None else src
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"scatter: reduce argument must be either add or multiply; got {reduce!r}")
+    tensor_src = src if isinstance(src, TensorBase) else None
+    if tensor_src is not None and tensor_src.kind.dtype is not input.dtype:
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}")
+    index = checked_along("scatter", input, dim, index, tensor_src)
+    if tensor_src is None:
+        src = numpy.asarray(src).astype(input.dtype.numpy).item() if input.dtype.name != "bfloat16" else float(src)
+    return scattered.op(input, wrap_dim("scatter", dim, input.ndim), index, src, reduce)
+
+
+@composite("scatter_add", "scatter_add_", out=True)
+def scatter_add(input, dim, index, src):
+    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+    return scatter(input, dim, index, src, reduce="add")
+
+
+@op(tensors="input index source", name="index_add")
+def index_added(input, dim, index, source, alpha):
+    """A copy of ``input`` with the slices of ``source`` added at positions along a dimension."""
+    return index_added.op(input, dim, index, source, alpha)
+
+
+@index_added.kernel
+def _(xp, input, dim, index, source, alpha):
+    result = input.copy()
+    target = result if input.ndim else result.reshape(1)
+    source = source if source.ndim else source.reshape(1)
+    xp.add.at(target, (slice(None),) * dim + (index,), source if alpha == 1 else source * xp.asarray(alpha, source.dtype))
+    return result
+
+
+@index_added.gradient("input")
+def _(grad):
+    return grad
+
+
+@index_added.gradient("source")
+def _(grad, dim, index, alpha, source_shape):
+    return (index_select(grad, dim, index) * alpha).reshape(source_shape)
+
+
+def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
+    """The dim and the index of index_add and its like, checked."""
+    dim = wrap_dim(name, dim, input.ndim)
+    index = index_tensor(name, index, ndim=1).reshape(-1)
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and (source) {source.dtype.spoken}")
+    expected = list(input.shape)
+    if expected:
+        expected[dim] = index.numel()
+    if (list(source.shape) or [1]) != (expected or [1]):
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
+            f"{list(input.shape)} apart from dimension {dim}"
+        )
+    in_range(name, index, input.shape[dim] if input.ndim else 1, dim, IndexError)
+    return dim, index
+
+
+@composite("index_add", "index_add_", out=True)
+def index_add(input, dim, index, source, *, alpha=1):
+    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+    dim, index = index_write("index_add", input, dim, index, source)
+    return index_added.op(input, dim, index, source, alpha)
+
+
+@composite("index_copy", "index_copy_", out=True)
+def index_copy(input, dim, index, source):
+    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+    dim, index = index_write("index_copy", input, dim, index, source)
+    if not input.ndim:
+        return replaced.op(input, source.reshape(()))
+    return put.op(input, [None] * dim + [index], source, False)
+
+
+@composite("index_fill", "index_fill_")
+def index_fill(input, dim, index, value):
+    """A copy of ``input`` with one value at some positions along a dimension."""
+    dim = wrap_dim("index_fill", dim, input.ndim)
+    index = index_tensor("index_fill", index, ndim=1).reshape(-1)
+    if isinstance(value, TensorBase) and value._array.ndim:
+        raise RuntimeError(f"index_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s).")
+    size = input.shape[dim] if input.ndim else 1
+    check_ranges("index_fill", input.reshape(1) if not input.ndim else input, [None] * dim + [index])
+    where = index + size * (index < 0).to(int64)
+    value = value.to(input.dtype) if isinstance(value, TensorBase) else input.new_full((), value)
+    if not input.ndim:
+        return replaced.op(input, value) if index.numel() else input.clone()
+    return put.op(input, [None] * dim + [where], value, False)
+
+
+@composite("take", out=True)
+def take(input, index):
+    """Elements at positions of the flattened tensor."""
+    if index.dtype is not int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.spoken}")
+    flat = reshape(input, -1)
+    check_ranges("take", flat, [index])
+    return advanced.op(flat, [index])
+
+
+@composite("put", "put_")
+def _put(self, index, source, accumulate=False):
+    """A copy with ``source`` at positions of the flattened tensor."""
+    if index.numel() != source.numel():
+        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and {index.numel()}")
+    flat = reshape(self, -1)
+    check_ranges("put_", flat, [index])
+    return reshape(put.op(flat, [index.reshape(-1)], source.reshape(-1), accumulate), self.shape)
+
+
+# Masks and positions
+
+
+@composite("masked_select", out=True)
+def masked_select(input, mask):
+    """The elements where the mask holds, in one dimension."""
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask; got {mask.dtype}")
+    shape = broadcast_shapes("masked_select", [input._array.shape, mask._array.shape])
+    where = expand(mask, shape).nonzero(as_tuple=True) if shape else (expand(mask, (1,)).nonzero()[:, 0],)
+    return advanced.op(expand(input, shape or (1,)), list(where))
+
+
+@composite("masked_scatter", "masked_scatter_")
+def masked_scatter(input, mask, source):
+    """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+    if mask.dtype is not bool_:
+        raise RuntimeError(f"masked_scatter: only supports boolean masks; got {mask.dtype}")
+    if source.dtype is not input.dtype:
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.spoken} and {source.dtype.spoken}")
+    shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
+    where = list(expand(mask, shape or (1,)).nonzero(as_tuple=True))
+    count = where[0].numel()
+    if source.numel() < count:
+        raise RuntimeError(f"masked_scatter: source nElements {source.numel()} must be >= mask `1` elements {count}")
+    whole = expand(input, shape or (1,))
+    return reshape(put.op(whole, where, reshape(source, -1)[:count], False), shape)
+
+
+@op(name="nonzero")
+def positions(input):
+    """The positions of elements that are not 0, one in a row."""
+    return positions.op(input)
+
+
+@positions.kernel
+def _(xp, input):
+    if not input.ndim:
+        return xp.empty((int(input != 0), 0), xp.int64)
+    return xp.stack(xp.nonzero(input), axis=1).astype(xp.int64)
+
+
+@composite("nonzero", out=True)
+def nonzero(input, *, as_tuple=False):
+    """The positions of elements that are not 0.
+
+    Returns
+    -------
+    Tensor of int64, shape (count, ndim), or with ``as_tuple`` one tensor for each dimension.
+    """
+    if not as_tuple:
+        return positions.op(input)
+    found = positions.op(input if input.ndim else reshape(input, 1))
+    return tuple(found[:, dim] for dim in range(found.shape[1]))
+
+
+@composite("argwhere")
+def argwhere(input):
+    """The positions of elements that are not 0, one in a row."""
+    return positions.op(input)
+
+
+@op("count_nonzero")
+def count_nonzero(input, dim=None):
+    """How many elements are not 0, along some dimensions or in all."""
+    from weft.ops._geometry import wrap_dims
+
+    return count_nonzero.op(input, wrap_dims("count_nonzero", dim if dim != () else None, input.ndim))
+
+
+@count_nonzero.kernel
+def _(xp, input, dim):
+    return xp.sum(input != 0, axis=dim, dtype=xp.int64) if input.ndim else xp.asarray(input != 0).astype(xp.int64)

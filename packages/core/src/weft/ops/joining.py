@@ -1,0 +1,444 @@
+"""Joining tensors, repeating and rearranging their elements."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from weft._dtypes import int64, result_dtype
+from weft._tensor import Tensor
+from weft.ops._declare import composite, op
+from weft.ops._geometry import broadcast_shapes, integers, same_shape_except, wrap_dim, wrap_dims
+from weft.ops.views import expand, narrow, reshape
+
+
+def as_list(name: str, tensors: Any) -> list[Any]:
+    """The tensors that a caller gave; at least one.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        If it is no sequence of tensors, or empty.
+    """
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    found = list(tensors)
+    for number, each in enumerate(found):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{name}(): expected Tensor as element {number} in argument 0, but got {type(each).__name__}")
+    if not found:
+        raise RuntimeError(f"{name}: expected a non-empty list of Tensors")
+    return found
+
+
+def promoted(tensors: list[Any]) -> list[Any]:
+    """The tensors in their common dtype."""
+    common = result_dtype(tensors)
+    return [each if each.kind.dtype is common else each.to(common) for each in tensors]
+
+
+@op(tensors="tensors", sequence="tensors", out=True)
+def cat(tensors, dim=0, *, axis=None):
+    """Tensors one after the other along a dimension that they have.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Of equal sizes but along ``dim``; an empty tensor of one dimension is left out.
+    dim : int
+
+    Examples
+    --------
+    >>> weft.cat([weft.zeros(2), weft.ones(1)])
+    tensor([0., 0., 1.])
+    """
+    dim = dim if axis is None else axis
+    found = promoted(as_list("cat", tensors))
+    joined = [each for each in found if each._array.shape != (0,)] or found[:1]
+    for number, each in enumerate(found):
+        if not each._array.ndim:
+            raise RuntimeError(f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated; unsqueeze(0) it")
+    dim = wrap_dim("cat", dim, joined[0]._array.ndim)
+    if len(joined) > 1:
+        same_shape_except("cat", [each._array.shape for each in joined], dim)
+    return cat.op(joined, dim)
+
+
+@cat.kernel
+def _(xp, tensors, dim):
+    return xp.concatenate(tensors, axis=dim)
+
+
+@cat.gradient("tensors")
+def _(grad, tensors_shape, dim):
+    pieces, start = [], 0
+    for shape in tensors_shape:
+        pieces.append(narrow(grad, dim, start, shape[dim]))
+        start += shape[dim]
+    return pieces
+
+
+concat = concatenate = cat
+
+
+@op(tensors="tensors", sequence="tensors", out=True)
+def stack(tensors, dim=0):
+    """Tensors of one shape along a new dimension.
+
+    Examples
+    --------
+    >>> weft.stack([weft.zeros(2), weft.ones(2)]).shape
+    weft.Size([2, 2])
+    """
+    found = promoted(as_list("stack", tensors))
+    first = found[0]._array.shape
+    for number, each in enumerate(found):
+        if each._array.shape != first:
+            raise RuntimeError(
+                f"stack: stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(each._array.shape)} at entry {number}"
+            )
+    return stack.op(found, wrap_dim("stack", dim, len(first) + 1))
+
+
+@stack.kernel
+def _(xp, tensors, dim):
+    return xp.stack(tensors, axis=dim)
+
+
+@stack.gradient("tensors")
+def _(grad, dim):
+    return list(grad.unbind(dim))
+
+
+def at_least(tensors: Any, ndim: int, place: Any) -> Any:
+    """Tensors (one, several, or a list) with dimensions added until they have ``ndim``."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    made = tuple(place(each) if each._array.ndim < ndim else each for each in tensors)
+    return made[0] if len(made) == 1 else made
+
+
+@composite()
+def atleast_1d(*tensors):
+    """Tensors with at least 1 dimension."""
+    return at_least(tensors, 1, lambda each: reshape(each, 1))
+
+
+@composite()
+def atleast_2d(*tensors):
+    """Tensors with at least 2 dimensions, added in front."""
+    return at_least(tensors, 2, lambda each: reshape(each, (1,) * (2 - each.ndim) + tuple(each.shape)))
+
+
+@composite()
+def atleast_3d(*tensors):
+    """Tensors with at least 3 dimensions; the third is added behind."""
+    shapes = {0: lambda s: (1, 1, 1), 1: lambda s: (1, s[0], 1), 2: lambda s: (s[0], s[1], 1)}
+    return at_least(tensors, 3, lambda each: reshape(each, shapes[each.ndim](tuple(each.shape))))
+
+
+def listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, Tensor) else list(value)
+
+
+@composite(out=True)
+def hstack(tensors):
+    """Tensors side by side: along dimension 1, or 0 if they have one."""
+    found = listed(atleast_1d(as_list("hstack", tensors)))
+    return cat(found, 0 if found[0].ndim == 1 else 1)
+
+
+@composite(out=True)
+def vstack(tensors):
+    """Tensors one below the other, along dimension 0."""
+    return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
+
+
+row_stack = vstack
+
+
+@composite(out=True)
+def dstack(tensors):
+    """Tensors one behind the other, along dimension 2."""
+    return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
+
+
+@composite(out=True)
+def column_stack(tensors):
+    """Vectors as columns beside each other, and matrices side by side."""
+    return cat([reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1)
+
+
+@composite()
+def broadcast_tensors(*tensors):
+    """Tensors expanded to their common shape."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    shape = broadcast_shapes_of("broadcast_tensors", tensors)
+    return tuple(expand(each, shape) for each in tensors)
+
+
+def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:
+    return broadcast_shapes(name, [each._array.shape for each in tensors])
+
+
+@composite()
+def meshgrid(*tensors, indexing="ij"):
+    """Grids of coordinates from vectors.
+
+    Parameters
+    ----------
+    tensors : Tensor
+        Of 0 or 1 dimension and one dtype.
+    indexing : "ij" or "xy"
+        The first vector runs along dimension 0, or along dimension 1.
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f"meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+    if not tensors:
+        raise RuntimeError("meshgrid: meshgrid expects a non-empty TensorList")
+    for each in tensors:
+        if each.ndim > 1:
+            raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}")
+        if each.dtype is not tensors[0].dtype:
+            raise RuntimeError("meshgrid: expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(tensors) >= 2
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = [each.numel() for each in ordered]
+    grids = [
+        expand(reshape(each, [-1 if d == place else 1 for d in range(len(ordered))]), shape) if each.numel() else each.new_empty(shape)
+        for place, each in enumerate(ordered)
+    ]
+    if swap:
+        grids = [grid.transpose(0, 1) for grid in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+
+@composite()
+def cartesian_prod(*tensors):
+    """All combinations of the elements of vectors, one in a row."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
+
+
+@composite()
+def block_diag(*tensors):
+    """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+    blocks = [each if each.ndim == 2 else reshape(each, (1, each.numel())) for each in tensors]
+    width = builtins.sum(each.shape[1] for each in blocks)
+    rows, start = [], 0
+    for each in promoted(blocks):
+        left = each.new_zeros((each.shape[0], start))
+        right = each.new_zeros((each.shape[0], width - start - each.shape[1]))
+        rows.append(cat([left, each, right], 1))
+        start += each.shape[1]
+    return cat(rows, 0)
+
+
+# Repeating
+
+
+@composite("repeat")
+def _repeat(self, *repeats):
+    """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
+    times = integers("repeat", repeats, "repeats")
+    if len(times) < self.ndim:
+        raise RuntimeError(
+            f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of dimensions of "
+            f"tensor ({self.ndim})"
+        )
+    if any(each < 0 for each in times):
+        raise RuntimeError(f"repeat: Trying to create tensor with negative dimension {builtins.min(times)}")
+    shape = (1,) * (len(times) - self.ndim) + tuple(self.shape)
+    pairs = [size for pair in zip(times, shape) for size in pair]
+    single = [size for each in shape for size in (1, each)]
+    return reshape(expand(reshape(self, single), pairs), [n * size for n, size in zip(times, shape)])
+
+
+@composite("tile")
+def tile(input, *dims):
+    """The tensor repeated along each dimension; missing repeats are 1."""
+    times = integers("tile", dims, "dims")
+    return input.repeat((1,) * (input.ndim - len(times)) + times)
+
+
+@composite("repeat_interleave")
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element (or slice along ``dim``) repeated, one after the other.
+
+    Parameters
+    ----------
+    input : Tensor
+    repeats : int or Tensor of int
+        With no other argument ``input`` holds the repeats, and the result the index of each repetition.
+    dim : int, optional
+        Default: of the flattened tensor.
+    """
+    from weft.ops.creation import arange, tensor
+
+    if repeats is None:
+        input, repeats = arange(input.numel(), device=input.device), input
+    if dim is None:
+        input, dim = reshape(input, -1), 0
+    dim = wrap_dim("repeat_interleave", dim, input.ndim)
+    size = input.shape[dim]
+    if not isinstance(repeats, Tensor):
+        repeats = tensor(repeats, device=input.device)
+    if repeats.is_floating_point() or repeats.ndim > 1:
+        raise RuntimeError(f"repeat_interleave: repeats must be 0-d or 1-d of int32 or int64, got {repeats.dtype}")
+    if repeats.numel() != size and repeats.numel() != 1:
+        raise RuntimeError(f"repeat_interleave: repeats must have the same size as input along dim, but got {repeats.numel()} and {size}")
+    counts = expand(reshape(repeats, -1), size).tolist()
+    if any(each < 0 for each in counts):
+        raise RuntimeError("repeat_interleave: repeats can not be negative")
+    where = [place for place, count in enumerate(counts) for _ in range(count)]
+    return input.index_select(dim, tensor(where, dtype=int64, device=input.device))
+
+
+# Rearranging
+
+
+@op("flip")
+def flip(input, *dims):
+    """The elements in reverse order along some dimensions.
+
+    Examples
+    --------
+    >>> weft.flip(weft.tensor([1, 2, 3]), [0])
+    tensor([3, 2, 1])
+    """
+    return flip.op(input, wrap_dims("flip", integers("flip", dims, "dims"), input.ndim))
+
+
+@flip.kernel
+def _(xp, input, dims):
+    return xp.flip(input, axis=dims).copy() if input.ndim else input.copy()
+
+
+@flip.gradient("input")
+def _(grad, dims):
+    return flip.op(grad, dims)
+
+
+@composite("fliplr")
+def fliplr(input):
+    """The columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError(f"fliplr: Input must be >= 2-d; got {input.ndim}-d")
+    return flip(input, 1)
+
+
+@composite("flipud")
+def flipud(input):
+    """The rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("flipud: Input must be >= 1-d; got 0-d")
+    return flip(input, 0)
+
+
+@op("roll")
+def roll(input, shifts, dims=()):
+    """The elements moved along some dimensions, those pushed out coming in at the other end.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more or fewer shifts than dims.
+    """
+    shifts = (shifts,) if not isinstance(shifts, (tuple, list)) else tuple(shifts)
+    dims = (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
+    if not shifts or (dims and len(shifts) != len(dims)) or (not dims and len(shifts) != 1):
+        raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return roll.op(input, tuple(shifts), tuple(wrap_dim("roll", dim, input.ndim) for dim in dims))
+
+
+@roll.kernel
+def _(xp, input, shifts, dims):
+    if not input.ndim:
+        return input.copy()
+    return xp.roll(input, shifts, axis=dims) if dims else xp.roll(input, shifts[0])
+
+
+@roll.gradient("input")
+def _(grad, shifts, dims):
+    return roll.op(grad, tuple(-each for each in shifts), dims)
+
+
+@composite("rot90")
+def rot90(input, k=1, dims=(0, 1)):
+    """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"rot90: expected total dims >= 2, but got total dims = {input.ndim}")
+    if dims[0] == dims[1] or builtins.abs(dims[0] - dims[1]) == input.ndim:
+        raise RuntimeError(f"rot90: expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    first, second = (wrap_dim("rot90", dim, input.ndim) for dim in dims)
+    turn = k % 4
+    if turn == 1:
+        return flip(input, second).transpose(first, second)
+    if turn == 2:
+        return flip(input, first, second)
+    return flip(input, first).transpose(first, second) if turn == 3 else input.clone()
+
+
+def triangle(name: str, keep: str, doc: str) -> Any:
+    def function(input, diagonal=0):
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return function_op.op(input, diagonal)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function_op = op(name, f"{name}_", out=True)(function)
+
+    @function_op.kernel
+    def _(xp, input, diagonal):
+        rows = xp.arange(input.shape[-2])[:, None]
+        columns = xp.arange(input.shape[-1])
+        kept = columns - rows <= diagonal if keep == "below" else columns - rows >= diagonal
+        return xp.where(kept, input, xp.zeros((), input.dtype))
+
+    @function_op.gradient("input")
+    def _(grad, diagonal):
+        return function_op.op(grad, diagonal)
+
+    return function_op
+
+
+tril = triangle("tril", "below", "The elements on and below a diagonal of each matrix; zeros above.")
+triu = triangle("triu", "above", "The elements on and above a diagonal of each matrix; zeros below.")
+
+
+@composite("diag_embed")
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+    size = input.shape[-1] + builtins.abs(offset)
+    ndim = input.ndim + 1
+    first, second = wrap_dim("diag_embed", dim1, ndim), wrap_dim("diag_embed", dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diag_embed: diagonal dimensions cannot be identical {dim1}, {dim2}")
+    from weft.ops.views import diagonal, embed
+
+    whole = embed.op(input, (*input.shape[:-1], size, size), diagonal.op, (offset, ndim - 2, ndim - 1))
+    return whole.movedim((-2, -1), (first, second))
+
+
+@composite("diag", out=True)
+def diag(input, diagonal=0):
+    """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim == 2:
+        return input.diagonal(diagonal).clone()
+    raise RuntimeError(f"diag: diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+
+
+@composite("diagflat")
+def diagflat(input, offset=0):
+    """The matrix with all elements along a diagonal."""
+    return diag_embed(reshape(input, -1), offset)
