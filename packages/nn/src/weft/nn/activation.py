@@ -364,10 +364,6 @@ class Hardswish(Module):
         """Apply it to ``input``, of any shape."""
         return F.hardswish(input, inplace=self.inplace)
 
-    def extra_repr(self) -> str:
-        """Return whether it is in place."""
-        return _inplace_text(self.inplace)
-
 
 class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
@@ -415,10 +411,6 @@ class Hardsigmoid(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
         return F.hardsigmoid(input, inplace=self.inplace)
-
-    def extra_repr(self) -> str:
-        """Return whether it is in place."""
-        return _inplace_text(self.inplace)
 
 
 class Tanh(Module):

@@ -40,8 +40,8 @@ class Unflatten(Module):
 
     Parameters
     ----------
-    dim : int or str
-    unflattened_size : sequence of int, or of pairs of name and int where ``dim`` is a name
+    dim : int
+    unflattened_size : sequence of int
 
     Raises
     ------
@@ -49,21 +49,20 @@ class Unflatten(Module):
         If the sizes are not ints, or not in a sequence.
     """
 
-    def __init__(self, dim: int | str, unflattened_size: Any) -> None:
+    def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
-        self._check(dim, unflattened_size)
+        self._check(unflattened_size)
         self.dim = dim
         self.unflattened_size = unflattened_size
 
     @staticmethod
-    def _check(dim: Any, sizes: Any) -> None:
+    def _check(sizes: Any) -> None:
         if not isinstance(sizes, (tuple, list)):
             raise TypeError(f"Unflatten: unflattened_size must be a tuple, but found type {type(sizes).__name__}")
-        wanted = tuple if isinstance(dim, str) else int
         for position, size in enumerate(sizes):
-            if not isinstance(size, wanted):
+            if not isinstance(size, int):
                 raise TypeError(
-                    f"Unflatten: unflattened_size must be tuple of {wanted.__name__}s, but found element of type "
+                    "Unflatten: unflattened_size must be tuple of ints, but found element of type "
                     f"{type(size).__name__} at pos {position}"
                 )
 

@@ -112,12 +112,16 @@ def trunc_normal_(
     Warns
     -----
     UserWarning
-        If ``mean`` is more than 2 ``std`` outside of [a, b], where the method loses precision.
+        If ``mean`` is more than 2 ``std`` outside of [a, b], which is rarely meant.
 
     Notes
     -----
-    By inversion: a uniform number between the cumulative probabilities of ``a`` and ``b``, through the inverse of the
-    cumulative distribution function.
+    By rejection. The proposals are normal where [a, b] holds at least 0.3 of the distribution; else they are uniform,
+    and accepted with the probability that the density has relative to its peak in [a, b].
+
+    References
+    ----------
+    arXiv:0907.4010.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -125,13 +129,39 @@ def trunc_normal_(
             "the distribution of values may be incorrect",
             stacklevel=2,
         )
-    lower, upper = _normal_cdf((a - mean) / std), _normal_cdf((b - mean) / std)
+    inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with weft.no_grad():
-        tensor.uniform_(2 * lower - 1, 2 * upper - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if inside >= 0.3:
+            return _truncated_by_normal_proposals(tensor, mean, std, a, b, generator)
+        return _truncated_by_uniform_proposals(tensor, mean, std, a, b, generator)
+
+
+def _truncated_by_normal_proposals(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    tensor.normal_(mean, std, generator=generator)
+    while True:
+        outside = (tensor < a) | (tensor > b)
+        if not bool(outside.any()):
+            return tensor
+        # All are drawn again, so that the sequence of random numbers does not depend on where the rejected ones are.
+        proposals = weft.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(weft.where(outside, proposals, tensor))
+
+
+def _truncated_by_uniform_proposals(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    peak = (min(max(mean, a), b) - mean) / std  # where the density in [a, b] is greatest
+    pending = weft.ones_like(tensor, dtype=weft.bool)
+    while bool(pending.any()):
+        proposals = weft.empty_like(tensor).uniform_(a, b, generator=generator)
+        heights = weft.empty_like(tensor).uniform_(0, 1, generator=generator)
+        deviations = (proposals - mean) / std
+        accepted = pending & (heights <= weft.exp((peak * peak - deviations * deviations) / 2))
+        tensor.copy_(weft.where(accepted, proposals, tensor))
+        pending &= ~accepted
+    return tensor
 
 
 def _normal_cdf(x: float) -> float:

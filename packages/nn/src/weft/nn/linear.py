@@ -170,6 +170,5 @@ class Bilinear(Module):
 def _uniform_by_fan_in(bias: Tensor, weight: Tensor) -> None:
     """Fill ``bias`` from the uniform distribution over ±1/sqrt(fan_in of ``weight``)."""
     fan_in, _ = init._calculate_fan_in_and_fan_out(weight)
-    if fan_in > 0:
-        bound = 1 / math.sqrt(fan_in)
-        init.uniform_(bias, -bound, bound)
+    bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+    init.uniform_(bias, -bound, bound)

@@ -105,11 +105,10 @@ class _NormBase(Module):
 
     def extra_repr(self) -> str:
         """Return the size and the options."""
-        text = (
+        return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
-        return text + ", bias=False" if self.affine and self.bias is None else text
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *report: Any
@@ -404,8 +403,10 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         """Return the shape and the options."""
-        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        return text + ", bias=False" if self.elementwise_affine and self.bias is None else text
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
@@ -511,8 +512,10 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes and the options."""
-        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
-        return text + ", bias=False" if self.affine and self.bias is None else text
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(Module):

@@ -164,7 +164,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
         names = ("device", "dtype", "non_blocking", "copy")
     unknown = options.keys() - {*names, "tensor"}
     repeated = options.keys() & set(names[: len(args)])
-    if len(args) > len(names) or unknown or repeated or not (args or kwargs):
+    if len(args) > len(names) or unknown or repeated:
         raise _invalid_to(args, kwargs)
     options.update(zip(names, args, strict=False))
     device, dtype, tensor = options.get("device"), options.get("dtype"), options.get("tensor")

@@ -184,8 +184,8 @@ class Registry:
                 f"cannot assign '{_type_name(value)}' as buffer '{name}' of {type(self).__name__} "
                 "(Tensor, Buffer or None expected)"
             )
-        if isinstance(value, Buffer) and name not in self._buffers:
-            self._forget(name, self.__dict__, self._parameters, self._modules)
+        if isinstance(value, Buffer):
+            self.__dict__.pop(name, None)
             self.register_buffer(name, value, value.persistent)
         else:
             self._buffers[name] = _replaced_by_hooks(buffer_registration_hooks, self, name, value)

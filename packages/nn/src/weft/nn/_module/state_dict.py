@@ -93,7 +93,8 @@ class StateDict(Conversion):
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Put this module's own parameters, persistent buffers and extra state into ``destination``."""
         for name, tensor in self._local_state().items():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            keep = keep_vars or isinstance(tensor, UninitializedTensorMixin)
+            destination[prefix + name] = tensor if keep else tensor.detach()
         if type(self).get_extra_state is not StateDict.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 

@@ -1,0 +1,192 @@
+"""Tensors with a role in a module: parameters, which are trained, and buffers, which are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import weft
+from weft import Tensor
+from weft._tensor import disabled_torch_function
+
+if TYPE_CHECKING:
+    from weft.nn._types import DeviceLike, DType
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
+    """Lets a user's own Tensor subclass be a Parameter: `Parameter` marks it, and isinstance sees the mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that a module trains: assigned as an attribute, it is one of `Module.parameters`.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        By default empty. The memory is shared.
+    requires_grad : bool
+
+    Examples
+    --------
+    >>> import weft
+    >>> weft.nn.Parameter(weft.tensor([1.0, 2.0]))
+    Parameter containing:
+    tensor([1., 2.], requires_grad=True)
+    """
+
+    # A plain tensor under another name: results of operations are plain tensors, on the fast path.
+    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = weft.empty(0)
+        if type(data) is Tensor or type(data) is Parameter:
+            return Tensor._make_subclass(cls, data, requires_grad)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Parameter: data must be a Tensor, got {type(data).__name__}; wrap it in weft.tensor(...)")
+        parameter = data.detach().requires_grad_(requires_grad)
+        parameter._is_param = True  # type: ignore[attr-defined]
+        return parameter
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_parameter, (self.data, self.requires_grad, dict(self.__dict__))
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, attributes: dict[str, Any]) -> Parameter:
+    parameter: Parameter = Parameter(data, requires_grad)
+    parameter.__dict__.update(attributes)
+    return parameter
+
+
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]
+    """Lets isinstance see a buffer's mark; a buffer is an ordinary tensor otherwise."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """A tensor that belongs to a module's state but is not trained; see `Module.register_buffer`.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        By default empty. The memory is shared.
+    persistent : bool
+        Whether it is part of the state dict.
+    """
+
+    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        data = weft.empty(0) if data is None else data
+        buffer = data.detach().requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+class UninitializedTensorMixin(Tensor):
+    """A tensor whose shape is not known yet; `materialize` gives it one."""
+
+    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+
+    cls_to_become: type[Tensor] = Tensor
+
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DType = None) -> None:
+        """Become an ordinary tensor of ``shape``, with arbitrary values; optimizers keep hold of it."""
+        device = self.device if device is None else device
+        dtype = self.dtype if dtype is None else dtype
+        self.data = weft.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """No shape yet."""
+        raise RuntimeError(
+            "shape: can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
+            "Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_uninitialized, (type(self), self.requires_grad, self.device, self.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = _rebuild_uninitialized(type(self), self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+
+def _rebuild_uninitialized(cls: Any, requires_grad: bool, device: Any, dtype: Any) -> Any:
+    return cls(requires_grad, device, dtype)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape the first call of its (lazy) module decides.
+
+    Parameters
+    ----------
+    requires_grad : bool
+    device, dtype : optional
+        Of the parameter to come.
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DType = None) -> Any:
+        return Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin):
+    """A buffer whose shape the first call of its (lazy) module decides.
+
+    Parameters
+    ----------
+    requires_grad : bool
+    device, dtype : optional
+        Of the buffer to come.
+    persistent : bool
+        Whether it is part of the state dict.
+    """
+
+    def __new__(
+        cls, requires_grad: bool = False, device: DeviceLike = None, dtype: DType = None, persistent: bool = True
+    ) -> Any:
+        buffer = Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Return whether ``param`` is an uninitialized parameter or buffer."""
+    return isinstance(param, UninitializedTensorMixin)
