@@ -1,5 +1,6 @@
 """Print what a run found: counts by column, failures by cause."""
 
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -34,11 +35,13 @@ def failures(results: Results, columns: list[str], examples: bool = False) -> st
         groups = defaultdict(list)
         for name, tallies in results.items():
             for cause, example in (tallies.get(column) or {}).get("causes", {}).items():
-                groups[cause].append((name, example))
+                what = re.findall(r"'([^']*)'", cause)[-1:] if cause.startswith("missing:") else []
+                group = "missing" if what else cause
+                groups[group].append((f"{name} ({what[0]})" if what else name, example))
         if groups:
             lines.append(f"\n{column}: failures by cause")
         for cause, hits in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-            lines.append(f"  [{len(hits)}] {cause}: {' '.join(name for name, _ in hits)}")
+            lines.append(f"  [{len(hits)}] {cause}: {', '.join(name for name, _ in hits)}")
             if examples:
                 lines.extend(f"      {example}" for _, example in hits)
     return "\n".join(lines)

@@ -116,6 +116,8 @@ class Translator:
             raise Untranslatable(f"a tensor on {tensor.device.type} with layout {tensor.layout}")
         if tensor.ndim > 64:
             raise Untranslatable("more dimensions than NumPy has")
+        if tensor.numel() and not tensor.untyped_storage().nbytes():
+            raise Untranslatable("a tensor whose storage was taken away")
         translated = self.placed(tensor.detach().resolve_conj().resolve_neg())
         if tensor.requires_grad:
             translated.requires_grad_()
