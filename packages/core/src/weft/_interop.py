@@ -71,6 +71,13 @@ def shareable(name: str, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, A
         )
     if array.dtype not in BY_NUMPY:
         raise unsupported(name, array.dtype)
+    if not array.flags.c_contiguous:
+        check_strides(name, array)
+    return array if type(array) is numpy.ndarray else array.view(numpy.ndarray)
+
+
+def check_strides(name: str, array: numpy.ndarray[Any, Any]) -> None:
+    """Refuse strides that tensors do not have."""
     if any(step < 0 and size > 1 for step, size in zip(array.strides, array.shape)):
         raise ValueError(
             f"{name}: at least one stride in the given numpy array is negative ({array.strides}), and tensors have no "
@@ -81,7 +88,6 @@ def shareable(name: str, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, A
             f"{name}: the strides of the NumPy array ({array.strides}) are no multiples of its element size "
             f"({array.itemsize}); copy it with array.copy()"
         )
-    return array if type(array) is numpy.ndarray else array.view(numpy.ndarray)
 
 
 _warned: set[str] = set()

@@ -10,10 +10,12 @@ from typing import Any
 import numpy
 
 from weft._dtypes import (
+    ALL,
     BY_NUMPY,
     BY_PYTHON,
     COMPLEX,
     FLOATING,
+    INTEGER,
     dtype,
     get_default_dtype,
     int64,
@@ -25,6 +27,11 @@ from weft._engine.tensor import TensorBase, state
 MAX_DIMS = 64  # NumPy's
 NO_SEQUENCES = (str, bytes, dict, set, frozenset)
 PYTHON_NUMBERS = frozenset((bool, int, float, complex))
+# What each integer dtype takes: negative numbers wrap around in an unsigned one.
+LIMITS = {
+    element: (-info.max if element.numpy.kind == "u" else info.min, info.max)
+    for element, info in ((each, numpy.iinfo(each.numpy)) for each in ALL if each.category == INTEGER)
+}
 
 
 def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]:
@@ -45,7 +52,10 @@ def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]
     RuntimeError
         If a number does not fit the dtype.
     """
-    shape, numbers = flatten(data)
+    if type(data) in PYTHON_NUMBERS:
+        shape, numbers = (), [data]
+    else:
+        shape, numbers = flatten(data)
     kinds = set(map(type, numbers))
     if not kinds <= PYTHON_NUMBERS:
         numbers, found = python_numbers(numbers, element)
@@ -175,17 +185,16 @@ def convert(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndarr
 
 
 def integers(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndarray[Any, Any]:
-    """Cut off fractions; negative numbers wrap around in the smaller unsigned dtypes."""
+    """Cut off fractions, and wrap what `LIMITS` lets pass."""
     if float in kinds:
         if not all(map(math.isfinite, numbers)):
             raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: not finite")
         numbers = list(map(int, numbers))
     low, high = min(numbers), max(numbers)
-    limits = numpy.iinfo(element.numpy)
-    if element is uint64 and (low < 0 or high > limits.max):
+    lowest, highest = LIMITS[element]
+    if element is uint64 and (low < 0 or high > highest):
         raise OverflowError(f"tensor: {short(low if low < 0 else high)} is outside the range of uint64")
-    lowest = -int(limits.max) if element.numpy.kind == "u" else int(limits.min)
-    if low < lowest or high > limits.max:
+    if low < lowest or high > highest:
         wrong = low if low < lowest else high
         if element is int64 and float not in kinds:
             raise ValueError(f"tensor: Overflow when unpacking long long: {short(wrong)} does not fit int64")
