@@ -311,7 +311,7 @@ def check_broadcastable(shape: tuple[int, ...], target: tuple[int, ...]) -> None
 
 
 def as_value(value: Any, like: Any) -> Any:
-    from weft.ops.creation import as_tensor
+    from weft._interop import as_tensor
 
     if isinstance(value, (int, float, complex, numpy.generic)):
         return like.new_full((), value)
