@@ -42,6 +42,7 @@ from weft.autograd.grad_mode import (
     set_grad_enabled,
 )
 from weft.ops import functions
-from weft.ops.creation import tensor
+from weft.serialization import load, save
+from weft.storage import TypedStorage, UntypedStorage, is_storage
 
 globals().update(functions())
