@@ -110,7 +110,7 @@ def _rotated_size(height: int, width: int, cos: float, sin: float, center: tuple
 
 def _whole_pixels(corners: Array) -> int:
     """Return how many pixels an interval touches, deaf to rounding errors below 0.0001."""
-    least, greatest = (math.trunc(value * 1e4) / 1e4 for value in (corners.min(), corners.max()))
+    least, greatest = round(float(corners.min()), 4), round(float(corners.max()), 4)
     return math.ceil(greatest) - math.floor(least)
 
 
