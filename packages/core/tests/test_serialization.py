@@ -226,6 +226,16 @@ def test_every_pickle_protocol_is_read_back(protocol):
     assert str(weft.load(saved(value, pickle_protocol=protocol))) == str(value)
 
 
+@pytest.mark.parametrize("wide_from", [100, 1000, 3000])
+def test_archives_beyond_4_gigabytes_are_written_as_zip64(monkeypatch, wide_from):
+    monkeypatch.setattr("weft.serialization._archive.WIDE_FROM", wide_from)
+    file = saved({"a": weft.ones(3), "b": weft.zeros(300)})
+    assert zipfile.ZipFile(file).testzip() is None
+    assert (b"PK\6\6" in file.getvalue()) == (wide_from < 3000)
+    file.seek(0)
+    assert weft.load(file)["b"].shape == (300,)
+
+
 # Where to, where from
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from weft._engine.tensor import TensorBase
@@ -118,9 +119,10 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 
     if size is None:
         size = (memory.nbytes() // element.itemsize - offset,)
-    size = (size,) if isinstance(size, int) else tuple(size)
+    size = tuple(map(index, (size,) if isinstance(size, int) else size))
+    stride = contiguous_strides(size) if stride is None else tuple(map(index, stride))
     try:
-        return tensor_of(memory, element, offset, size, contiguous_strides(size) if stride is None else stride)._array
+        return tensor_of(memory, element, index(offset), size, stride)._array
     except RuntimeError as error:
         raise RuntimeError(f"set_: {error}") from error
 

@@ -26,9 +26,10 @@ def owner(array: Any) -> Any:
     Between a view and its base may stand objects that are no arrays (NumPy's `as_strided` puts one
     there), so that the chain is followed through anything that has a ``base``.
     """
+    kind = numpy.ndarray if isinstance(array, numpy.ndarray) else type(array)
     outermost, base = array, array.base
     while base is not None:
-        if isinstance(base, type(array)):
+        if isinstance(base, kind):
             outermost = base
         base = getattr(base, "base", None)
     return outermost

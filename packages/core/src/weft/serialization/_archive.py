@@ -31,6 +31,7 @@ LOCATOR_64 = struct.Struct("<4sLQL")
 NO_MORE = (0, 0, 0, 0)  # comment, disk, attributes
 LIMIT_16 = 0xFFFF
 LIMIT_32 = 0xFFFFFFFF
+WIDE_FROM = LIMIT_32  # sizes and positions from here on are written in the form of zip64
 UTF8_NAMES = 0x800
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
 
@@ -60,7 +61,7 @@ class ArchiveWriter:
         name = f"{self._name}/{record}".encode()
         checksum = zlib.crc32(view) if self._compute_crc32 else 0
         size = view.nbytes
-        wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= LIMIT_32 else b""
+        wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= WIDE_FROM else b""
         header = self._position
         unpadded = header + LOCAL_HEADER.size + len(name) + len(wide) + 4
         padding = -unpadded % ALIGNMENT
@@ -94,19 +95,19 @@ class ArchiveWriter:
         for name, checksum, size, header in self._directory:
             self._put_directory_entry(name, checksum, size, header)
         size, count = self._position - start, len(self._directory)
-        if start >= LIMIT_32 or size >= LIMIT_32 or count >= LIMIT_16:
+        if start >= WIDE_FROM or count >= LIMIT_16:
             end = self._position
             self._put(END_OF_DIRECTORY_64.pack(b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start))
             self._put(LOCATOR_64.pack(b"PK\6\7", 0, end, 1))
-        count, size, start = min(count, LIMIT_16), min(size, LIMIT_32), min(start, LIMIT_32)
+            count, size, start = LIMIT_16, LIMIT_32, LIMIT_32
         self._put(END_OF_DIRECTORY.pack(b"PK\5\6", 0, 0, count, count, size, start, 0))
 
     def _put_directory_entry(self, name: bytes, checksum: int, size: int, header: int) -> None:
         wide = b""
         shown_size, shown_header = size, header
-        if size >= LIMIT_32:
+        if size >= WIDE_FROM:
             wide, shown_size = struct.pack("<2Q", size, size), LIMIT_32
-        if header >= LIMIT_32:
+        if header >= WIDE_FROM:
             wide, shown_header = wide + struct.pack("<Q", header), LIMIT_32
         extra = struct.pack("<2H", 1, len(wide)) + wide if wide else b""
         version = 45 if wide else 20
