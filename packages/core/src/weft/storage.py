@@ -244,12 +244,7 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        key = ("weft.storage", self._identity())
-        if key not in memo:
-            memo[key] = self.clone()
-            memo[id(memo[key])] = self  # the memory stays, so that no other can get its address meanwhile
-        copied: UntypedStorage = memo[key]
-        return copied
+        return self.clone()  # copy.deepcopy itself gives this copy for every further tensor with this storage
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the bytes; from protocol 5 on they may travel out of band."""
