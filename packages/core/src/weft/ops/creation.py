@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
 import numpy
 
 from weft._devices import backend_of, kind_of, resolve_device
-from weft._dtypes import BY_NUMPY, dtype, get_default_dtype, scalar_dtype
-from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase, state
+from weft._dtypes import ALIASES, BY_NUMPY, bfloat16, dtype, get_default_dtype, int8, int64, scalar_dtype, uint8
+from weft._dtypes import dtype as dtype_class
+from weft._engine.dispatch import make, record
+from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
@@ -21,11 +24,49 @@ def empty_on(shape: tuple[int, ...], element: dtype, where: Any) -> Any:
     return make(backend_of(where).empty(shape, element, where.index), kind_of(element, where))
 
 
+def finished(made: Any, requires_grad: bool) -> Any:
+    """A new tensor, as a leaf that requires grad if that was asked for."""
+    return made.requires_grad_() if requires_grad else made
+
+
 @composite(out=True)
 def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
-    """An uninitialised tensor."""
-    made = empty_on(as_shape("empty", size), dtype or get_default_dtype(), resolve_device(device))
-    return made.requires_grad_() if requires_grad else made
+    """An uninitialised tensor.
+
+    Parameters
+    ----------
+    size : int, ..., or a tuple of them
+    dtype : dtype, default `get_default_dtype`
+    device : device or str, optional
+    requires_grad : bool
+    """
+    return finished(empty_on(as_shape("empty", size), dtype or get_default_dtype(), resolve_device(device)), requires_grad)
+
+
+def filled(name: str, size: Any, value: Any, element: dtype, device: Any, requires_grad: bool) -> Any:
+    """A new tensor with one value everywhere."""
+    made = empty_on(as_shape(name, size), element, resolve_device(device))
+    made._array[...] = value
+    return finished(made, requires_grad)
+
+
+@composite(out=True)
+def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A tensor of zeros.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 2)
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
+
+
+@composite(out=True)
+def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A tensor of ones."""
+    return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
 @composite(out=True)
@@ -39,34 +80,270 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
     dtype : dtype, optional
         Default: that of the value.
     """
-    element = dtype or scalar_dtype(fill_value.item() if isinstance(fill_value, TensorBase) else fill_value)
-    made = empty_on(as_shape("full", (size,) if isinstance(size, (tuple, list)) else (size,)), element, resolve_device(device))
-    made._array[...] = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
-    return made.requires_grad_() if requires_grad else made
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
 
 
-@composite(out=True)
-def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A tensor of zeros."""
-    return full(as_shape("zeros", size), 0, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    """A tensor like another with one value everywhere (None: any contents), dense in the other's order."""
+    made = empty_on(tuple(input._array.shape), dtype or input.dtype, resolve_device(device or input.device))
+    order = permutation_of(input)
+    if order is not None:
+        made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
+        made = make(made._array.transpose(numpy.argsort(order)), made.kind)
+    if value is not None:
+        made._array[...] = value
+    return finished(made, requires_grad)
 
 
-@composite(out=True)
-def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A tensor of ones."""
-    return full(as_shape("ones", size), 1, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+def permutation_of(input: Any) -> Any:
+    """The order of dimensions in memory, if the tensor is dense in another order than its own; else None."""
+    array = input._array
+    if array.flags.c_contiguous or array.ndim < 2:
+        return None
+    order = sorted(builtins.range(array.ndim), key=lambda d: (-array.strides[d], d))
+    return order if array.transpose(order).flags.c_contiguous else None
 
 
 @composite()
-def ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, memory_format=None):
-    """Ones of a tensor's shape, dtype and device."""
-    return ones(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+def empty_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """An uninitialised tensor of another's shape, dtype and device."""
+    return like(input, None, dtype, device, requires_grad)
 
 
 @composite()
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, memory_format=None):
-    """Zeros of a tensor's shape, dtype and device."""
-    return zeros(input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+def zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Zeros of another tensor's shape, dtype and device."""
+    return like(input, 0, dtype, device, requires_grad)
+
+
+@composite()
+def ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Ones of another tensor's shape, dtype and device."""
+    return like(input, 1, dtype, device, requires_grad)
+
+
+@composite()
+def full_like(
+    input, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
+):
+    """One value everywhere, of another tensor's shape, dtype and device."""
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return like(input, value, dtype, device, requires_grad)
+
+
+@composite("new_empty")
+def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """An uninitialised tensor of this one's dtype and device."""
+    made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
+    return finished(made, requires_grad)
+
+
+@composite("new_zeros")
+def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """Zeros of this tensor's dtype and device."""
+    return filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad)
+
+
+@composite("new_ones")
+def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """Ones of this tensor's dtype and device."""
+    return filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad)
+
+
+@composite("new_full")
+def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """One value everywhere, of this tensor's dtype and device."""
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    return filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad)
+
+
+@composite("new_empty_strided")
+def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """An uninitialised tensor with these strides, of this one's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+@composite("new_tensor")
+def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A copy of the data, of this tensor's dtype and device."""
+    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+@composite()
+def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """An uninitialised tensor with these strides, counted in elements."""
+    size, stride = as_shape("empty_strided", (size,)), as_shape("empty_strided", (stride,))
+    if len(size) != len(stride):
+        raise RuntimeError(f"empty_strided: mismatch in length of strides and shape: {list(stride)} and {list(size)}")
+    reach = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if all(size) else 0
+    flat = empty_on((reach,), dtype or get_default_dtype(), resolve_device(device))
+    xp = backend_of(flat.device).xp
+    strides = tuple(each * flat.itemsize for each in stride)
+    return finished(make(xp.lib.stride_tricks.as_strided(flat._array, size, strides), flat.kind), requires_grad)
+
+
+@composite(out=True)
+def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """Numbers from ``start`` to before ``end``, ``step`` apart.
+
+    Parameters
+    ----------
+    start, end, step : number
+        ``arange(end)`` starts at 0.
+    dtype : dtype, optional
+        Default: int64 if all are integers, else `get_default_dtype`.
+
+    Examples
+    --------
+    >>> weft.arange(1, 4)
+    tensor([1, 2, 3])
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = (each.item() if isinstance(each, TensorBase) else each for each in (start, end, step))
+    if step == 0:
+        raise RuntimeError("arange: step must be nonzero")
+    if not all(math.isfinite(each) for each in (start, end)):
+        raise RuntimeError(f"arange: unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError(f"arange: upper bound and lower bound inconsistent with step sign: {start} to {end} by {step}")
+    whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
+    element = dtype or (int64 if whole else get_default_dtype())
+    count = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    elements("arange", (int(count),), element.itemsize)
+    if element.category < 2 and not whole:
+        start, step = int(start), int(step)
+    wide = numpy.int64 if element.category < 2 else numpy.float64
+    values = (numpy.arange(int(count), dtype=wide) * step + start).astype(element.numpy)
+    return finished(from_host(values, device), requires_grad)
+
+
+@composite(out=True)
+def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
+    """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+    if end is None:
+        start, end = 0, start
+    element = dtype or get_default_dtype()
+    if step == 0:
+        raise RuntimeError("range: step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("range: upper bound and lower bound inconsistent with step sign")
+    count = int((end - start) / step) + 1
+    values = (numpy.arange(count, dtype=numpy.float64) * step + start).astype(element.numpy)
+    return finished(from_host(values, device), requires_grad)
+
+
+def from_host(array: Any, device: Any = None) -> Any:
+    """A NumPy array as a tensor on a device."""
+    where = resolve_device(device)
+    return make(backend_of(where).from_numpy(array, where.index), kind_of(BY_NUMPY[array.dtype], where))
+
+
+def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
+    """The dtype of evenly spaced numbers."""
+    if any(isinstance(each, TensorBase) and each._array.ndim for each in (start, end)):
+        raise RuntimeError(f"{name}: only supports 0-dimensional start and end tensors")
+    if dtype is not None:
+        return dtype
+    kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
+    return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
+
+
+def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
+    """``steps`` numbers from start to end, computed from the nearer end."""
+    if steps is None or isinstance(steps, float):
+        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+    steps = int(steps)
+    if steps < 0:
+        raise RuntimeError(f"{name}: number of steps must be non-negative; got {steps}")
+    start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
+    wide = numpy.complex128 if element.is_complex else numpy.float64
+    if element.category < 2 and not isinstance(start, bool):
+        start, end = int(start), int(end)
+    if steps == 1:
+        return numpy.array([start], wide)
+    step = (end - start) / (steps - 1) if steps > 1 else 0
+    if element.name == "float32":
+        step = float(numpy.float32(step))
+    place = numpy.arange(steps)
+    return numpy.where(place < steps // 2, start + step * place, end - step * (steps - place - 1)).astype(wide)
+
+
+@composite(out=True)
+def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Examples
+    --------
+    >>> weft.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    element = bounds_dtype("linspace", start, end, dtype)
+    values = evenly("linspace", start, end, steps, element)
+    if element.category < 2:
+        values = numpy.trunc(values)
+    return finished(from_host(values.astype(element.numpy), device), requires_grad)
+
+
+@composite(out=True)
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+    element = bounds_dtype("logspace", start, end, dtype)
+    values = numpy.power(complex(base) if element.is_complex else float(base), evenly("logspace", start, end, steps, element))
+    if element.category < 2:
+        values = numpy.trunc(values)
+    return finished(from_host(values.astype(element.numpy), device), requires_grad)
+
+
+@composite(out=True)
+def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """The identity matrix, with n rows and m columns (default n)."""
+    shape = as_shape("eye", (n, n if m is None else m))
+    made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
+    diagonal = make(made._array.diagonal(), made.kind)._array
+    diagonal.flags.writeable = True
+    diagonal[...] = 1
+    return finished(made, requires_grad)
+
+
+@composite(out=False)
+def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A 0-d tensor of the default dtype."""
+    return filled("scalar_tensor", ((),), value, dtype or get_default_dtype(), device, requires_grad)
+
+
+@composite()
+def tril_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
+    """The positions on and below a diagonal of a matrix: row indices, then column indices."""
+    return triangle_indices("tril_indices", numpy.tril_indices, row, col, offset, dtype, device)
+
+
+@composite()
+def triu_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
+    """The positions on and above a diagonal of a matrix: row indices, then column indices."""
+    return triangle_indices("triu_indices", numpy.triu_indices, row, col, offset, dtype, device)
+
+
+def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, element: Any, device: Any) -> Any:
+    as_shape(name, (row, col))
+    if element.name not in ("int32", "int64"):
+        raise RuntimeError(f"{name}: not implemented for '{element.spoken}'; dtype must be weft.int32 or weft.int64")
+    return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), device)
+
+
+@composite()
+def vander(x, N=None, increasing=False):
+    """The powers of the elements of a vector as columns."""
+    if x.ndim != 1:
+        raise RuntimeError(f"vander: x must be a one-dimensional tensor; got {x.ndim} dimensions")
+    count = x.numel() if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander: N must be non-negative; got {count}")
+    powers = arange(count, device=x.device)
+    wide = x if x.dtype.category >= 2 else x.to(int64)
+    columns = wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
+    return columns
 
 
 def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -80,18 +357,46 @@ def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any
 
 @op("clone")
 def clone(input, *, memory_format=None):
-    """A copy, through which gradients flow."""
+    """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
     return clone.op(input)
 
 
 @clone.kernel
 def _(xp, input):
-    return xp.array(input, copy=True, order="C")
+    return xp.array(input, copy=True, order="K")
 
 
 @clone.gradient("input")
 def _(grad):
     return grad
+
+
+@op(name="contiguous_copy")
+def contiguous_copy(input):
+    """A copy with its dimensions in order in memory."""
+    return contiguous_copy.op(input)
+
+
+@contiguous_copy.kernel
+def _(xp, input):
+    return xp.array(input, copy=True, order="C")
+
+
+@contiguous_copy.gradient("input")
+def _(grad):
+    return grad
+
+
+@composite("contiguous")
+def _contiguous(self, memory_format=None):
+    """The tensor itself if its elements lie in order in memory, else a copy that is so."""
+    return self if self._array.flags.c_contiguous else contiguous_copy.op(self)
+
+
+@composite("is_contiguous")
+def _is_contiguous(self, memory_format=None):
+    """Whether the elements lie in order in memory."""
+    return bool(self._array.flags.c_contiguous)
 
 
 @op(name="convert")
@@ -113,19 +418,27 @@ def _(grad, input_dtype):
 
 
 @op(name="transfer")
-def transfer(input, device):
+def transfer(input, source, target):
     """A copy on another device."""
-    target = resolve_device(device)
-    return make_on(input, target)
-
-
-def make_on(input: Any, target: Any) -> Any:
-    source = input.device
+    host = backend_of(source)
     if source.type == target.type:
-        array = backend_of(target).to_device(input._array, target.index)
+        array = host.to_device(input._array, target.index)
     else:
-        array = backend_of(target).from_numpy(backend_of(source).to_numpy(input._array), target.index)
-    return make(array, kind_of(input.dtype, target))
+        array = backend_of(target).from_numpy(host.to_numpy(input._array), target.index)
+    made = make(array, kind_of(input.dtype, target))
+    if input._requires_grad and local.grad_enabled:
+        record(transfer.op, made, (input, source, target), 1)
+    return made
+
+
+@transfer.kernel
+def _(xp, input, source, target):
+    return input
+
+
+@transfer.gradient("input")
+def _(grad, source, target):
+    return transfer(grad, target, source)
 
 
 @composite("to")
@@ -133,19 +446,79 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     """The tensor with another dtype or on another device; itself if nothing changes.
 
     ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` and ``to(other)`` are understood.
+
+    Parameters
+    ----------
+    copy : bool
+        Copy also if nothing changes.
+
+    Examples
+    --------
+    >>> weft.tensor([1.7]).to(weft.int64)
+    tensor([1])
     """
+    flags = []
     for arg in args:
         if isinstance(arg, TensorBase):
-            dtype, device = arg.dtype, arg.device
-        elif hasattr(arg, "is_floating_point"):
+            dtype, device = arg.kind.dtype, arg.kind.device
+        elif isinstance(arg, dtype_class):
             dtype = arg
         elif isinstance(arg, bool):
-            continue
+            flags.append(arg)
         elif arg is not None:
             device = arg
-    if dtype is not None and dtype is not input.dtype:
-        input, copy = convert.op(input, dtype), False
+    copy = copy or (len(flags) > 1 and flags[1])
+    if device is not None:
+        target = resolve_device(device)
+        if target is not input.kind.device:
+            input, copy = transfer(input, input.kind.device, target), False
+    if dtype is not None and dtype is not input.kind.dtype:
+        if not isinstance(dtype, dtype_class):
+            raise TypeError(f"to(): argument 'dtype' must be weft.dtype, not {type(dtype).__name__}")
+        return convert.op(input, dtype)
     return clone.op(input) if copy else input
+
+
+def conversion(name: str, element: dtype) -> Any:
+    def convert_to(self, memory_format=None):
+        return self if self.kind.dtype is element else convert.op(self, element)
+
+    convert_to.__name__ = f"_{name}"
+    convert_to.__qualname__ = f"Tensor.{name}"
+    convert_to.__doc__ = f"The tensor as {element.name}."
+    return composite(name)(convert_to)
+
+
+for _name, _element in {**{each.name: each for each in (bfloat16,)}, **ALIASES}.items():
+    conversion(_name, _element)
+conversion("byte", uint8)
+conversion("char", int8)
+
+
+@composite("type")
+def _type(self, dtype=None, non_blocking=False):
+    """The name of the tensor's type, or the tensor as another dtype."""
+    if dtype is None:
+        return f"weft.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Tensor"
+    return self.to(dtype)
+
+
+@composite("type_as")
+def _type_as(self, other):
+    """The tensor with the dtype and on the device of another."""
+    return self.to(other)
+
+
+@composite("cpu")
+def _cpu(self, memory_format=None):
+    """The tensor on the CPU."""
+    return self.to("cpu")
+
+
+@composite("cuda")
+def _cuda(self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a CUDA device."""
+    return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
 
 
 @op(inplace="fill_", tensors="input value", out=True)

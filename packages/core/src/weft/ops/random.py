@@ -349,7 +349,7 @@ def _(xp, input, low, high, generator):
 _uniform.gradient("input")(no_gradient)
 
 
-@op(inplace="normal_", name="normal")
+@op(inplace="normal_", name="normal_fill")
 def _normal(input, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
@@ -364,6 +364,7 @@ def _(xp, input, mean, std, generator):
 
 
 _normal.gradient("input")(no_gradient)
+_normal.declaration.label = "NormalBackward0"
 
 
 @op(inplace="log_normal_", name="log_normal")
@@ -385,6 +386,7 @@ def _(xp, input, mean, std, generator):
 
 
 _log_normal.gradient("input")(no_gradient)
+_normal.declaration.label = "NormalBackward0"
 
 
 @op(inplace="exponential_", name="exponential")
@@ -513,6 +515,7 @@ def _(xp, input, p_each, p, generator):
 
 
 _bernoulli.gradient("input p_each")(lambda grad: [no_gradient(grad)] * 2)
+_bernoulli.declaration.label = "BernoulliBackward0"
 
 
 # Samples by parameters in tensors. They are steps of their parameters, so that the gradients are zero.

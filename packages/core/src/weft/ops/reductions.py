@@ -1,17 +1,43 @@
-"""Reductions over dimensions."""
+"""Reductions over dimensions: sums, means, extremes, and whether any or all hold."""
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
-from weft._dtypes import int64
-from weft._engine.tensor import state
+from weft._dtypes import bool_, int64
+from weft._engine.tensor import TensorBase, state
+from weft._named import named
+from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import wrap_dims
+from weft.ops._geometry import integers, wrap_dim, wrap_dims
+
+REAL = "bool int float"
 
 
-@op("sum", out=True, half="float32", result="any")
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def reduced(name: str, input: Any, dim: Any) -> tuple[int, ...]:
+    """The dims of a reduction: None and the empty tuple mean all."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    empty = isinstance(dim, (tuple, list)) and not dim
+    return wrap_dims(name, None if empty else dim, input._array.ndim)
+
+
+def summable(input: Any, dtype: Any) -> Any:
+    """The input in the dtype that sums are computed in: integers and bool as int64."""
+    if dtype is None and input.kind.dtype.category < 2:
+        dtype = int64
+    return input if dtype is None or dtype is input.kind.dtype else input.to(dtype)
+
+
+def axes(input: Any, dim: tuple[int, ...]) -> Any:
+    """The dims as the array library takes them; a 0-d array has none."""
+    return dim if input.ndim else None
+
+
+@op("sum", out=True, result="same", half="float32")
+def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The sum over some dimensions, or over all.
 
     Parameters
@@ -29,17 +55,13 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
     >>> weft.sum(weft.ones(2, 3), dim=1)
     tensor([3., 3.])
     """
-    if dtype is None and input.dtype.category < 2:
-        dtype = int64
-    if dtype is not None:
-        input = input.to(dtype)
-    dims = wrap_dims("sum", dim if dim != () and dim != [] else None, input._array.ndim)
-    return sum.op(input, dims, keepdim)
+    dims = reduced("sum", input, dim if axis is None else axis)
+    return sum.op(summable(input, dtype), dims, keepdim if keepdims is None else keepdims)
 
 
 @sum.kernel
 def _(xp, input, dim, keepdim):
-    return xp.sum(input, axis=dim if input.ndim else None, keepdims=keepdim)
+    return xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
 
 
 @sum.gradient("input")
@@ -56,17 +78,537 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     return grad.expand(shape)
 
 
+@op("nansum", out=True, result="same", half="float32")
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum of the elements that are not nan."""
+    if input.kind.is_complex:
+        raise RuntimeError("nansum: nansum does not support complex inputs")
+    return nansum.op(summable(input, dtype), reduced("nansum", input, dim), keepdim)
+
+
+@nansum.kernel
+def _(xp, input, dim, keepdim):
+    return xp.nansum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
+
+
+@nansum.gradient("input")
+def _(grad, input, dim, keepdim):
+    return spread(grad, input._array.shape, dim, keepdim).masked_fill(input.isnan(), 0)
+
+
+@op("mean", out=True, result="same", half="float32", accepts="float complex")
+def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
+    """The mean over some dimensions, or over all.
+
+    Raises
+    ------
+    RuntimeError
+        For integers, unless a floating-point ``dtype`` is given.
+
+    Examples
+    --------
+    >>> weft.mean(weft.tensor([1.0, 2.0, 6.0]))
+    tensor(3.)
+    """
+    dims = reduced("mean", input, dim if axis is None else axis)
+    input = input if dtype is None else input.to(dtype)
+    if not input.kind.is_differentiable:
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{input.kind.dtype.spoken} ({input.kind.dtype}); convert with .float() or pass dtype=weft.float32"
+        )
+    return mean.op(input, dims, keepdim if keepdims is None else keepdims)
+
+
+@mean.kernel
+def _(xp, input, dim, keepdim):
+    count = math.prod(input.shape[d] for d in dim) if input.ndim else 1
+    total = xp.sum(input, axis=axes(input, dim), keepdims=keepdim)
+    return total / input.dtype.type(count)
+
+
+@mean.gradient("input")
+def _(grad, input_shape, dim, keepdim):
+    count = math.prod(input_shape[d] for d in dim) if input_shape else 1
+    return spread(grad, input_shape, dim, keepdim) / count
+
+
+@composite("nanmean", out=True)
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of the elements that are not nan."""
+    if not input.kind.is_differentiable:
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
+    count = (~input.isnan()).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
+
+
+@op("prod", out=True, result="same", half="float32")
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product over one dimension, or over all."""
+    if isinstance(dim, (tuple, list)):
+        raise TypeError("prod(): argument 'dim' must be int, not tuple; multiply along one dimension at a time")
+    return prod.op(summable(input, dtype), reduced("prod", input, dim), keepdim)
+
+
+@prod.kernel
+def _(xp, input, dim, keepdim):
+    return xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
+
+
+@prod.gradient("input")
+def _(grad, input, output, dim, keepdim):
+    from weft.ops.pointwise import conj
+
+    shape = input._array.shape
+    if not shape:
+        return grad
+    if not (input == 0).any():
+        return spread(grad * conj(output), shape, dim, keepdim) / conj(input)
+    return spread(grad, shape, dim, keepdim) * conj(product_of_others(input, dim))
+
+
+def product_of_others(input: Any, dim: tuple[int, ...]) -> Any:
+    """For each element the product of the others along some dims, without dividing by what may be 0."""
+    shape = input._array.shape
+    rest = [d for d in builtins.range(len(shape)) if d not in dim]
+    order = [*rest, *dim]
+    flat = input.permute(order).reshape([*[shape[d] for d in rest], -1])
+    before = flat.new_ones([*flat.shape[:-1], 1])
+    one = before
+    left = joined([one, flat.narrow(-1, 0, flat.shape[-1] - 1)]).cumprod(-1)
+    right = joined([one, flat.flip(-1).narrow(-1, 0, flat.shape[-1] - 1)]).cumprod(-1).flip(-1)
+    inverse = [order.index(d) for d in builtins.range(len(shape))]
+    return (left * right).reshape([shape[d] for d in order]).permute(inverse)
+
+
+def joined(tensors: list[Any]) -> Any:
+    from weft.ops.joining import cat
+
+    return cat(tensors, -1)
+
+
+# Extremes
+
+
+def extreme(name: str, xp_name: str, what: str) -> Any:
+    """The op that finds an extreme over several dims; the gradient is shared by equal elements."""
+
+    def function(input, dim=(), keepdim=False):
+        dims = reduced(name, input, dim)
+        shape = input._array.shape
+        if shape and builtins.any(shape[d] == 0 for d in dims):
+            raise IndexError(f"{name}(): Expected reduction dim {dims} to have non-zero size; got shape {list(shape)}")
+        return declared.op(input, dims, keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {what} over some dimensions, or over all; gradients are shared by equal elements."
+    declared = op(name, out=True, result="same", half="native", accepts=REAL)(function)
+
+    @declared.kernel
+    def _(xp, input, dim, keepdim):
+        return getattr(xp, xp_name)(input, axis=axes(input, dim), keepdims=keepdim)
+
+    @declared.gradient("input")
+    def _(grad, input, output, dim, keepdim):
+        shape = input._array.shape
+        chosen = input == spread(output, shape, dim, keepdim)
+        share = spread(grad / chosen.sum(dim if shape else None, keepdim), shape, dim, keepdim)
+        return share.masked_fill(~chosen, 0)
+
+    return declared
+
+
+amax = extreme("amax", "max", "largest element")
+amin = extreme("amin", "min", "smallest element")
+
+
+@composite(out=True)
+def aminmax(input, *, dim=None, keepdim=False):
+    """The smallest and the largest element."""
+    if dim is None and not input.numel():
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    dims = () if dim is None else dim
+    return named("aminmax", "min max")(amin(input, dims, keepdim), amax(input, dims, keepdim))
+
+
+Tensor.aminmax = aminmax
+
+
+def finder(name: str, xp_name: str) -> Any:
+    """The op that gives the position of an extreme along a dim."""
+
+    def function(input, dim=None, keepdim=False):
+        if input.kind.is_complex or input.kind.dtype is bool_:
+            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if not input._array.size and (dim is None or not input._array.shape[wrap_dim(name, dim, input.ndim)]):
+            raise IndexError(f"{name}(): Expected reduction dim {'to be specified for input.numel() == 0. Specify the reduction dim with the dim argument.' if dim is None else f'{dim} to have non-zero size.'}")
+        return declared.op(input, None if dim is None else wrap_dim(name, dim, input.ndim), keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The position of the {'largest' if 'max' in name else 'smallest'} element along a dimension, or in the flat tensor."
+    declared = op(name, out=True, half="float32")(function)
+
+    @declared.kernel
+    def _(xp, input, dim, keepdim):
+        find = getattr(xp, xp_name)
+        if not input.ndim:
+            return xp.zeros((), xp.int64)
+        if dim is None:
+            return xp.reshape(find(input), (1,) * input.ndim if keepdim else ())
+        return find(input, axis=dim, keepdims=keepdim)
+
+    return declared
+
+
+argmax = finder("argmax", "argmax")
+argmin = finder("argmin", "argmin")
+
+
+def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> Any:
+    """The function with three uses: over all, along a dim (with positions), and of two tensors."""
+    pair = named(name, "values indices")
+
+    def function(input, dim=None, keepdim=False, *, other=None):
+        if isinstance(dim, TensorBase) or other is not None:
+            from weft.ops import pointwise
+
+            return getattr(pointwise, pointwise_name)(input, dim if other is None else other)
+        if dim is None:
+            if not input._array.size:
+                raise RuntimeError(
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                    "the 'dim' argument."
+                )
+            return whole.op(input)
+        dim = wrap_dim(name, dim, input.ndim)
+        if input.kind.is_complex:
+            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if input.ndim and not input._array.shape[dim]:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        return pair(*declared.op(input, dim, keepdim))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"The {name}imum over all elements; along a dimension with its position; or of each pair of elements.\n\n"
+        f"    Returns\n    -------\n    Tensor, or with ``dim`` a named tuple (values, indices).\n    "
+    )
+    declared = op(name, out=True)(function)
+
+    @declared.kernel
+    def _(xp, input, dim, keepdim):
+        if not input.ndim:
+            return input.copy(), xp.zeros((), xp.int64)
+        where = getattr(xp, find)(input, axis=dim, keepdims=True)
+        values = xp.take_along_axis(input, where, axis=dim)
+        return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+
+    @declared.gradient("input")
+    def _(grad, outputs, input_shape, dim, keepdim):
+        return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+
+    def over(input):
+        return whole.op(input)
+
+    over.__doc__ = function.__doc__
+    whole = op(name=f"{name}_all", result="same", accepts=REAL)(over)
+
+    @whole.kernel
+    def _(xp, input):
+        return getattr(xp, name)(input)
+
+    @whole.gradient("input")
+    def _(grad, input, output):
+        chosen = input == output
+        return (grad / chosen.sum()).expand(input._array.shape).masked_fill(~chosen, 0)
+
+    return declared
+
+
+def at_positions(grad: Any, where: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    """Zeros of a shape with a gradient at the positions along a dim that were chosen."""
+    if not shape:
+        return grad
+    if not keepdim:
+        grad, where = grad.unsqueeze(dim), where.unsqueeze(dim)
+    return grad.new_zeros(shape).scatter(dim, where, grad)
+
+
+max = extreme_along("max", "argmax", "maximum", amax)
+min = extreme_along("min", "argmin", "minimum", amin)
+
+
+@op(name="median_of")
+def median_along(input, dim, keepdim, skip_nan):
+    """The lower median along a dim, and its position."""
+    return median_along.op(input, dim, keepdim, skip_nan)
+
+
+@median_along.kernel
+def _(xp, input, dim, keepdim, skip_nan):
+    if not input.ndim:
+        return input.copy(), xp.zeros((), xp.int64)
+    size = input.shape[dim]
+    order = xp.argsort(input, axis=dim, kind="stable")
+    count = xp.sum(input == input, axis=dim, keepdims=True)  # nan comes last
+    if skip_nan:
+        place = xp.maximum(count - 1, 0) // 2
+    else:
+        place = xp.where(count < size, xp.where(count < size, count, 0), (size - 1) // 2)
+    where = xp.take_along_axis(order, place, axis=dim)
+    values = xp.take_along_axis(input, where, axis=dim)
+    return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+
+
+@median_along.gradient("input")
+def _(grad, outputs, input_shape, dim, keepdim):
+    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+
+
+def middle(name: str, skip_nan: bool) -> Any:
+    pair = named(name, "values indices")
+
+    def function(input, dim=None, keepdim=False):
+        if input.kind.is_complex:
+            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if dim is None:
+            if not input.numel():
+                return input.new_full((), math.nan)
+            return median_along.op(input.reshape(-1), 0, False, skip_nan)[0]
+        dim = wrap_dim(name, dim, input.ndim)
+        if input.ndim and not input.shape[dim]:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        return pair(*median_along.op(input, dim, keepdim, skip_nan))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "The lower median over all elements, or along a dimension with its position" + ("; nan is left out." if skip_nan else ".")
+    return composite(name, out=True)(function)
+
+
+median = middle("median", False)
+nanmedian = middle("nanmedian", True)
+
+
+@composite("mode", out=True)
+def mode(input, dim=-1, keepdim=False):
+    """The most frequent value along a dimension (the smallest of several), and a position of it."""
+    dim = wrap_dim("mode", dim, input.ndim)
+    if input.ndim and not input.shape[dim]:
+        raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
+    return named("mode", "values indices")(*most_frequent.op(input, dim, keepdim))
+
+
+@op(name="mode")
+def most_frequent(input, dim, keepdim):
+    """The most frequent value along a dim, and its last position."""
+    return most_frequent.op(input, dim, keepdim)
+
+
+@most_frequent.kernel
+def _(xp, input, dim, keepdim):
+    if not input.ndim:
+        return input.copy(), xp.zeros((), xp.int64)
+    order = xp.argsort(input, axis=dim, kind="stable")
+    ordered = xp.moveaxis(xp.take_along_axis(input, order, axis=dim), dim, -1)
+    size = ordered.shape[-1]
+    place = xp.arange(size)
+    begins = xp.concatenate([xp.ones((*ordered.shape[:-1], 1), bool), ordered[..., 1:] != ordered[..., :-1]], -1)
+    start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
+    best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
+    where = xp.moveaxis(xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1), -1, dim)
+    values = xp.take_along_axis(input, where, axis=dim)
+    return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+
+
+@most_frequent.gradient("input")
+def _(grad, outputs, input_shape, dim, keepdim):
+    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+
+
+# Whether they hold
+
+
+def truth_over(name: str, doc: str) -> Any:
+    def function(input, dim=None, keepdim=False):
+        return declared.op(input, reduced(name, input, dim), keepdim)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    declared = op(name, out=True)(function)
+
+    @declared.kernel
+    def _(xp, input, dim, keepdim):
+        found = getattr(xp, name)(input != 0, axis=axes(input, dim), keepdims=keepdim)
+        return found if input.dtype.name != "uint8" else found.astype(input.dtype)
+
+    return declared
+
+
+all = truth_over("all", "Whether all elements are true (not 0), over some dimensions or in all.")
+any = truth_over("any", "Whether any element is true (not 0), over some dimensions or in all.")
+
+
+# Spread
+
+
+def freedom(correction: Any, unbiased: Any) -> Any:
+    """How many degrees of freedom to take off."""
+    if unbiased is not None:
+        return 1 if unbiased else 0
+    return 1 if correction is None else correction
+
+
+@op(name="var", result="real", half="float32", accepts="float complex")
+def variance(input, dim, correction, keepdim):
+    """The variance over some dims, with so many degrees of freedom taken off."""
+    return variance.op(input, dim, correction, keepdim)
+
+
+@variance.kernel
+def _(xp, input, dim, correction, keepdim):
+    axis = axes(input, dim)
+    count = math.prod(input.shape[d] for d in dim) if input.ndim else 1
+    deviation = input - xp.mean(input, axis=axis, keepdims=True)
+    square = deviation.real**2 + deviation.imag**2 if input.dtype.kind == "c" else deviation * deviation
+    return xp.sum(square, axis=axis, keepdims=keepdim) / square.dtype.type(builtins.max(count - correction, 0))
+
+
+@variance.gradient("input")
+def _(grad, input, dim, correction, keepdim):
+    shape = input._array.shape
+    count = math.prod(shape[d] for d in dim) if shape else 1
+    whole = spread(grad, shape, dim, keepdim)
+    free = count - correction
+    scale = 2.0 / free if free > 0 else (math.inf if free == 0 else math.nan)
+    if free <= 0:
+        return whole * math.nan
+    return (scale * whole) * (input - mean(input, dim if shape else None, True))
+
+
+def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], Any]:
+    """The dims and the correction of var, std and their like; the first positional argument may be ``unbiased``."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if not input.kind.is_differentiable:
+        raise RuntimeError(f"{name}: std and var only support floating point and complex dtypes; got {input.kind.dtype}")
+    return reduced(name, input, dim), freedom(correction, unbiased)
+
+
+@composite("var", out=True)
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The variance over some dimensions, or over all.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or tuple of int, optional
+    unbiased : bool, optional
+        True is ``correction=1``, False ``correction=0``.
+    keepdim : bool
+    correction : number, default 1
+        Taken off the number of elements in the divisor.
+
+    Examples
+    --------
+    >>> weft.var(weft.tensor([1.0, 3.0]))
+    tensor(2.)
+    """
+    dims, off = spread_arguments("var", input, dim, unbiased, correction)
+    return variance.op(input, dims, off, keepdim)
+
+
+@composite("std", out=True)
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """The standard deviation: the square root of `var`."""
+    dims, off = spread_arguments("std", input, dim, unbiased, correction)
+    return deviation_of(variance.op(input, dims, off, keepdim))
+
+
+def deviation_of(variance_: Any) -> Any:
+    """The square root, whose gradient at 0 is 0."""
+    return root.op(variance_)
+
+
+@op(name="std", half="float32")
+def root(variance_):
+    """The square root of a variance."""
+    return root.op(variance_)
+
+
+@root.kernel
+def _(xp, input):
+    return xp.sqrt(input)
+
+
+@root.gradient("input")
+def _(grad, output):
+    return (grad / (output * 2)).masked_fill(output == 0, 0)
+
+
+@composite()
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """`var` and `mean`."""
+    dims, off = spread_arguments("var_mean", input, dim, unbiased, correction)
+    return variance.op(input, dims, off, keepdim), mean.op(input, dims, keepdim)
+
+
+@composite()
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+    """`std` and `mean`."""
+    dims, off = spread_arguments("std_mean", input, dim, unbiased, correction)
+    return root.op(variance.op(input, dims, off, keepdim)), mean.op(input, dims, keepdim)
+
+
+@composite("logsumexp", out=True)
+def logsumexp(input, dim, keepdim=False):
+    """The logarithm of the sum of exponentials over some dimensions, without overflow.
+
+    Examples
+    --------
+    >>> weft.logsumexp(weft.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6931)
+    """
+    from weft._dtypes import get_default_dtype
+
+    if input.kind.dtype.category < 2:
+        input = input.to(get_default_dtype())
+    return log_sum.op(input, reduced("logsumexp", input, dim), keepdim)
+
+
+@op(name="logsumexp", result="same", half="float32")
+def log_sum(input, dim, keepdim):
+    """The logarithm of the sum of exponentials."""
+    return log_sum.op(input, dim, keepdim)
+
+
+@log_sum.kernel
+def _(xp, input, dim, keepdim):
+    axis = axes(input, dim)
+    real = input.real if input.dtype.kind == "c" else input
+    peak = xp.max(real, axis=axis, keepdims=True, initial=-xp.inf)
+    peak = xp.where(xp.isfinite(peak), peak, 0).astype(real.dtype)
+    total = xp.log(xp.sum(xp.exp(input - peak), axis=axis, keepdims=True)) + peak
+    return total if keepdim or not input.ndim else xp.squeeze(total, axis=dim)
+
+
+@log_sum.gradient("input")
+def _(grad, input, output, dim, keepdim):
+    from weft.ops.pointwise import conj
+
+    shape = input._array.shape
+    weight = (input - spread(output, shape, dim, keepdim)).exp()
+    whole = spread(grad, shape, dim, keepdim) * conj(weight)
+    return whole if input.kind.is_complex else whole.masked_fill((input == -math.inf) & (weight != weight), 0)
+
+
 @composite("sum_to_size")
 def sum_to_size(input, *size):
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
-    from weft.ops._geometry import integers
-
     shape = integers("sum_to_size", size)
     have = input._array.shape
     lead = len(have) - len(shape)
-    if lead < 0 or any(want not in (1, got) for want, got in zip(shape, have[lead:])):
+    if lead < 0 or builtins.any(want not in (1, got) for want, got in zip(shape, have[lead:])):
         raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(have)}.")
-    dims = tuple(range(lead)) + tuple(
+    dims = tuple(builtins.range(lead)) + tuple(
         d + lead for d, want in enumerate(shape) if want == 1 and have[d + lead] != 1
     )
     return (sum.op(input, dims, True) if dims else input).reshape(shape)
