@@ -39,6 +39,7 @@ def parse_arguments():
     )
     parser.add_argument("--out", type=Path, default=Path("runs/chargpt"), help="folder of results (%(default)s)")
     parser.add_argument("--steps", type=int, default=1000, help="training steps in all (default: %(default)s)")
+    parser.add_argument("--stop-after", type=int, metavar="N", help="end earlier, after step N; --resume goes on")
     parser.add_argument("--batch-size", type=int, default=16, help="blocks in one step (default: %(default)s)")
     parser.add_argument("--block-size", type=int, default=64, help="letters the model sees (default: %(default)s)")
     parser.add_argument("--width", type=int, default=128, help="of the embedding (default: %(default)s)")
@@ -203,6 +204,7 @@ def train_step(training, tokens, arguments):
 
 def train(training, learn, test, arguments, checkpoint):
     """Train up to ``arguments.steps``; at each validation, and when interrupted, the checkpoint is written."""
+    last = min(arguments.steps, arguments.stop_after or arguments.steps)
     bar = tqdm(
         total=arguments.steps,
         initial=training.step,
@@ -212,13 +214,13 @@ def train(training, learn, test, arguments, checkpoint):
     )
     began = time.perf_counter()
     try:
-        while training.step < arguments.steps:
+        while training.step < last:
             loss = train_step(training, learn, arguments)
             bar.set_description_str(f"loss {loss:.4f}", refresh=False)
             bar.update()
             if training.step <= arguments.show_steps:
                 bar.write(f"step {training.step:>4}  loss {loss:.6f}")
-            if training.step % arguments.eval_every == 0 or training.step == arguments.steps:
+            if training.step % arguments.eval_every == 0 or training.step == last:
                 validation = validate(training.model, test, arguments)
                 training.history["validation"].append([training.step, validation])
                 training.save(checkpoint)

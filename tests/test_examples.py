@@ -1,0 +1,127 @@
+"""The examples, run as a user runs them: a command, an output folder, what it leaves there."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+TINY_GPT = "--steps 6 --eval-every 3 --batch-size 4 --block-size 16 --width 16 --layers 1 --heads 2 --length 20".split()
+
+pytest.importorskip("tqdm")
+
+
+def run(program, *arguments, cwd, blocked=()):
+    """Run an example in a process of its own, with the modules named in ``blocked`` made unimportable."""
+    start = "import runpy, sys; "
+    start += "".join(f"sys.modules[{name!r}] = None; " for name in blocked)
+    start += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = [sys.executable, "-W", "error", "-c", start, str(EXAMPLES / program), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=300)
+
+
+def check(result):
+    """Return what a run printed, after it ended well."""
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def history(folder):
+    return json.loads((folder / "history.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """The folder of a finished run of two epochs, and what it printed."""
+    pytest.importorskip("sklearn")
+    folder = tmp_path_factory.mktemp("digits")
+    return folder / "out", check(run("digits.py", "--out", "out", "--epochs", 2, "--show-steps", 3, cwd=folder))
+
+
+@pytest.fixture(scope="module")
+def chargpt(tmp_path_factory):
+    """The folder of a finished run of six steps, and what it printed."""
+    folder = tmp_path_factory.mktemp("chargpt")
+    return folder / "out", check(run("chargpt.py", "--out", "out", *TINY_GPT, cwd=folder))
+
+
+def test_digits_learns_to_read(digits):
+    folder, printed = digits
+    losses, accuracies = history(folder)["loss"], history(folder)["accuracy"]
+    assert len(losses) == 2 * 46
+    assert len(accuracies) == 2
+    assert accuracies[-1] > 90
+    assert f"test accuracy {accuracies[-1]:.2f} %" in printed
+    assert f"step   1  loss {losses[0]:.6f}" in printed
+
+
+def test_digits_leaves_checkpoint_curve_and_pictures(digits):
+    folder, printed = digits
+    for name in ("curve.png", "predictions.png"):
+        if name == "predictions.png" or "no learning curve" not in printed:
+            assert (folder / name).read_bytes().startswith(b"\x89PNG")
+            assert name in printed
+    assert (folder / "checkpoint.pt").stat().st_size > 100_000
+
+
+def test_digits_resumed_goes_on_as_if_never_stopped(digits, tmp_path):
+    folder, _ = digits
+    check(run("digits.py", "--out", "out", "--epochs", 1, cwd=tmp_path))
+    printed = check(run("digits.py", "--out", "out", "--epochs", 2, "--resume", cwd=tmp_path))
+    assert "resumed from" in printed
+    assert history(tmp_path / "out") == history(folder)
+
+
+def test_digits_loads_data_in_worker_processes(digits, tmp_path):
+    check(run("digits.py", "--out", "out", "--epochs", 1, "--workers", 2, cwd=tmp_path))
+    assert history(tmp_path / "out")["loss"] == history(digits[0])["loss"][:46]
+
+
+def test_digits_without_matplotlib_says_how_to_get_it_and_goes_on(tmp_path):
+    pytest.importorskip("sklearn")
+    printed = check(run("digits.py", "--out", "out", "--epochs", 1, cwd=tmp_path, blocked=["matplotlib"]))
+    assert "pip install matplotlib" in printed
+    assert not (tmp_path / "out" / "curve.png").exists()
+    assert (tmp_path / "out" / "predictions.png").exists()
+
+
+def test_digits_refuses_to_resume_from_nothing(tmp_path):
+    result = run("digits.py", "--out", "out", "--resume", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "--resume: there is no out" in result.stderr
+
+
+def test_chargpt_learns_and_writes(chargpt):
+    folder, printed = chargpt
+    record = history(folder)
+    assert len(record["loss"]) == 6
+    assert [step for step, _ in record["validation"]] == [3, 6]
+    sample = (folder / "sample.txt").read_text(encoding="utf-8")
+    assert sample.startswith("The ")
+    assert len(sample) == 24
+    assert sample.splitlines()[0] in printed
+    assert (folder / "checkpoint.pt").exists()
+
+
+def test_chargpt_resumed_goes_on_as_if_never_stopped(chargpt, tmp_path):
+    folder, _ = chargpt
+    half = ["--out", "out", *TINY_GPT]
+    check(run("chargpt.py", *half, "--stop-after", 3, cwd=tmp_path))
+    printed = check(run("chargpt.py", *half, "--resume", cwd=tmp_path))
+    assert "resumed from" in printed
+    assert history(tmp_path / "out") == history(folder)
+    assert (tmp_path / "out" / "sample.txt").read_bytes() == (folder / "sample.txt").read_bytes()
+
+
+@pytest.mark.parametrize("program", ["digits.py", "chargpt.py"])
+def test_help_names_every_option_and_file(program, tmp_path):
+    printed = check(run(program, "--help", cwd=tmp_path))
+    for word in ("--framework", "--out", "--resume", "--device", "--seed", "checkpoint.pt", "curve.png"):
+        assert word in printed
+
+
+def test_wrong_options_are_refused(tmp_path):
+    assert "must be at least 1" in run("digits.py", "--epochs", 0, cwd=tmp_path).stderr
+    assert "multiple of --heads" in run("chargpt.py", "--width", 10, "--heads", 4, cwd=tmp_path).stderr
