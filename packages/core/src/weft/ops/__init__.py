@@ -13,6 +13,7 @@ FAMILIES = (
     "views",
     "joining",
     "indexing",
+    "random",
 )
 
 

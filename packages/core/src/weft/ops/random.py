@@ -549,7 +549,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
         check_probability_dtype("bernoulli", input)
     else:
         p = checked_probability("bernoulli", p)
-    made = bernoulli_each(input, p, generator_for("bernoulli", generator, input.device))
+    made = _bernoulli_each(input, p, generator_for("bernoulli", generator, input.device))
     if out is None:
         return made
     check_tensor("bernoulli", out, "out")
@@ -557,12 +557,12 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 
 
 @op(name="bernoulli", accepts="bool int float")
-def bernoulli_each(input, p, generator):
+def _bernoulli_each(input, p, generator):
     """1 with the probability that each element is, or all with probability `p`; else 0."""
-    return bernoulli_each.op(input, p, generator)
+    return _bernoulli_each.op(input, p, generator)
 
 
-@bernoulli_each.kernel
+@_bernoulli_each.kernel
 def _(xp, input, p, generator):
     if p is None:
         check_probabilities("bernoulli", input)
@@ -572,7 +572,7 @@ def _(xp, input, p, generator):
     return flat.astype(input.dtype).reshape(input.shape)
 
 
-bernoulli_each.gradient("input")(no_gradient)
+_bernoulli_each.gradient("input")(no_gradient)
 
 
 @composite()
@@ -631,7 +631,7 @@ def normal(
     if not deviations:
         std = real("normal", "std", std)
         check_deviation("normal", std)
-    made = normal_each.op(
+    made = _normal_each.op(
         mean if means else None,
         std if deviations else None,
         0.0 if means else real("normal", "mean", mean),
@@ -642,12 +642,12 @@ def normal(
 
 
 @op(name="normal", tensors="mean std")
-def normal_each(mean, std, constant_mean, constant_std, generator):
+def _normal_each(mean, std, constant_mean, constant_std, generator):
     """Normal numbers of means and standard deviations in tensors; None: those of the constants."""
-    return normal_each.op(mean, std, constant_mean, constant_std, generator)
+    return _normal_each.op(mean, std, constant_mean, constant_std, generator)
 
 
-@normal_each.kernel
+@_normal_each.kernel
 def _(xp, mean, std, constant_mean, constant_std, generator):
     if std is not None and std.size and not bool((std >= 0).all()):
         raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
@@ -660,7 +660,7 @@ def _(xp, mean, std, constant_mean, constant_std, generator):
     return (result + (element.type(constant_mean) if mean is None else mean)).astype(element, copy=False)
 
 
-normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
+_normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
 @op("multinomial")
