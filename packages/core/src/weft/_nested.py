@@ -54,6 +54,8 @@ def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]
     """
     if type(data) in PYTHON_NUMBERS:
         shape, numbers = (), [data]
+    elif (joined := stacked(data, element)) is not None:
+        return joined
     else:
         shape, numbers = flatten(data)
     kinds = set(map(type, numbers))
@@ -66,6 +68,18 @@ def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]
         found = element
     array: numpy.ndarray[Any, Any] = state.run(convert, numbers, kinds, found).reshape(shape)
     return array
+
+
+def stacked(data: Any, element: dtype | None) -> numpy.ndarray[Any, Any] | None:
+    """Join NumPy arrays of one shape and dtype without looking at each number; None if the data is anything else."""
+    if not isinstance(data, list | tuple) or not data or type(data[0]) is not numpy.ndarray:
+        return None
+    shape, found = data[0].shape, BY_NUMPY.get(data[0].dtype)
+    if found is None or element not in (None, found) or not shape:
+        return None
+    if any(type(each) is not numpy.ndarray or each.shape != shape or each.dtype != data[0].dtype for each in data):
+        return None
+    return numpy.stack(data)
 
 
 def is_sequence(value: Any) -> bool:
