@@ -52,8 +52,9 @@ def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]
     RuntimeError
         If a number does not fit the dtype.
     """
+    shape: tuple[int, ...] = ()
     if type(data) in PYTHON_NUMBERS:
-        shape, numbers = (), [data]
+        numbers = [data]
     elif (joined := stacked(data, element)) is not None:
         return joined
     else:
