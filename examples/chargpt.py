@@ -259,9 +259,6 @@ def draw_curve(history, path):
 
 def write_sample(model, tokenizer, arguments):
     """Let the model go on from the prompt; print what it writes, and keep it."""
-    unknown = sorted(set(arguments.prompt) - set(tokenizer.vocab.get_itos()))
-    if unknown or not arguments.prompt:
-        raise SystemExit(f"--prompt: the manual has no letter {unknown}" if unknown else "--prompt: must not be empty")
     model.eval()
     prompt = torch.tensor(tokenizer.encode(arguments.prompt), device=arguments.device)
     with torch.no_grad():
@@ -287,6 +284,9 @@ def main():
         raise SystemExit(f"--resume: there is no {checkpoint}; run once without --resume, or give the run's --out")
     print(f"a small GPT · {torch.__name__} {torch.__version__} · {arguments.device} · seed {arguments.seed}")
     tokenizer, learn, test = load_text()
+    unknown = set(arguments.prompt) - set(tokenizer.vocab.get_itos())
+    if unknown or not arguments.prompt:
+        raise SystemExit(f"--prompt: must be letters of the manual, which has no {unknown or 'empty prompt'}")
     training = Training(arguments, len(tokenizer))
     if arguments.resume:
         training.load(checkpoint)
@@ -295,9 +295,9 @@ def main():
     print(f"{len(learn):,} letters to learn from, {len(test):,} to validate; {len(tokenizer)} different")
     print(f"{count:,} parameters; a guess without learning costs {math.log(len(tokenizer)):.2f} nats\n")
     train(training, learn, test, arguments, checkpoint)
+    (arguments.out / "history.json").write_text(json.dumps(training.history), encoding="utf-8")
     write_sample(training.model, tokenizer, arguments)
     draw_curve(training.history, arguments.out / "curve.png")
-    (arguments.out / "history.json").write_text(json.dumps(training.history), encoding="utf-8")
     print(f"checkpoint   {checkpoint}")
 
 
