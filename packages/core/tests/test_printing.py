@@ -75,7 +75,10 @@ tensor([[0., 0., 0.,  ..., 0., 0., 0.],
         [0., 0., 0.,  ..., 0., 0., 0.]])"""),
     (lambda: weft.ones(2, requires_grad=True), 'tensor([1., 1.], requires_grad=True)'),
     (lambda: weft.ones(2, requires_grad=True) * 2, 'tensor([2., 2.], grad_fn=<MulBackward0>)'),
-    (lambda: weft.ones(2, requires_grad=True, dtype=weft.float64), 'tensor([1., 1.], dtype=weft.float64, requires_grad=True)'),
+    (
+        lambda: weft.ones(2, requires_grad=True, dtype=weft.float64),
+        "tensor([1., 1.], dtype=weft.float64, requires_grad=True)",
+    ),
     (lambda: weft.full((2, 30), 0.25, dtype=weft.float64), """\
 tensor([[0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500,
          0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500, 0.2500,

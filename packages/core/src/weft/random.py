@@ -218,7 +218,7 @@ def manual_seed(seed: int) -> Generator:
     >>> import weft
     >>> _ = weft.manual_seed(0)
     >>> weft.randperm(5)
-    tensor([4, 1, 2, 0, 3])
+    tensor([4, 0, 1, 3, 2])
     """
     global _seed_for_new
     seed = int(seed)
