@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
@@ -52,7 +51,7 @@ def _inplace_text(inplace: bool, separator: str = "") -> str:
     return f"{separator}inplace=True" if inplace else ""
 
 
-# -- with a bend at zero -------------------------------------------------------------------------------------------------
+# -- with a bend at zero ---------------------------------------------------------------------------------------------
 
 
 class ReLU(Module):
@@ -246,7 +245,7 @@ class Softshrink(Module):
         return f"{self.lambd}"
 
 
-# -- smooth units --------------------------------------------------------------------------------------------------------
+# -- smooth units ----------------------------------------------------------------------------------------------------
 
 
 class ELU(Module):
@@ -284,7 +283,10 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """``1.0507 * ELU(x, alpha=1.6733)``, which keeps mean 0 and variance 1 (arXiv:1706.02515). With ``inplace`` it writes into the input."""
+    """``1.0507 * ELU(x, alpha=1.6733)``, which keeps mean 0 and variance 1 (arXiv:1706.02515).
+
+    With ``inplace`` it writes into the input.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -382,7 +384,7 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-# -- sigmoids ------------------------------------------------------------------------------------------------------------
+# -- sigmoids --------------------------------------------------------------------------------------------------------
 
 
 class Sigmoid(Module):
@@ -453,7 +455,7 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-# -- softmax -------------------------------------------------------------------------------------------------------------
+# -- softmax ---------------------------------------------------------------------------------------------------------
 
 
 class _SoftmaxOf(Module):

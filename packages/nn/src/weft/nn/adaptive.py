@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn.containers import ModuleList, Sequential
 from weft.nn.linear import Linear
@@ -139,7 +138,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError(f"{name}: 0D or 1D target tensor expected, multi-target not supported")
         if input.dim() != target.dim() + 1:
             raise RuntimeError(
-                f"{name}: {target.dim() + 1}D input tensor expected for {target.dim()}D target, got {tuple(input.shape)}"
+                f"{name}: {target.dim() + 1}D input tensor expected for {target.dim()}D target, "
+                f"got {tuple(input.shape)}"
             )
         if target.dim() == 1 and input.size(0) != target.size(0):
             raise RuntimeError(

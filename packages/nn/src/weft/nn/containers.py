@@ -9,7 +9,6 @@ from itertools import chain, islice
 from typing import Any, TypeVar, cast, overload
 
 from weft import Tensor
-
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 
@@ -398,9 +397,12 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """Return a line for each entry."""
-        return "\n".join(_described(position, value, lambda tensor: tensor.dtype) for position, value in enumerate(self))
+        return "\n".join(
+            _described(position, value, lambda tensor: tensor.dtype) for position, value in enumerate(self)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: it only holds parameters."""
         raise RuntimeError("ParameterList: should not be called; it only holds parameters")
 
 
@@ -494,7 +496,7 @@ class ParameterDict(Module):
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Return a new ParameterDict with ``default`` under each of ``keys``."""
-        return ParameterDict({key: default for key in keys})
+        return ParameterDict(dict.fromkeys(keys, default))
 
     def keys(self) -> Any:
         """Return the keys."""
@@ -518,4 +520,5 @@ class ParameterDict(Module):
         return "\n".join(_described(key, value, lambda tensor: tensor.type()) for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: it only holds parameters."""
         raise RuntimeError("ParameterDict: should not be called; it only holds parameters")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn._types import expanded
@@ -101,7 +100,9 @@ class _ConvNd(Module):
             if padding not in _PADDING_NAMES:
                 raise ValueError(f"{name}: invalid padding string {padding!r}, should be one of {_PADDING_NAMES}")
             if padding == "same" and any(step != 1 for step in stride):
-                raise ValueError(f"{name}: padding='same' is not supported for strided convolutions, got stride {stride}")
+                raise ValueError(
+                    f"{name}: padding='same' is not supported for strided convolutions, got stride {stride}"
+                )
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"{name}: padding_mode must be one of {_PADDING_MODES}, but got {padding_mode!r}")
 
@@ -135,9 +136,7 @@ class _ConvNd(Module):
         self.__dict__.setdefault("padding_mode", "zeros")
 
 
-def _pad_amounts(
-    padding: tuple[int, ...] | str, kernel_size: tuple[int, ...], dilation: tuple[int, ...]
-) -> list[int]:
+def _pad_amounts(padding: tuple[int, ...] | str, kernel_size: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
     """Return the padding as `F.pad` wants it: last axis first, each axis before and after."""
     amounts = []
     for axis in reversed(range(len(kernel_size))):
@@ -369,7 +368,10 @@ class Conv3d(_PlainConv):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        """Map ``input`` of shape (N, in_channels, D, H, W) to (N, out_channels, D_out, H_out, W_out); N may be absent."""
+        """Map ``input`` of shape (N, in_channels, D, H, W) to (N, out_channels, D_out, H_out, W_out).
+
+        N may be absent.
+        """
         input, padding = self._padded(input)
         return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn.module import Module
 
@@ -37,9 +36,7 @@ class Unfold(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes."""
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
 class Fold(Module):

@@ -75,7 +75,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"calculate_gain: unsupported nonlinearity {nonlinearity!r}; choose {[*_GAINS, 'leaky_relu']}")
 
 
-# -- plain distributions and constants -----------------------------------------------------------------------------------
+# -- plain distributions and constants -------------------------------------------------------------------------------
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
@@ -224,7 +224,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-# -- variance by the size of the layer -----------------------------------------------------------------------------------
+# -- variance by the size of the layer -------------------------------------------------------------------------------
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -318,7 +318,7 @@ def _without_elements(tensor: Tensor, name: str) -> Tensor:
     return tensor
 
 
-# -- matrices with structure ---------------------------------------------------------------------------------------------
+# -- matrices with structure -----------------------------------------------------------------------------------------
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
@@ -329,7 +329,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     arXiv:1312.6120. The Q factor of a normal matrix, its signs fixed by the diagonal of R, is uniformly distributed.
     """
     if tensor.dim() < 2:
-        raise ValueError(f"orthogonal_: only tensors with 2 or more dimensions are supported, got {tuple(tensor.shape)}")
+        raise ValueError(
+            f"orthogonal_: only tensors with 2 or more dimensions are supported, got {tuple(tensor.shape)}"
+        )
     if tensor.numel() == 0:
         return tensor
     rows = tensor.size(0)
@@ -359,7 +361,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return tensor
 
 
-# -- the names without underscore, for older programs ----------------------------------------------------------------------
+# -- the names without underscore, for older programs ----------------------------------------------------------------
 
 _DEPRECATED = (
     "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"
@@ -372,9 +374,7 @@ def __getattr__(name: str) -> Any:
     current = globals()[name + "_"]
 
     def deprecated(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
-        )
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
         return current(*args, **kwargs)
 
     deprecated.__name__ = name

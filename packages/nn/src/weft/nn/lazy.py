@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import weft
 from weft import Tensor
-
 from weft.nn import convolution, linear, normalization
 from weft.nn.module import Module
 from weft.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
@@ -86,9 +85,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
 
     cls_to_become = linear.Linear
 
-    def __init__(
-        self, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DType = None
-    ) -> None:
+    def __init__(self, out_features: int, bias: bool = True, device: DeviceLike = None, dtype: DType = None) -> None:
         super().__init__(0, 0, False, device, dtype)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
@@ -131,8 +128,8 @@ class _LazyConv(LazyModuleMixin):
         axes = len(self.kernel_size)
         if input.dim() not in (axes + 1, axes + 2):
             raise RuntimeError(
-                f"{self._get_name()}: expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, but got input of "
-                f"size: {tuple(input.shape)}"
+                f"{self._get_name()}: expected {axes + 1}D (unbatched) or {axes + 2}D (batched) input, "
+                f"but got input of size: {tuple(input.shape)}"
             )
         self.in_channels = input.shape[-axes - 1]
         if self.in_channels % self.groups != 0:
@@ -206,9 +203,7 @@ class LazyConv1d(_LazyConv, convolution.Conv1d):
         device: DeviceLike = None,
         dtype: DType = None,
     ) -> None:
-        super().__init__(
-            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
-        )
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._become_lazy(out_channels, bias, device, dtype)
 
 
@@ -230,9 +225,7 @@ class LazyConv2d(_LazyConv, convolution.Conv2d):
         device: DeviceLike = None,
         dtype: DType = None,
     ) -> None:
-        super().__init__(
-            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
-        )
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._become_lazy(out_channels, bias, device, dtype)
 
 
@@ -254,9 +247,7 @@ class LazyConv3d(_LazyConv, convolution.Conv3d):
         device: DeviceLike = None,
         dtype: DType = None,
     ) -> None:
-        super().__init__(
-            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
-        )
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._become_lazy(out_channels, bias, device, dtype)
 
 

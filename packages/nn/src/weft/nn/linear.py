@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module

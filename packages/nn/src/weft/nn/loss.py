@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn.distance import PairwiseDistance
 from weft.nn.module import Module
@@ -261,9 +260,7 @@ class NLLLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare log-probabilities (N, C, ...) or (C,) with classes (N, ...) or ()."""
-        return F.nll_loss(
-            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
@@ -147,7 +146,23 @@ class _BatchNorm(_NormBase):
         )
 
 
-_BATCH_NORM_DOC = """Normalize each channel over the batch{axes}, then scale and shift it.
+def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
+    if input.dim() not in allowed:
+        wanted = " or ".join(f"{axes}D" for axes in allowed)
+        raise ValueError(
+            f"{module._get_name()}: expected {wanted} input (got {input.dim()}D input of shape {tuple(input.shape)})"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """`BatchNorm2d` for an input (N, C) or (N, C, L)."""
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _require_axes(self, input, 2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalize each channel over the batch and the 2 spatial axes of an input (N, C, H, W), then scale and shift it.
 
     In training mode by the mean and the (biased) variance of the batch, which also move the running ones (there the
     variance is the unbiased one); in evaluation mode by the running ones.
@@ -174,31 +189,12 @@ _BATCH_NORM_DOC = """Normalize each channel over the batch{axes}, then scale and
     arXiv:1502.03167.
     """
 
-
-def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
-    if input.dim() not in allowed:
-        wanted = " or ".join(f"{axes}D" for axes in allowed)
-        raise ValueError(
-            f"{module._get_name()}: expected {wanted} input (got {input.dim()}D input of shape {tuple(input.shape)})"
-        )
-
-
-class BatchNorm1d(_BatchNorm):
-    __doc__ = _BATCH_NORM_DOC.format(axes=" and, if the input has 3 axes, over the last one")
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _require_axes(self, input, 2, 3)
-
-
-class BatchNorm2d(_BatchNorm):
-    __doc__ = _BATCH_NORM_DOC.format(axes=" and the 2 spatial axes of an input (N, C, H, W)")
-
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, 4)
 
 
 class BatchNorm3d(_BatchNorm):
-    __doc__ = _BATCH_NORM_DOC.format(axes=" and the 3 spatial axes of an input (N, C, D, H, W)")
+    """`BatchNorm2d` for an input (N, C, D, H, W)."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, 5)
@@ -306,7 +302,14 @@ class _InstanceNorm(_NormBase):
         )
 
 
-_INSTANCE_NORM_DOC = """Normalize each channel of each example over its {axes}.
+class InstanceNorm1d(_InstanceNorm):
+    """`InstanceNorm2d` for an input (N, C, L) or (C, L)."""
+
+    _spatial_axes = 1
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalize each channel of each example over its 2 spatial axes, of an input (N, C, H, W).
 
     Parameters
     ----------
@@ -330,19 +333,12 @@ _INSTANCE_NORM_DOC = """Normalize each channel of each example over its {axes}.
     arXiv:1607.08022.
     """
 
-
-class InstanceNorm1d(_InstanceNorm):
-    __doc__ = _INSTANCE_NORM_DOC.format(axes="1 spatial axis, of an input (N, C, L)")
-    _spatial_axes = 1
-
-
-class InstanceNorm2d(_InstanceNorm):
-    __doc__ = _INSTANCE_NORM_DOC.format(axes="2 spatial axes, of an input (N, C, H, W)")
     _spatial_axes = 2
 
 
 class InstanceNorm3d(_InstanceNorm):
-    __doc__ = _INSTANCE_NORM_DOC.format(axes="3 spatial axes, of an input (N, C, D, H, W)")
+    """`InstanceNorm2d` for an input (N, C, D, H, W) or (C, D, H, W)."""
+
     _spatial_axes = 3
 
 
@@ -440,7 +436,9 @@ class RMSNorm(Module):
         self.normalized_shape = _shape_tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(weft.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        weight = (
+            Parameter(weft.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        )
         self.register_parameter("weight", weight)
         self.reset_parameters()
 
@@ -492,9 +490,7 @@ class GroupNorm(Module):
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(
-                f"GroupNorm: num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+            raise ValueError(f"GroupNorm: num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps

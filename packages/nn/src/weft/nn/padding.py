@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn._types import expanded
 from weft.nn.module import Module
@@ -27,21 +26,6 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
-
-_DOC = """Pad the last {axes} of the input{how}.
-
-    Parameters
-    ----------
-    padding : int or tuple of {count} ints
-        How much to add: {order}.{value}
-    """
-
-_ORDERS = {1: "left, right", 2: "left, right, top, bottom", 3: "left, right, top, bottom, front, back"}
-
-
-def _doc(axes: int, how: str, value: str = "") -> str:
-    axes_text = "axis" if axes == 1 else f"{axes} axes"
-    return _DOC.format(axes=axes_text, how=how, count=2 * axes, order=_ORDERS[axes], value=value)
 
 
 class _PadNd(Module):
@@ -78,26 +62,53 @@ class _ConstantPadNd(_PadNd):
         return f"padding={self.padding}, value={self.value}"
 
 
-_VALUE = "\n    value : float"
-
-
 class ConstantPad1d(_ConstantPadNd):
-    __doc__ = _doc(1, " with a constant", _VALUE)
+    """Pad the last axis of the input with a constant.
+
+    Parameters
+    ----------
+    padding : int or tuple of 2 ints
+        How much to add: left, right.
+    value : float
+    """
+
     _spatial_axes = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    __doc__ = _doc(2, " with a constant", _VALUE)
+    """Pad the last 2 axes of the input with a constant.
+
+    Parameters
+    ----------
+    padding : int or tuple of 4 ints
+        How much to add: left, right, top, bottom.
+    value : float
+    """
+
     _spatial_axes = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    __doc__ = _doc(3, " with a constant", _VALUE)
+    """Pad the last 3 axes of the input with a constant.
+
+    Parameters
+    ----------
+    padding : int or tuple of 6 ints
+        How much to add: left, right, top, bottom, front, back.
+    value : float
+    """
+
     _spatial_axes = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    __doc__ = _doc(1, " with zeros")
+    """Pad the last axis of the input with zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of 2 ints
+        How much to add: left, right.
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -108,7 +119,13 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    __doc__ = _doc(2, " with zeros")
+    """Pad the last 2 axes of the input with zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of 4 ints
+        How much to add: left, right, top, bottom.
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -119,7 +136,13 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    __doc__ = _doc(3, " with zeros")
+    """Pad the last 3 axes of the input with zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of 6 ints
+        How much to add: left, right, top, bottom, front, back.
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -130,54 +153,117 @@ class ZeroPad3d(ConstantPad3d):
 
 
 class ReflectionPad1d(_PadNd):
-    __doc__ = _doc(1, " by its mirror image, without repeating the border")
+    """Pad the last axis of the input by its mirror image, without repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 2 ints
+        How much to add: left, right.
+    """
+
     _spatial_axes = 1
     _mode = "reflect"
 
 
 class ReflectionPad2d(_PadNd):
-    __doc__ = _doc(2, " by its mirror image, without repeating the border")
+    """Pad the last 2 axes of the input by its mirror image, without repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 4 ints
+        How much to add: left, right, top, bottom.
+    """
+
     _spatial_axes = 2
     _mode = "reflect"
 
 
 class ReflectionPad3d(_PadNd):
-    __doc__ = _doc(3, " by its mirror image, without repeating the border")
+    """Pad the last 3 axes of the input by its mirror image, without repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 6 ints
+        How much to add: left, right, top, bottom, front, back.
+    """
+
     _spatial_axes = 3
     _mode = "reflect"
 
 
 class ReplicationPad1d(_PadNd):
-    __doc__ = _doc(1, " by repeating the border")
+    """Pad the last axis of the input by repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 2 ints
+        How much to add: left, right.
+    """
+
     _spatial_axes = 1
     _mode = "replicate"
 
 
 class ReplicationPad2d(_PadNd):
-    __doc__ = _doc(2, " by repeating the border")
+    """Pad the last 2 axes of the input by repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 4 ints
+        How much to add: left, right, top, bottom.
+    """
+
     _spatial_axes = 2
     _mode = "replicate"
 
 
 class ReplicationPad3d(_PadNd):
-    __doc__ = _doc(3, " by repeating the border")
+    """Pad the last 3 axes of the input by repeating the border.
+
+    Parameters
+    ----------
+    padding : int or tuple of 6 ints
+        How much to add: left, right, top, bottom, front, back.
+    """
+
     _spatial_axes = 3
     _mode = "replicate"
 
 
 class CircularPad1d(_PadNd):
-    __doc__ = _doc(1, " from its other end, as on a circle")
+    """Pad the last axis of the input from its other end, as on a circle.
+
+    Parameters
+    ----------
+    padding : int or tuple of 2 ints
+        How much to add: left, right.
+    """
+
     _spatial_axes = 1
     _mode = "circular"
 
 
 class CircularPad2d(_PadNd):
-    __doc__ = _doc(2, " from its other end, as on a circle")
+    """Pad the last 2 axes of the input from its other end, as on a circle.
+
+    Parameters
+    ----------
+    padding : int or tuple of 4 ints
+        How much to add: left, right, top, bottom.
+    """
+
     _spatial_axes = 2
     _mode = "circular"
 
 
 class CircularPad3d(_PadNd):
-    __doc__ = _doc(3, " from its other end, as on a circle")
+    """Pad the last 3 axes of the input from its other end, as on a circle.
+
+    Parameters
+    ----------
+    padding : int or tuple of 6 ints
+        How much to add: left, right, top, bottom, front, back.
+    """
+
     _spatial_axes = 3
     _mode = "circular"

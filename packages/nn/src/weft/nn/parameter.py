@@ -51,6 +51,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        """Share the memory of ``data``."""
         if data is None:
             data = weft.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
@@ -104,6 +105,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        """Share the memory of ``data``."""
         data = weft.empty(0) if data is None else data
         buffer = data.detach().requires_grad_(data.requires_grad)
         buffer.persistent = persistent
@@ -163,6 +165,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DType = None) -> Any:
+        """Take the dtype and device to come."""
         return Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
 
 
@@ -181,6 +184,7 @@ class UninitializedBuffer(UninitializedTensorMixin):
     def __new__(
         cls, requires_grad: bool = False, device: DeviceLike = None, dtype: DType = None, persistent: bool = True
     ) -> Any:
+        """Take the dtype and device to come."""
         buffer = Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn.module import Module
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn._types import expanded
 from weft.nn.module import Module
@@ -38,21 +37,7 @@ __all__ = [
 
 
 class _MaxPoolNd(Module):
-    """The greatest value of each window.
-
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        Added on both sides, counted as minus infinity; at most half of ``kernel_size``.
-    dilation : int or tuple of int
-        The distance between the elements of a window.
-    return_indices : bool
-        Whether to return also where each value came from, as `MaxUnpool2d` and its like want it.
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
-    """
+    """What MaxPool1d to 3d share."""
 
     def __init__(
         self,
@@ -80,15 +65,7 @@ class _MaxPoolNd(Module):
 
 
 class _MaxUnpoolNd(Module):
-    """The partial inverse of max pooling: each value goes back to where it came from, the rest is 0.
-
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        As given to the pooling.
-    """
+    """What MaxUnpool1d to 3d share."""
 
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -105,21 +82,7 @@ class _MaxUnpoolNd(Module):
 
 
 class _AvgPoolNd(Module):
-    """The mean of each window.
-
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        Zeros added on both sides; at most half of ``kernel_size``.
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
-    count_include_pad : bool
-        Whether the padding counts in the mean.
-    divisor_override : int, optional
-        What to divide the sums by instead of the count (2 and 3 axes).
-    """
+    """What AvgPool1d to 3d share."""
 
     kernel_size: Any
     stride: Any
@@ -131,13 +94,7 @@ class _AvgPoolNd(Module):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    """The mean of each of ``output_size`` windows that cover the input evenly.
-
-    Parameters
-    ----------
-    output_size : int or tuple of int or None
-        None keeps the size of that axis.
-    """
+    """What AdaptiveAvgPool1d to 3d share."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -149,15 +106,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    """The greatest value of each of ``output_size`` windows that cover the input evenly.
-
-    Parameters
-    ----------
-    output_size : int or tuple of int or None
-        None keeps the size of that axis.
-    return_indices : bool
-        Whether to return also where each value came from.
-    """
+    """What AdaptiveMaxPool1d to 3d share."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -170,17 +119,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class _LPPoolNd(Module):
-    """The p-norm of each window: ``sum(x ** p) ** (1 / p)``.
-
-    Parameters
-    ----------
-    norm_type : float
-        p.
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
-    """
+    """What LPPool1d to 3d share."""
 
     def __init__(
         self, norm_type: float, kernel_size: SizeAny, stride: SizeAny | None = None, ceil_mode: bool = False
@@ -200,21 +139,7 @@ class _LPPoolNd(Module):
 
 
 class _FractionalMaxPoolNd(Module):
-    """The greatest value of windows whose places are drawn at random, so that sizes shrink by any fraction.
-
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    output_size : int or tuple of int, optional
-    output_ratio : float or tuple of float in (0, 1), optional
-        Of the output's size to the input's; give one of the two.
-    return_indices : bool
-        Whether to return also where each value came from.
-
-    References
-    ----------
-    arXiv:1412.6071.
-    """
+    """What FractionalMaxPool1d to 3d share."""
 
     _spatial_axes: int
 
@@ -242,7 +167,7 @@ class _FractionalMaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    __doc__ = _MaxPoolNd.__doc__
+    """`MaxPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
@@ -252,7 +177,21 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    __doc__ = _MaxPoolNd.__doc__
+    """The greatest value of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+    stride : int or tuple of int, default kernel_size
+    padding : int or tuple of int
+        Added on both sides, counted as minus infinity; at most half of ``kernel_size``.
+    dilation : int or tuple of int
+        The distance between the elements of a window.
+    return_indices : bool
+        Whether to return also where each value came from, as `MaxUnpool2d` and its like want it.
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, H, W); N may be absent."""
@@ -262,7 +201,7 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    __doc__ = _MaxPoolNd.__doc__
+    """`MaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
@@ -272,7 +211,7 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    __doc__ = _MaxUnpoolNd.__doc__
+    """`MaxUnpool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def __init__(self, kernel_size: Size1, stride: Size1 | None = None, padding: Size1 = 0) -> None:
         super().__init__()
@@ -284,7 +223,15 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    __doc__ = _MaxUnpoolNd.__doc__
+    """The partial inverse of max pooling: each value goes back to where it came from, the rest is 0.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+    stride : int or tuple of int, default kernel_size
+    padding : int or tuple of int
+        As given to the pooling.
+    """
 
     def __init__(self, kernel_size: Size2, stride: Size2 | None = None, padding: Size2 = 0) -> None:
         super().__init__()
@@ -296,7 +243,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    __doc__ = _MaxUnpoolNd.__doc__
+    """`MaxUnpool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(self, kernel_size: Size3, stride: Size3 | None = None, padding: Size3 = 0) -> None:
         super().__init__()
@@ -308,7 +255,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class AvgPool1d(_AvgPoolNd):
-    __doc__ = _AvgPoolNd.__doc__
+    """`AvgPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def __init__(
         self,
@@ -327,13 +274,25 @@ class AvgPool1d(_AvgPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):
-    __doc__ = _AvgPoolNd.__doc__
+    """The mean of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+    stride : int or tuple of int, default kernel_size
+    padding : int or tuple of int
+        Zeros added on both sides; at most half of ``kernel_size``.
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+    count_include_pad : bool
+        Whether the padding counts in the mean.
+    divisor_override : int, optional
+        What to divide the sums by instead of the count (2 and 3 axes).
+    """
 
     def __init__(
         self,
@@ -366,7 +325,7 @@ class AvgPool2d(_AvgPoolNd):
 
 
 class AvgPool3d(_AvgPoolNd):
-    __doc__ = _AvgPoolNd.__doc__
+    """`AvgPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(
         self,
@@ -399,7 +358,7 @@ class AvgPool3d(_AvgPoolNd):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    __doc__ = _AdaptiveAvgPoolNd.__doc__
+    """`AdaptiveAvgPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
@@ -407,7 +366,13 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    __doc__ = _AdaptiveAvgPoolNd.__doc__
+    """The mean of each of ``output_size`` windows that cover the input evenly.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        None keeps the size of that axis.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, H, W); N may be absent."""
@@ -415,7 +380,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    __doc__ = _AdaptiveAvgPoolNd.__doc__
+    """`AdaptiveAvgPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
@@ -423,7 +388,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    __doc__ = _AdaptiveMaxPoolNd.__doc__
+    """`AdaptiveMaxPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
@@ -431,7 +396,15 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    __doc__ = _AdaptiveMaxPoolNd.__doc__
+    """The greatest value of each of ``output_size`` windows that cover the input evenly.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int or None
+        None keeps the size of that axis.
+    return_indices : bool
+        Whether to return also where each value came from.
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, H, W); N may be absent."""
@@ -439,7 +412,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    __doc__ = _AdaptiveMaxPoolNd.__doc__
+    """`AdaptiveMaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
@@ -447,7 +420,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class LPPool1d(_LPPoolNd):
-    __doc__ = _LPPoolNd.__doc__
+    """`LPPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
@@ -455,7 +428,17 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    __doc__ = _LPPoolNd.__doc__
+    """The p-norm of each window: ``sum(x ** p) ** (1 / p)``.
+
+    Parameters
+    ----------
+    norm_type : float
+        p.
+    kernel_size : int or tuple of int
+    stride : int or tuple of int, default kernel_size
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, H, W); N may be absent."""
@@ -463,7 +446,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    __doc__ = _LPPoolNd.__doc__
+    """`LPPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
@@ -471,7 +454,21 @@ class LPPool3d(_LPPoolNd):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    __doc__ = _FractionalMaxPoolNd.__doc__
+    """The greatest value of windows whose places are drawn at random, so that sizes shrink by any fraction.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+    output_size : int or tuple of int, optional
+    output_ratio : float or tuple of float in (0, 1), optional
+        Of the output's size to the input's; give one of the two.
+    return_indices : bool
+        Whether to return also where each value came from.
+
+    References
+    ----------
+    arXiv:1412.6071.
+    """
 
     _spatial_axes = 2
 
@@ -488,7 +485,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    __doc__ = _FractionalMaxPoolNd.__doc__
+    """`FractionalMaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
 
     _spatial_axes = 3
 

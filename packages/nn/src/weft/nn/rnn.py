@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
@@ -234,9 +233,7 @@ class RNNBase(Module):
     def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, ...], name: str = "hidden") -> None:
         """Raise the error for a state of the wrong shape."""
         if tuple(hx.shape) != expected_hidden_size:
-            raise RuntimeError(
-                f"{self._get_name()}: expected {name} size {expected_hidden_size}, got {list(hx.shape)}"
-            )
+            raise RuntimeError(f"{self._get_name()}: expected {name} size {expected_hidden_size}, got {list(hx.shape)}")
 
     # -- running -----------------------------------------------------------------------------------------------------
 

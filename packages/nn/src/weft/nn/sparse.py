@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
@@ -211,9 +210,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._keep_table(_weight, False, device, dtype)
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """Map bags of indices to vectors of shape (bags, embedding_dim).
 
         Parameters

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.containers import ModuleList
@@ -382,9 +381,7 @@ class Transformer(Module):
     ) -> Tensor:
         """Encode ``src`` and decode ``tgt``; masks as in `MultiheadAttention`."""
         self._check(src, tgt)
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(  # type: ignore[no-any-return]
             tgt,
             memory,

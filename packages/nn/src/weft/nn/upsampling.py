@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from weft import Tensor
-
 from weft.nn import functional as F
 from weft.nn.module import Module
 

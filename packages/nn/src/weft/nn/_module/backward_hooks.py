@@ -158,5 +158,7 @@ def _replacement(result: Any, count: int, kind: str, what: str) -> Gradients | N
         return None
     result = result if isinstance(result, tuple) else (result,)
     if len(result) != count:
-        raise RuntimeError(f"backward {kind}: returned an invalid number of {what}, got {len(result)}, expected {count}")
+        raise RuntimeError(
+            f"backward {kind}: returned an invalid number of {what}, got {len(result)}, expected {count}"
+        )
     return tuple(result)

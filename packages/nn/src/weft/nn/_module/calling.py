@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import weft
 from weft import Tensor
-
 from weft.nn._module import hooks
 from weft.nn._module.backward_hooks import BackwardHooks
 from weft.nn._module.hooks import Hooks

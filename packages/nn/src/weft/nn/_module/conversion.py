@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import weft
 from weft import Tensor
-
 from weft.nn._module.traversal import Traversal
 
 if TYPE_CHECKING:

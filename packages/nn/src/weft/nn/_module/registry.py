@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from weft import Tensor
-
 from weft.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import weft
-from weft import Tensor
 from weft.utils.hooks import RemovableHandle
 
+import weft
+from weft import Tensor
 from weft.nn._module.conversion import Conversion
 from weft.nn.parameter import Parameter, UninitializedTensorMixin
 
@@ -189,7 +189,8 @@ class StateDict(Conversion):
         """Load one tensor; return what is wrong with it, if anything."""
         if not isinstance(value, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected a Tensor from checkpoint but received {type(value)}'
+                f'While copying the parameter named "{key}", expected a Tensor from checkpoint '
+                f"but received {type(value)}"
             )
         uninitialized = isinstance(tensor, UninitializedTensorMixin)
         if not uninitialized:
@@ -284,7 +285,7 @@ class StateDict(Conversion):
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after this module has loaded.
 
-        It may empty or extend ``incompatible_keys.missing_keys`` and ``.unexpected_keys`` in place; it must return None.
+        It may change ``incompatible_keys.missing_keys`` and ``.unexpected_keys`` in place, and must return None.
         """
         return _added(self._load_state_dict_post_hooks, hook)
 

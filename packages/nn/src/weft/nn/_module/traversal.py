@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from weft import Tensor
-
 from weft.nn._module.registry import Registry
 from weft.nn.parameter import Parameter
 
@@ -196,7 +195,9 @@ class Traversal(Registry):
         """
         owner, name = self._owner_of(target, "get_buffer")
         if name not in owner._buffers:
-            raise AttributeError(f"get_buffer: `{name}` is not a buffer; {owner._get_name()} has {list(owner._buffers)}")
+            raise AttributeError(
+                f"get_buffer: `{name}` is not a buffer; {owner._get_name()} has {list(owner._buffers)}"
+            )
         return cast(Tensor, owner._buffers[name])
 
     def _owner_of(self, target: str, caller: str) -> tuple[Module, str]:

@@ -49,8 +49,8 @@ def get_total_norm(
         total_norm = weft.linalg.vector_norm(weft.stack(norms), norm_type)
         if error_if_nonfinite and not bool(weft.isfinite(total_norm)):
             raise RuntimeError(
-                f"get_total_norm: the total norm of order {norm_type} for gradients is non-finite ({total_norm.item()}),"
-                " so it cannot be clipped. To clip nevertheless, set error_if_nonfinite=False"
+                f"get_total_norm: the total norm of order {norm_type} for gradients is non-finite "
+                f"({total_norm.item()}), so it cannot be clipped. To clip nevertheless, set error_if_nonfinite=False"
             )
         return total_norm
 
@@ -120,15 +120,11 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Tensor:
     """Deprecated name of `clip_grad_norm_`."""
-    warnings.warn(
-        "`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2
-    )
+    warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Bring each element of the gradients of ``parameters``, in place, into [-clip_value, clip_value].
 
     Parameters

@@ -50,6 +50,7 @@ class PackedSequence(_PackedFields):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
+        """Check that the batch sizes are there, and complete the indices."""
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:
@@ -63,7 +64,9 @@ class PackedSequence(_PackedFields):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        indices = (None if part is None else part.to(data.device) for part in (self.sorted_indices, self.unsorted_indices))
+        indices = (
+            None if part is None else part.to(data.device) for part in (self.sorted_indices, self.unsorted_indices)
+        )
         return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self) -> PackedSequence:
