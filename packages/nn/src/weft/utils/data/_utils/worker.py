@@ -148,9 +148,12 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
         other.close()
     with contextlib.suppress(ValueError):  # a handler of the parent's would keep terminate() from working
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # An interrupt from the keyboard reaches all processes; the parent's traceback is enough. A closed pipe is its end.
-    with contextlib.suppress(KeyboardInterrupt, EOFError, BrokenPipeError, ConnectionResetError):
+    try:
         _serve(job, connection)
+    except KeyboardInterrupt:  # it reaches all processes; the parent's traceback is enough
+        pass
+    except (EOFError, ConnectionError):  # the parent was killed before it could say stop, and cannot clean up
+        remove_folders(job.folders)
 
 
 def _serve(job: Job, connection: Connection) -> None:
@@ -164,7 +167,7 @@ def _serve(job: Job, connection: Connection) -> None:
         fetcher = ExceptionWrapper(where)
     parent = os.getppid()
     while True:
-        message = _receive(connection, parent, job.folders)
+        message = _receive(connection, parent)
         if message is None:
             return
         if isinstance(message, Reset):
@@ -207,10 +210,9 @@ def _prepare(job: Job) -> None:
         job.init_fn(job.worker_id)
 
 
-def _receive(connection: Connection, parent: int, folders: list[str]) -> Task | Reset | None:
+def _receive(connection: Connection, parent: int) -> Task | Reset | None:
     while not connection.poll(_parent_check_seconds):
-        if os.getppid() != parent:  # it was killed, and cannot clean up
-            remove_folders(folders)
-            return None
+        if os.getppid() != parent:  # others may hold copies of its end of the pipe, which then stays open
+            raise EOFError
     message: Task | Reset | None = pickle.loads(connection.recv_bytes())
     return message

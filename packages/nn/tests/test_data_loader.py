@@ -1,0 +1,211 @@
+"""The loader in this process: order, batches, and its options."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    SequentialSampler,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+
+
+class Items(Dataset):
+    """The items 0, 1, ...; remembers in which way they were read."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        return index
+
+
+class Count(IterableDataset):
+    def __init__(self, length):
+        self.length = length
+
+    def __iter__(self):
+        return iter(range(self.length))
+
+
+class CountWithLength(Count):
+    def __len__(self):
+        return 2
+
+
+def batches(loader):
+    return [batch.tolist() for batch in loader]
+
+
+def test_batches_come_in_order_and_the_last_is_shorter():
+    assert batches(DataLoader(Items(5), batch_size=2)) == [[0, 1], [2, 3], [4]]
+
+
+def test_drop_last_leaves_the_shorter_batch_out():
+    loader = DataLoader(Items(5), batch_size=2, drop_last=True)
+    assert batches(loader) == [[0, 1], [2, 3]]
+    assert len(loader) == 2
+
+
+def test_a_shuffled_pass_is_pytorchs_for_the_same_seed():
+    weft.manual_seed(5)
+    first = batches(DataLoader(Items(10), batch_size=3, shuffle=True))
+    weft.manual_seed(5)
+    second = batches(DataLoader(Items(10), batch_size=3, shuffle=True))
+    assert first == second == [[8, 3, 0], [5, 9, 1], [6, 2, 4], [7]]
+
+
+def test_a_generator_decides_the_order_alone():
+    generator = weft.Generator().manual_seed(5)
+    loader = DataLoader(Items(10), batch_size=3, shuffle=True, generator=generator)
+    assert batches(loader) == [[7, 4, 8], [1, 2, 3], [6, 5, 9], [0]]
+    assert batches(loader) != [[7, 4, 8], [1, 2, 3], [6, 5, 9], [0]]
+
+
+def test_beginning_a_pass_draws_one_seed_from_the_generator():
+    first, second = weft.Generator().manual_seed(5), weft.Generator().manual_seed(5)
+    iter(DataLoader(Items(3), generator=first))
+    assert weft.empty((), dtype=weft.int64).random_(generator=second).item() == 4095051218741643470
+    assert first.get_state().tolist() == second.get_state().tolist()
+
+
+def test_batch_size_none_gives_single_samples_converted_to_tensors():
+    class Arrays(Items):
+        def __getitem__(self, index):
+            return np.full(2, index)
+
+    samples = list(DataLoader(Arrays(2), batch_size=None))
+    assert all(isinstance(sample, weft.Tensor) for sample in samples)
+    assert [sample.tolist() for sample in samples] == [[0, 0], [1, 1]]
+
+
+def test_a_sampler_may_be_any_iterable():
+    assert batches(DataLoader(Items(9), batch_size=2, sampler=[7, 3, 5])) == [[7, 3], [5]]
+    assert batches(DataLoader(Items(9), batch_sampler=[[1, 2], [3]])) == [[1, 2], [3]]
+
+
+def test_collate_fn_replaces_the_default():
+    assert list(DataLoader(Items(3), batch_size=2, collate_fn=tuple)) == [(0, 1), (2,)]
+
+
+def test_a_dataset_that_reads_many_at_once_is_asked_to():
+    class Many(Items):
+        def __getitems__(self, indices):
+            return [-index for index in indices]
+
+    assert batches(DataLoader(Many(3), batch_size=2)) == [[0, -1], [-2]]
+
+
+def test_an_iterable_dataset_is_cut_into_batches():
+    assert batches(DataLoader(Count(5), batch_size=2)) == [[0, 1], [2, 3], [4]]
+    assert batches(DataLoader(Count(5), batch_size=2, drop_last=True)) == [[0, 1], [2, 3]]
+    assert list(DataLoader(Count(3), batch_size=None)) == [0, 1, 2]
+
+
+def test_more_samples_than_an_iterable_dataset_promised_are_warned_of():
+    loader = DataLoader(CountWithLength(3))
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="Length of IterableDataset"):
+        assert batches(loader) == [[0], [1], [2]]
+
+
+def test_two_passes_at_once_do_not_disturb_each_other():
+    loader = DataLoader(Items(3))
+    pairs = [(a.item(), b.item()) for a in loader for b in loader]
+    assert pairs == [(a, b) for a in range(3) for b in range(3)]
+
+
+@pytest.mark.parametrize("wrap", [lambda data: data, lambda data: Subset(data, [3, 1, 4, 0, 2])])
+def test_gathering_a_tensor_dataset_gives_what_collating_its_samples_gives(wrap):
+    data = TensorDataset(weft.arange(5), weft.arange(10.0).reshape(5, 2))
+
+    class Slow(Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            return wrap(data)[index]
+
+    fast, slow = list(DataLoader(wrap(data), batch_size=2)), list(DataLoader(Slow(), batch_size=2))
+    assert [[part.tolist() for part in batch] for batch in fast] == [
+        [part.tolist() for part in batch] for batch in slow
+    ]
+    assert [[part.dtype for part in batch] for batch in fast] == [[part.dtype for part in batch] for batch in slow]
+
+
+def test_a_subclass_of_tensor_dataset_is_read_through_its_own_getitem():
+    class Doubled(TensorDataset):
+        def __getitem__(self, index):
+            return tuple(part * 2 for part in super().__getitem__(index))
+
+    data = Doubled(weft.arange(3))
+    assert [batch[0].tolist() for batch in DataLoader(data, batch_size=2)] == [[0, 2], [4]]
+    (first, _) = random_split(data, [2, 1])
+    assert sorted(DataLoader(first, batch_size=2).__iter__().__next__()[0].tolist()) == sorted(
+        2 * index for index in first.indices
+    )
+
+
+def test_an_index_out_of_range_is_an_index_error():
+    data = TensorDataset(weft.arange(3))
+    with pytest.raises(IndexError):
+        list(DataLoader(data, sampler=[5]))
+
+
+def test_gathered_samples_carry_gradients_to_the_dataset():
+    source = weft.arange(3.0).requires_grad_()
+    ((batch,),) = DataLoader(TensorDataset(source * 2), batch_size=3)
+    batch.sum().backward()
+    assert source.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"num_workers": -1}, ValueError, "num_workers option should be non-negative"),
+        ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
+        ({"prefetch_factor": 2}, ValueError, "prefetch_factor option could only be specified in multiprocessing"),
+        ({"prefetch_factor": -1, "num_workers": 1}, ValueError, "prefetch_factor option should be non-negative"),
+        ({"persistent_workers": True}, ValueError, "persistent_workers option needs num_workers > 0"),
+        ({"sampler": [1], "shuffle": True}, ValueError, "mutually exclusive with shuffle"),
+        ({"batch_sampler": [[1]], "batch_size": 3}, ValueError, "mutually exclusive with batch_size"),
+        ({"batch_size": None, "drop_last": True}, ValueError, "mutually exclusive with drop_last"),
+        ({"batch_size": 0}, ValueError, "batch_size=0"),
+        ({"multiprocessing_context": "fork"}, ValueError, "can only be used with multi-process loading"),
+        ({"multiprocessing_context": "x", "num_workers": 1}, ValueError, "valid start method in"),
+        ({"multiprocessing_context": 3, "num_workers": 1}, TypeError, "valid context object"),
+    ],
+)
+def test_a_wrong_option_says_what_is_wrong(options, error, message):
+    with pytest.raises(error, match=message):
+        DataLoader(Items(3), **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"shuffle": True}, {"sampler": [1]}, {"batch_sampler": [[1]]}], ids=lambda value: next(iter(value))
+)
+def test_an_iterable_dataset_takes_no_order(options):
+    (option,) = options
+    with pytest.raises(ValueError, match=f"expected unspecified {option} option"):
+        DataLoader(Count(3), **options)
+
+
+@pytest.mark.parametrize("name", ["batch_size", "sampler", "batch_sampler", "drop_last", "dataset"])
+def test_what_decides_the_batches_cannot_be_changed_later(name):
+    loader = DataLoader(Items(3))
+    with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
+        setattr(loader, name, None)
+
+
+def test_a_batch_sampler_stands_in_for_batch_size():
+    loader = DataLoader(Items(3), batch_sampler=BatchSampler(SequentialSampler(range(3)), 2, True))
+    assert (loader.batch_size, loader.drop_last, len(loader)) == (None, False, 1)

@@ -1,0 +1,546 @@
+"""Optimizers: their numbers against PyTorch's, state dicts, groups, hooks, and the errors of wrong calls."""
+
+import copy
+import io
+import math
+import pickle
+
+import pytest
+
+import weft
+from weft import optim
+from weft.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+# Optimizer, options, and the parameter [[1, -2], [0.5, 3]] after 20 steps with the gradients of `gradient`:
+# numbers that PyTorch 2.13 gives.
+TRAJECTORIES = [
+    ("SGD", {"lr": 0.1}, [0.791472337, -2.499822188, -0.199340654, 2.19247422]),
+    ("SGD", {"lr": 0.1, "momentum": 0.9}, [-0.906695957, -5.146209438, -3.216980953, -1.206180045]),
+    (
+        "SGD",
+        {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1},
+        [-0.655643782, -2.397986618, -2.100417394, -1.650510512],
+    ),
+    (
+        "SGD",
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        [-0.921548045, -2.237466067, -2.701032017, -3.068517787],
+    ),
+    ("SGD", {"lr": 0.1, "momentum": 0.5, "maximize": True}, [1.44025608, -1.110049743, 1.720168802, 4.476680573]),
+    ("Adam", {"lr": 0.1}, [0.356016818, -2.795581675, -0.338700005, 2.164126212]),
+    (
+        "Adam",
+        {"lr": 0.1, "betas": (0.5, 0.8), "eps": 0.1, "weight_decay": 0.1},
+        [0.54302307, -2.105370828, -0.206224719, 1.812435457],
+    ),
+    ("Adam", {"lr": 0.1, "amsgrad": True, "betas": (0.9, 0.5)}, [0.453628459, -2.685813874, -0.176012005, 2.400173581]),
+    (
+        "Adam",
+        {"lr": 0.1, "maximize": True, "weight_decay": 0.1, "decoupled_weight_decay": True},
+        [1.38120503, -0.928892793, 1.166468079, 3.224123152],
+    ),
+    ("AdamW", {"lr": 0.1}, [0.344814475, -2.746527526, -0.340001158, 2.111573627]),
+    (
+        "AdamW",
+        {"lr": 0.1, "weight_decay": 0.3, "amsgrad": True, "betas": (0.9, 0.5)},
+        [0.179625826, -1.565020941, -0.221740858, 1.163797264],
+    ),
+    ("RMSprop", {"lr": 0.1}, [-1.639817245, -4.702740562, -2.595674904, -0.448602555]),
+    (
+        "RMSprop",
+        {"lr": 0.1, "alpha": 0.5, "momentum": 0.9, "centered": True, "weight_decay": 0.1},
+        [-2.32314776, -2.374420935, -3.929251869, -5.962794945],
+    ),
+    ("Adagrad", {"lr": 0.1}, [0.736153557, -2.266917831, 0.196169039, 2.661097626]),
+    (
+        "Adagrad",
+        {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.5, "weight_decay": 0.1},
+        [0.823084424, -2.089363474, 0.303370927, 2.69902483],
+    ),
+    ("Adadelta", {}, [0.988131689, -2.015751492, 0.478793376, 2.96674748]),
+    ("Adadelta", {"lr": 0.5, "rho": 0.5, "weight_decay": 0.1}, [0.995845435, -2.000799975, 0.493556131, 2.989170103]),
+    ("Adamax", {"lr": 0.1}, [0.520110776, -2.608326297, -0.065499037, 2.497666805]),
+    (
+        "Adamax",
+        {"lr": 0.1, "betas": (0.5, 0.8), "weight_decay": 0.1},
+        [0.591957049, -2.121778996, -0.088668499, 1.915810247],
+    ),
+    ("NAdam", {"lr": 0.1}, [0.60167148, -2.547451067, -0.210194669, 2.1604056]),
+    (
+        "NAdam",
+        {"lr": 0.1, "momentum_decay": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+        [0.473405702, -2.12788434, -0.239635499, 1.682396279],
+    ),
+    ("RAdam", {"lr": 0.1}, [0.764216887, -2.371457043, 0.22055627, 2.899614789]),
+    (
+        "RAdam",
+        {"lr": 0.1, "betas": (0.5, 0.8), "weight_decay": 0.1},
+        [0.625794734, -2.077450369, -0.158158551, 1.934335641],
+    ),
+    ("ASGD", {"lr": 0.1}, [0.791311139, -2.499337221, -0.19932639, 2.192004435]),
+    (
+        "ASGD",
+        {"lr": 0.1, "t0": 5, "lambd": 0.1, "weight_decay": 0.1},
+        [0.536613678, -1.756751851, -0.215330528, 1.405072587],
+    ),
+    ("Rprop", {"lr": 0.1}, [0.591237888, -2.26290048, 0.23021248, 2.85291168]),
+    ("Rprop", {"lr": 0.1, "etas": (0.3, 2.0), "step_sizes": (0.01, 0.2)}, [0.42792, -2.38208, 0.093632, 2.768]),
+    ("Adafactor", {"lr": 0.1}, [0.493620707, -2.987774848, -0.59488407, 1.516915404]),
+    (
+        "Adafactor",
+        {"lr": 0.3, "beta2_decay": -0.5, "d": 2.0, "weight_decay": 0.1},
+        [-0.05697169, -2.331943408, -1.013842993, -0.722762814],
+    ),
+]
+
+
+def gradient(step):
+    rows = [[math.sin(step + 2 * r + i) + 0.1 * (i + 1 + 2 * r) for i in range(2)] for r in range(2)]
+    return weft.tensor(rows, dtype=weft.float64)
+
+
+def parameter(values=((1.0, -2.0), (0.5, 3.0)), dtype=weft.float64):
+    return weft.tensor(values, dtype=dtype).requires_grad_()
+
+
+def take_steps(optimizer, param, steps):
+    for step in steps:
+        param.grad = gradient(step)
+        optimizer.step()
+
+
+def flat(tensor):
+    return tensor.detach().flatten().tolist()
+
+
+def case_name(value):
+    return value if isinstance(value, str) else None
+
+
+@pytest.mark.parametrize(("name", "options", "expected"), TRAJECTORIES, ids=case_name)
+def test_parameters_after_20_steps_are_pytorchs(name, options, expected):
+    param = parameter()
+    take_steps(getattr(optim, name)([param], **options), param, range(20))
+    assert flat(param) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(("name", "options", "expected"), TRAJECTORIES, ids=case_name)
+def test_a_loaded_state_dict_continues_where_it_was_saved(name, options, expected):
+    make = getattr(optim, name)
+    param = parameter()
+    optimizer = make([param], **options)
+    take_steps(optimizer, param, range(10))
+    saved = copy.deepcopy(optimizer.state_dict())
+
+    resumed = param.detach().clone().requires_grad_()
+    other = make([resumed], lr=123.0)
+    other.load_state_dict(saved)
+    take_steps(other, resumed, range(10, 20))
+    assert flat(resumed) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted({case[0] for case in TRAJECTORIES}))
+def test_maximize_ascends_where_the_negated_gradient_descends(name):
+    down, up = parameter(), parameter()
+    descent, ascent = getattr(optim, name)([down]), getattr(optim, name)([up], maximize=True)
+    for step in range(5):
+        down.grad, up.grad = -gradient(step), gradient(step)
+        descent.step()
+        ascent.step()
+    assert flat(up) == flat(down)
+
+
+@pytest.mark.parametrize("name", sorted({case[0] for case in TRAJECTORIES}))
+def test_a_step_writes_into_the_parameter_that_it_was_given(name):
+    param = parameter()
+    alias = param.detach()
+    optimizer = getattr(optim, name)([param])
+    take_steps(optimizer, param, range(3))
+    assert flat(alias) == flat(param) != flat(parameter())
+    assert param.is_leaf
+    assert param.requires_grad
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+def test_minimizes_a_quadratic(name):
+    param = parameter()
+    optimizer = getattr(optim, name)([param], lr=0.1)
+    first = None
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = (param * param).sum()
+        loss.backward()
+        optimizer.step()
+        first = first if first is not None else loss.item()
+    assert loss.item() < first / 4
+
+
+# State dicts
+
+
+def test_state_dict_numbers_parameters_through_all_groups():
+    params = [parameter() for _ in range(3)]
+    optimizer = optim.Adam([{"params": params[:2]}, {"params": params[2:], "lr": 0.5}])
+    for param in params:
+        take_steps(optimizer, param, range(1))
+    state = optimizer.state_dict()
+    assert [group["params"] for group in state["param_groups"]] == [[0, 1], [2]]
+    assert state["param_groups"][1]["lr"] == 0.5
+    assert sorted(state["state"]) == [0, 1, 2]
+    assert sorted(state["state"][0]) == ["exp_avg", "exp_avg_sq", "step"]
+
+
+def test_step_counts_are_float32_scalars_as_in_pytorchs_files():
+    param = parameter()
+    optimizer = optim.Adam([param])
+    take_steps(optimizer, param, range(3))
+    step = optimizer.state_dict()["state"][0]["step"]
+    assert (step.dtype, tuple(step.shape), step.item()) == (weft.float32, (), 3.0)
+
+
+def test_sgd_without_momentum_has_no_state():
+    param = parameter()
+    optimizer = optim.SGD([param], lr=0.1)
+    take_steps(optimizer, param, range(2))
+    assert optimizer.state_dict()["state"] == {}
+
+
+def test_loading_casts_state_to_the_parameters_dtype_but_not_the_step():
+    param = parameter()
+    optimizer = optim.Adam([param])
+    take_steps(optimizer, param, range(2))
+    single = parameter(dtype=weft.float32)
+    other = optim.Adam([single])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.state[single]["exp_avg"].dtype is weft.float32
+    assert other.state[single]["step"].dtype is weft.float32
+
+
+def test_a_group_saved_before_an_option_existed_gets_the_default():
+    param = parameter()
+    saved = optim.SGD([param], lr=0.5).state_dict()
+    del saved["param_groups"][0]["maximize"]
+    optimizer = optim.SGD([param], lr=0.1)
+    optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["maximize"] is False
+    assert optimizer.param_groups[0]["lr"] == 0.5
+
+
+def test_a_number_of_steps_from_an_early_file_becomes_a_tensor():
+    param = parameter()
+    optimizer = optim.Adam([param])
+    take_steps(optimizer, param, range(2))
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["state"][0]["step"] = 2
+    optimizer.load_state_dict(saved)
+    assert optimizer.state[param]["step"].item() == 2.0
+    take_steps(optimizer, param, range(1))
+
+
+def test_loading_does_not_share_options_with_the_saved_dict():
+    param = parameter()
+    optimizer = optim.SGD([param], lr=0.1)
+    saved = optimizer.state_dict()
+    optimizer.load_state_dict(saved)
+    optimizer.param_groups[0]["lr"] = 9.0
+    assert saved["param_groups"][0]["lr"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (lambda: [{"params": [parameter()]}, {"params": [parameter()]}], "different number of parameter groups"),
+        (lambda: [{"params": [parameter(), parameter()]}], "doesn't match the size of optimizer's group"),
+    ],
+)
+def test_loading_a_state_dict_of_another_shape_is_an_error(groups, message):
+    saved = optim.SGD(groups(), lr=0.1).state_dict()
+    with pytest.raises(ValueError, match=message):
+        optim.SGD([parameter()], lr=0.1).load_state_dict(saved)
+
+
+def test_names_are_kept_in_the_state_dict_and_belong_to_the_model_when_loading():
+    optimizer = optim.SGD([("a", parameter()), ("b", parameter())], lr=0.1)
+    saved = optimizer.state_dict()
+    assert saved["param_groups"][0]["param_names"] == ["a", "b"]
+    other = optim.SGD([("x", parameter()), ("y", parameter())], lr=0.1)
+    other.load_state_dict(saved)
+    assert other.param_groups[0]["param_names"] == ["x", "y"]
+
+
+def test_state_dict_hooks_may_replace_what_is_saved_and_loaded():
+    optimizer = optim.SGD([parameter()], lr=0.1)
+    calls = []
+    optimizer.register_state_dict_pre_hook(lambda opt: calls.append("pre"))
+    optimizer.register_state_dict_post_hook(lambda opt, state: {**state, "extra": 1})
+    optimizer.register_load_state_dict_pre_hook(lambda opt, state: {k: v for k, v in state.items() if k != "extra"})
+    optimizer.register_load_state_dict_post_hook(lambda opt: calls.append("loaded"))
+    saved = optimizer.state_dict()
+    assert saved["extra"] == 1
+    optimizer.load_state_dict(saved)
+    assert calls == ["pre", "loaded"]
+
+
+def test_a_prepended_hook_runs_first():
+    optimizer = optim.SGD([parameter()], lr=0.1)
+    calls = []
+    optimizer.register_state_dict_pre_hook(lambda opt: calls.append(1))
+    optimizer.register_state_dict_pre_hook(lambda opt: calls.append(0), prepend=True)
+    optimizer.state_dict()
+    assert calls == [0, 1]
+
+
+def test_an_optimizer_can_be_pickled_and_deeply_copied():
+    param = parameter()
+    optimizer = optim.Adam([param], lr=0.1)
+    take_steps(optimizer, param, range(10))
+    buffer = io.BytesIO()
+    pickle.dump(optimizer, buffer)
+    clones = [pickle.loads(buffer.getvalue()), copy.deepcopy(optimizer)]
+    take_steps(optimizer, param, range(10, 20))
+    for clone in clones:
+        (copied,) = clone.param_groups[0]["params"]
+        take_steps(clone, copied, range(10, 20))
+        assert flat(copied) == flat(param)
+
+
+# Groups
+
+
+def test_each_group_has_its_own_options_and_the_defaults_of_the_others():
+    first, second = parameter(), parameter()
+    optimizer = optim.SGD([{"params": first}, {"params": [second], "lr": 0.5}], lr=0.25)
+    first.grad = second.grad = weft.ones_like(first).detach()
+    optimizer.step()
+    assert flat(first) == [0.75, -2.25, 0.25, 2.75]
+    assert flat(second) == [0.5, -2.5, 0.0, 2.5]
+
+
+def test_a_group_can_be_added_later():
+    first, second = parameter(), parameter()
+    optimizer = optim.SGD([first], lr=0.25, momentum=0.9)
+    take_steps(optimizer, first, range(2))
+    optimizer.add_param_group({"params": [second], "lr": 0.5})
+    assert optimizer.param_groups[1]["momentum"] == 0.9
+    take_steps(optimizer, second, range(1))
+    assert flat(second) != flat(parameter())
+
+
+def test_a_parameter_without_gradient_is_left_alone():
+    used, unused = parameter(), parameter()
+    optimizer = optim.Adam([used, unused])
+    take_steps(optimizer, used, range(2))
+    assert flat(unused) == flat(parameter())
+    assert unused not in optimizer.state
+
+
+def test_zero_grad_forgets_gradients_or_zeroes_them_in_place():
+    param = parameter()
+    optimizer = optim.SGD([param], lr=0.1)
+    grad = param.grad = gradient(0)
+    optimizer.zero_grad(set_to_none=False)
+    assert param.grad is grad
+    assert flat(grad) == [0.0] * 4
+    optimizer.zero_grad()
+    assert param.grad is None
+
+
+def test_closure_is_called_with_gradients_and_its_loss_returned():
+    param = parameter()
+    optimizer = optim.SGD([param], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (param * param).sum()
+        loss.backward()
+        return loss
+
+    with weft.no_grad():
+        loss = optimizer.step(closure)
+    assert loss.item() == 14.25
+    assert flat(param) == pytest.approx([0.8, -1.6, 0.4, 2.4])
+
+
+def test_repr_lists_the_options_of_each_group():
+    text = repr(optim.SGD([{"params": parameter()}, {"params": parameter(), "lr": 0.5}], lr=0.1))
+    lines = text.split("\n")
+    assert lines[0] == "SGD ("
+    assert lines[1] == "Parameter Group 0"
+    assert lines[2:11] == [
+        "    dampening: 0",
+        "    differentiable: False",
+        "    foreach: None",
+        "    fused: None",
+        "    lr: 0.1",
+        "    maximize: False",
+        "    momentum: 0",
+        "    nesterov: False",
+        "    weight_decay: 0",
+    ]
+    assert "    lr: 0.5" in lines[11:]
+    assert lines[-1] == ")"
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_a_tensor_learning_rate_is_read_at_each_step(name):
+    param, other = parameter(), parameter()
+    rate = weft.tensor(0.5)
+    optimizer, plain = getattr(optim, name)([param], lr=rate), getattr(optim, name)([other], lr=0.5)
+    for step, value in enumerate([0.5, 0.25]):
+        rate.fill_(value)
+        plain.param_groups[0]["lr"] = value
+        take_steps(optimizer, param, [step])
+        take_steps(plain, other, [step])
+    assert flat(param) == pytest.approx(flat(other), rel=1e-12)
+
+
+# Hooks
+
+
+def test_step_hooks_see_each_step_and_may_replace_its_arguments():
+    param = parameter()
+    optimizer = optim.SGD([param], lr=0.1)
+    calls = []
+
+    def before(opt, args, kwargs):
+        calls.append("before")
+        return (args[0], lambda: calls.append("closure")), kwargs
+
+    handle = optimizer.register_step_pre_hook(before)
+    optimizer.register_step_post_hook(lambda opt, args, kwargs: calls.append("after"))
+    optimizer.step()
+    assert calls == ["before", "closure", "after"]
+    handle.remove()
+    optimizer.step()
+    assert calls[3:] == ["after"]
+
+
+def test_a_pre_hook_that_returns_something_else_is_an_error():
+    optimizer = optim.SGD([parameter()], lr=0.1)
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: 3)
+    with pytest.raises(RuntimeError, match="pre-hook must return None or a tuple"):
+        optimizer.step()
+
+
+def test_global_hooks_see_the_steps_of_every_optimizer():
+    calls = []
+    handles = [
+        register_optimizer_step_pre_hook(lambda opt, args, kwargs: calls.append(("pre", type(opt).__name__))),
+        register_optimizer_step_post_hook(lambda opt, args, kwargs: calls.append(("post", type(opt).__name__))),
+    ]
+    try:
+        optim.SGD([parameter()], lr=0.1).step()
+        optim.Adam([parameter()]).step()
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert calls == [("pre", "SGD"), ("post", "SGD"), ("pre", "Adam"), ("post", "Adam")]
+
+
+def test_hooks_run_once_when_a_subclass_calls_the_step_of_its_base():
+    class Louder(optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    optimizer = Louder([parameter()], lr=0.1)
+    calls = []
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: calls.append(1))
+    optimizer.step()
+    assert calls == [1]
+
+
+def test_an_optimizer_of_ones_own_needs_only_a_step():
+    class SignDescent(optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        def step(self, closure=None):
+            with weft.no_grad():
+                for group in self.param_groups:
+                    for param in group["params"]:
+                        self.state[param]["step"] = self.state[param].get("step", 0) + 1
+                        param.add_(param.grad.sign(), alpha=-group["lr"])
+
+    param = parameter()
+    optimizer = SignDescent([param], lr=0.5)
+    param.grad = weft.ones_like(param).detach()
+    optimizer.step()
+    assert flat(param) == [0.5, -2.5, 0.0, 2.5]
+    assert optimizer.state_dict()["state"] == {0: {"step": 1}}
+
+
+# Differentiable steps
+
+
+def test_a_differentiable_step_of_sgd_has_the_gradient_of_its_formula():
+    start = parameter()
+    grad = gradient(0).requires_grad_()
+    param = start.clone()
+    param.grad = grad
+    optim.SGD([param], lr=0.25, weight_decay=0.5, differentiable=True).step()
+    param.sum().backward()
+    assert flat(start.grad) == pytest.approx([1 - 0.25 * 0.5] * 4)
+    assert flat(grad.grad) == pytest.approx([-0.25] * 4)
+
+
+def test_gradients_flow_through_two_steps_of_adam():
+    def after_two_steps(scale):
+        param = parameter().clone()
+        optimizer = optim.Adam([param], lr=0.1, differentiable=True)
+        for step in range(2):
+            param.grad = gradient(step) * scale + 0.3
+            optimizer.step()
+        return param.sum()
+
+    scale = weft.tensor(1.0, dtype=weft.float64, requires_grad=True)
+    after_two_steps(scale).backward()
+    step = 1e-6
+    difference = (after_two_steps(1.0 + step) - after_two_steps(1.0 - step)).item() / (2 * step)
+    assert scale.grad.item() == pytest.approx(difference, rel=1e-5)
+
+
+# Wrong calls
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda p: optim.SGD(p, lr=0.1), TypeError, "iterable of tensors or of dicts"),
+        (lambda p: optim.SGD([], lr=0.1), ValueError, "empty parameter list"),
+        (lambda p: optim.SGD([3], lr=0.1), TypeError, r"params\[0\] must be a Tensor, got int"),
+        (lambda p: optim.SGD([{"params": {p}}], lr=0.1), TypeError, "got a set"),
+        (lambda p: optim.SGD([p * 2], lr=0.1), ValueError, "can't optimize a non-leaf Tensor"),
+        (lambda p: optim.SGD([{"params": [p]}, {"params": [p]}], lr=0.1), ValueError, "more than one parameter group"),
+        (lambda p: optim.SGD([("a", p), parameter()], lr=0.1), ValueError, "named"),
+        (lambda p: optim.SGD([p], lr=0.1).add_param_group([p]), TypeError, "must be a dict"),
+        (lambda p: optim.SGD([p], lr=-0.1), ValueError, "SGD: Invalid learning rate: -0.1"),
+        (lambda p: optim.SGD([p], momentum=-1), ValueError, "Invalid momentum value: -1"),
+        (lambda p: optim.SGD([p], nesterov=True), ValueError, "Nesterov momentum requires a momentum"),
+        (lambda p: optim.SGD([p], lr=weft.ones(2)), ValueError, "must have 1 element"),
+        (lambda p: optim.SGD([p], fused=True, foreach=True), RuntimeError, "cannot be `True` together"),
+        (lambda p: optim.SGD([p], fused=True, differentiable=True), RuntimeError, "does not support `differentiable`"),
+        (lambda p: optim.Adam([p], betas=(1.0, 0.9)), ValueError, "Invalid beta parameter at index 0: 1.0"),
+        (lambda p: optim.AdamW([p], eps=-1), ValueError, "AdamW: Invalid epsilon value: -1"),
+        (lambda p: optim.AdamW([p], lr=weft.tensor(0.1), foreach=True), ValueError, "lr as a Tensor is not supported"),
+        (lambda p: optim.Rprop([p], etas=(0.5, 0.9)), ValueError, "Invalid eta values"),
+        (lambda p: optim.Adadelta([p], rho=2), ValueError, "Invalid rho value: 2"),
+        (lambda p: optim.Adafactor([p], beta2_decay=0.1), ValueError, "beta2_decay should be <= 0"),
+        (lambda p: optim.Optimizer([p], {}).step(), NotImplementedError, "must define step"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call(parameter())
+
+
+def test_a_parameter_that_is_twice_in_a_group_is_warned_of():
+    param = parameter()
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optim.SGD([param, param], lr=0.1)
+
+
+def test_an_option_without_default_must_be_given():
+    from weft.optim.optimizer import required
+
+    with pytest.raises(ValueError, match="must set the option 'lr'"):
+        optim.Optimizer([parameter()], {"lr": required})
