@@ -9,7 +9,7 @@ from weft import Tensor
 from weft.utils.data import Dataset
 
 
-class LanguageModelDataset(Dataset):
+class LanguageModelDataset(Dataset[tuple[Tensor, Tensor]]):
     """Blocks of a stream of tokens, each with the block that lies one token further on.
 
     Samples are (x, y), both int64 of shape (block_size,), with ``y[i]`` the token after ``x[i]``.

@@ -159,7 +159,7 @@ class BPETokenizer:
 def _tokenizers_library() -> Any:
     """Return the module of byte-pair encoding."""
     try:
-        import tokenizers
+        import tokenizers  # type: ignore[import-not-found, unused-ignore]
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "BPETokenizer: byte-pair encoding needs the library tokenizers, which is not installed: "

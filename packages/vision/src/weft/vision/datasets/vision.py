@@ -11,7 +11,7 @@ from weft.utils.data import Dataset
 Transform = Callable[..., Any]
 
 
-class VisionDataset(Dataset):
+class VisionDataset(Dataset[Any]):
     """Base of the vision data sets: a root folder, and transforms for the picture and its target.
 
     Parameters

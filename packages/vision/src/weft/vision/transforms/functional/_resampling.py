@@ -24,13 +24,15 @@ def resize_weights(before: int, after: int, mode: str, antialias: bool) -> Array
     if mode in ("nearest", "nearest-exact"):
         offset = 0.5 if mode == "nearest-exact" else 0.0
         sources = np.minimum(np.floor((np.arange(after) + offset) * scale).astype(np.int64), before - 1)
-        return np.eye(before)[sources]
+        selection: Array = np.eye(before)[sources]
+        return selection
     widening = max(scale, 1.0) if antialias else 1.0
     kernel, support = (_triangle, 1) if mode == "bilinear" else (_cubic(-0.5 if antialias else -0.75), 2)
     centers = (np.arange(after)[:, None] + 0.5) * scale - 0.5
     if antialias:
-        weights = kernel((np.arange(before) - centers) / widening)  # outside of the picture there is nothing
-        return weights / weights.sum(axis=1, keepdims=True)
+        weights: Array = kernel((np.arange(before) - centers) / widening)  # outside of the picture there is nothing
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
     first = np.floor(centers).astype(np.int64) - support + 1
     taps = first + np.arange(2 * support)  # (after, taps); those outside repeat the border
     weights = np.zeros((after, before))
@@ -40,7 +42,7 @@ def resize_weights(before: int, after: int, mode: str, antialias: bool) -> Array
 
 
 def _triangle(x: Array) -> Array:
-    return np.maximum(1 - np.abs(x), 0)
+    return np.asarray(np.maximum(1 - np.abs(x), 0))
 
 
 def _cubic(a: float) -> Callable[[Array], Array]:

@@ -24,7 +24,7 @@ class InterpolationMode(Enum):
     LANCZOS = "lanczos"
 
 
-def checked_picture(img: Any, op: str) -> Any:
+def checked_picture(img: Picture, op: str) -> Picture:
     """Return ``img`` if it is a picture, and raise otherwise.
 
     Raises

@@ -261,7 +261,7 @@ def _fill_of_channels(fill: Fill, channels: int, op: str) -> tuple[float, ...] |
     return values * channels if len(values) == 1 else values
 
 
-def _image_fill(img: Image.Image, fill: Fill, op: str) -> Any:
+def _image_fill(img: Image.Image, fill: Any, op: str) -> Any:
     """Return ``fill`` as Pillow wants it for this image."""
     if isinstance(fill, str):
         return fill
