@@ -155,7 +155,7 @@ class WeightedRandomSampler(Sampler[int]):
         _check_positive(name, "num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"{name}: replacement should be a boolean value, but got replacement={replacement}")
-        tensor = weft.as_tensor(weights, dtype=weft.double)
+        tensor = weft.as_tensor(weights, dtype=weft.float64)
         if tensor.ndim != 1:
             raise ValueError(
                 f"{name}: weights should be a 1d sequence but given weights have shape {tuple(tensor.shape)}"
