@@ -59,15 +59,12 @@ def view(input, *shape):
 
 @view.kernel
 def _(xp, input, shape):
-    result = input.view()
-    try:
-        result.shape = shape
-    except AttributeError as error:
+    if not can_view(input, shape):
         raise RuntimeError(
             f"view: view size is not compatible with input tensor's size {list(input.shape)} and stride (at least one "
             f"dimension spans across two contiguous subspaces) for shape {list(shape)}. Use .reshape(...) instead."
-        ) from error
-    return result
+        )
+    return input.reshape(shape)
 
 
 @view.gradient("input")
@@ -112,14 +109,27 @@ def reshape(input, *shape):
 
 
 def can_view(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an array can have another shape without a copy."""
+    """Whether an array can have another shape (of as many elements) without a copy.
+
+    Dimensions that lie evenly in memory form blocks; the new dimensions must fill one block after the other.
+    """
     if array.flags.c_contiguous:
         return True
-    trial = array.view()
-    try:
-        trial.shape = shape
-    except AttributeError:
-        return False
+    blocks: list[list[int]] = []  # number of elements and stride, the innermost first
+    for size, stride in zip(reversed(array.shape), reversed(array.strides)):
+        if size == 1:
+            continue
+        if blocks and stride == blocks[-1][0] * blocks[-1][1]:
+            blocks[-1][0] *= size
+        else:
+            blocks.append([size, stride])
+    wanted = (size for size in reversed(shape) if size != 1)
+    for count, _ in blocks:
+        while count > 1:
+            size = next(wanted)
+            if count % size:
+                return False
+            count //= size
     return True
 
 
