@@ -1,9 +1,9 @@
 """Tensors as text, in the format that PyTorch prints, and the options of that format."""
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
@@ -20,24 +20,15 @@ LARGEST_FIXED: Final = 1.0e8
 SMALLEST_FIXED: Final = 1.0e-4
 
 
-@dataclasses.dataclass
-class PrintOptions:
-    """What `set_printoptions` sets; see there."""
-
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
-
-
-PROFILES: Final[dict[str, PrintOptions]] = {
-    "default": PrintOptions(),
-    "short": PrintOptions(precision=2, edgeitems=2),
-    "full": PrintOptions(threshold=math.inf),
+# What `set_printoptions` sets; see there.
+DEFAULTS: Final = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+PROFILES: Final[dict[str, dict[str, Any]]] = {
+    "default": DEFAULTS,
+    "short": {**DEFAULTS, "precision": 2, "edgeitems": 2},
+    "full": {**DEFAULTS, "threshold": math.inf},
 }
 
-options = PrintOptions()
+options = SimpleNamespace(**DEFAULTS)
 
 
 def set_printoptions(
@@ -88,14 +79,14 @@ def set_printoptions(
         start = PROFILES.get(profile.lower())
         if start is None:
             raise ValueError(f"set_printoptions: profile must be one of {', '.join(PROFILES)}; got {profile!r}")
-        vars(options).update(vars(start))
+        vars(options).update(start)
     vars(options).update({name: value for name, value in given.items() if value is not None})
     options.sci_mode = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
     """Return the options in force, by the names of `set_printoptions`."""
-    return dataclasses.asdict(options)
+    return dict(vars(options))
 
 
 @contextlib.contextmanager

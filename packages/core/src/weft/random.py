@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft._devices import backend_of, device, resolve_device
 
 if TYPE_CHECKING:
-    from weft import Tensor
+    from weft._tensor import Tensor
 
 __all__ = [
     "Generator",
@@ -154,7 +154,8 @@ class Generator:
 
 def state_bytes(state: Any) -> Any:
     """Return the NumPy array of a tensor of bytes."""
-    from weft import Tensor, uint8
+    from weft._dtypes import uint8
+    from weft._tensor import Tensor
 
     if not isinstance(state, Tensor) or state.dtype is not uint8 or state.device.type != "cpu":
         got = f"{state.dtype} on {state.device}" if isinstance(state, Tensor) else type(state).__name__

@@ -267,7 +267,7 @@ def sampled_like(
     array = input._array
     keeps_order = memory_format is None or str(memory_format).endswith("preserve_format")
     if sampler == "normal":
-        args = (0.0, 1.0, not keeps_order or array.flags.c_contiguous)
+        args = (0.0, 1.0, not keeps_order or is_in_order(array))
     flat = generator_for(name, generator, where).sample(sampler, array.size, element.numpy, *args)
     made = in_memory_order(flat, array) if keeps_order else flat.reshape(array.shape)
     return finished(name, make(made, kind_of(element, where)), None, requires_grad)
@@ -293,20 +293,29 @@ def finished(name: str, made: Any, out: Any, requires_grad: bool) -> Any:
 # Order in memory
 
 
+def memory_order(array: Any) -> list[int]:
+    """The axes of an array from the longest step in memory to the shortest."""
+    return sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+
+
+def is_in_order(array: Any) -> bool:
+    """Whether the order in memory is that of the axes, gaps or not: a dense copy in this order is contiguous."""
+    axes = [axis for axis in memory_order(array) if array.shape[axis] > 1]
+    return axes == sorted(axes)
+
+
 def in_memory_order(flat: Any, like: Any) -> Any:
     """Give samples the shape of an array such that they lie in its order of memory, as PyTorch fills a tensor."""
     if like.flags.c_contiguous:
         return flat.reshape(like.shape)
-    outermost_first = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
-    laid_out = flat.reshape([like.shape[axis] for axis in outermost_first])
-    return laid_out.transpose([outermost_first.index(axis) for axis in range(like.ndim)])
+    axes = memory_order(like)
+    laid_out = flat.reshape([like.shape[axis] for axis in axes])
+    return laid_out.transpose([axes.index(axis) for axis in range(like.ndim)])
 
 
-def flat_in_memory_order(array: Any, like: Any) -> Any:
+def flat_in_memory_order(xp: Any, array: Any, like: Any) -> Any:
     """The elements of an array, broadcast to the shape of another, in the other's order of memory."""
-    outermost_first = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
-    broadcast = numpy.broadcast_to(array, like.shape) if isinstance(array, numpy.ndarray) else array + 0 * like
-    return broadcast.transpose(outermost_first).reshape(-1)
+    return xp.broadcast_to(array, like.shape).transpose(memory_order(like)).reshape(-1)
 
 
 def refilled(input: Any, generator: Any, sampler: str, *args: Any) -> Any:
@@ -510,7 +519,7 @@ def _(xp, input, p_each, p, generator):
         flat = generator.sample("bernoulli", input.size, p)
     else:
         check_probabilities("bernoulli_", p_each)
-        flat = generator.sample("bernoulli_each", flat_in_memory_order(p_each, input))
+        flat = generator.sample("bernoulli_each", flat_in_memory_order(xp, p_each, input))
     return in_memory_order(flat.astype(input.dtype), input)
 
 
@@ -816,10 +825,10 @@ def check_deviation(name: str, std: float) -> None:
 
 def checked_probability(name: str, p: Any) -> float:
     """A number in [0, 1]."""
-    p = real(name, "p", p)
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"{name}: expects p to be in [0, 1], but got p={p}")
-    return p
+    probability = real(name, "p", p)
+    if not 0 <= probability <= 1:
+        raise RuntimeError(f"{name}: expects p to be in [0, 1], but got p={probability}")
+    return probability
 
 
 def check_probability_dtype(name: str, p: Any) -> None:
@@ -843,9 +852,9 @@ def real(name: str, argument: str, value: Any) -> float:
     """A float from a number or a tensor of one element."""
     if isinstance(value, TensorBase) and value._array.size == 1:
         value = value.item()  # type: ignore[attr-defined]
-    if not isinstance(value, (int, float, numpy.number)):
-        raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")
-    return float(value)
+    if isinstance(value, (int, float, numpy.number)):
+        return float(value)
+    raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")
 
 
 def whole(name: str, argument: str, value: Any) -> int:
