@@ -350,7 +350,8 @@ def test_dlpack_keeps_memory_alive_and_frees_it():
 def test_dlpack_keywords_of_the_exporter():
     x = weft.ones(2)
     assert x.__dlpack_device__() == (1, 0)
-    assert "versioned" in repr(x.__dlpack__(max_version=(1, 0)))
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        assert "versioned" in repr(x.__dlpack__(max_version=(1, 0)))
     assert "versioned" not in repr(x.__dlpack__(max_version=(0, 8)))
     assert "versioned" not in repr(x.__dlpack__(stream=-1, dl_device=(1, 0), copy=False))
     assert weft.from_dlpack(x.__dlpack__(copy=True)).data_ptr() != x.data_ptr()

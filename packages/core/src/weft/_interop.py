@@ -547,7 +547,8 @@ def __dlpack__(
     if isinstance(array, numpy.ndarray):
         if stream not in (None, -1):
             raise BufferError(f"__dlpack__: stream must be None or -1 on the CPU, got {stream!r}")
-        options = {"max_version": max_version} if max_version is not None else {}
+        if max_version is not None and numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
+            options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
     elif stream is not None:
         options = {"stream": stream}
     if tensor.kind.dtype is not bfloat16:
