@@ -13,6 +13,11 @@ FAMILIES = (
     "views",
     "joining",
     "indexing",
+    "matrices",
+    "sorting",
+    "cumulative",
+    "softmax",
+    "random",
     "random",
 )
 

@@ -1,0 +1,185 @@
+"""Running sums, products and extremes along a dimension, and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._named import named
+from weft.ops._declare import composite, op
+from weft.ops._geometry import wrap_dim
+from weft.ops.pointwise import conj
+from weft.ops.reductions import summable
+
+
+@op("cumsum", "cumsum_", out=True, result="same", half="float32")
+def cumsum(input, dim, *, dtype=None):
+    """The sums of all elements up to each one, along a dimension.
+
+    Examples
+    --------
+    >>> weft.cumsum(weft.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+    return cumsum.op(summable(input, dtype), wrap_dim("cumsum", dim, input.ndim))
+
+
+@cumsum.kernel
+def _(xp, input, dim):
+    return xp.cumsum(input, axis=dim, dtype=input.dtype) if input.ndim else input.copy()
+
+
+@cumsum.gradient("input")
+def _(grad, dim):
+    return reversed_cumsum(grad, dim)
+
+
+def reversed_cumsum(tensor: Any, dim: int) -> Any:
+    """The sums of all elements from each one on."""
+    if not tensor.ndim:
+        return tensor
+    return cumsum.op(tensor.flip(dim), dim).flip(dim)
+
+
+@op("cumprod", "cumprod_", out=True, result="same", half="float32")
+def cumprod(input, dim, *, dtype=None):
+    """The products of all elements up to each one, along a dimension."""
+    return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))
+
+
+@cumprod.kernel
+def _(xp, input, dim):
+    return xp.cumprod(input, axis=dim, dtype=input.dtype) if input.ndim else input.copy()
+
+
+@cumprod.gradient("input")
+def _(grad, input, output, dim):
+    if not input.ndim:
+        return grad
+    if not (input == 0).any():
+        return reversed_cumsum(grad * conj(output), dim) / conj(input)
+    return cumprod_gradient_with_zeros(grad, input, dim)
+
+
+def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
+    """For each element the sum over later products of the product without it."""
+    from weft.ops.joining import stack
+
+    size = input.shape[dim]
+    columns = []
+    for place in range(size):
+        others = input.clone()
+        others.select(dim, place).fill_(1)
+        products = cumprod.op(others, dim).narrow(dim, place, size - place)
+        columns.append((grad.narrow(dim, place, size - place) * conj(products)).sum(dim))
+    return stack(columns, dim)
+
+
+@op("logcumsumexp", out=True, result="same", half="float32", accepts="float complex")
+def logcumsumexp(input, dim):
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+    return logcumsumexp.op(input, wrap_dim("logcumsumexp", dim, input.ndim))
+
+
+@logcumsumexp.kernel
+def _(xp, input, dim):
+    return xp.logaddexp.accumulate(input, axis=dim) if input.ndim else input.copy()
+
+
+@logcumsumexp.gradient("input")
+def _(grad, input, output, dim):
+    if not input.ndim:
+        return grad
+    # exp(input_i) * sum over j >= i of grad_j * exp(-output_j), with the signs of grad apart to stay in logarithms
+    up = (reversed_logcumsumexp(grad.clamp(min=0).log() - output, dim) + input).exp()
+    down = (reversed_logcumsumexp((-grad).clamp(min=0).log() - output, dim) + input).exp()
+    return up - down
+
+
+def reversed_logcumsumexp(tensor: Any, dim: int) -> Any:
+    return logcumsumexp.op(tensor.flip(dim), dim).flip(dim)
+
+
+def running(name: str, pick: str) -> Any:
+    pair = named(name, "values indices")
+
+    def function(input, dim):
+        return pair(*declared.op(input, wrap_dim(name, dim, input.ndim)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {'largest' if pick == 'maximum' else 'smallest'} element up to each one along a dimension, and where it is."
+    declared = op(name, out=True)(function)
+
+    @declared.kernel
+    def _(xp, input, dim):
+        if not input.ndim:
+            return input.copy(), xp.zeros((), xp.int64)
+        values = getattr(xp, pick).accumulate(input, axis=dim)
+        place = xp.arange(input.shape[dim]).reshape([-1 if d == dim else 1 for d in range(input.ndim)])
+        new = (input == values) | ((input != input) & (values != values))
+        return values, xp.maximum.accumulate(xp.where(new, place, 0), axis=dim)
+
+    @declared.gradient("input")
+    def _(grad, outputs, input_shape, dim):
+        if not input_shape:
+            return grad
+        return grad.new_zeros(input_shape).scatter_add(dim, outputs[1], grad)
+
+    return declared
+
+
+cummax = running("cummax", "maximum")
+cummin = running("cummin", "minimum")
+
+
+@composite("diff", out=True)
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """The differences of neighbours along a dimension, n times over."""
+    from weft.ops.joining import cat
+
+    if not input.ndim:
+        raise RuntimeError("diff: diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    dim = wrap_dim("diff", dim, input.ndim)
+    parts = [each for each in (prepend, input, append) if each is not None]
+    input = cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(n if n < input.shape[dim] else input.shape[dim]):
+        size = input.shape[dim]
+        after, before = input.narrow(dim, 1, size - 1), input.narrow(dim, 0, size - 1)
+        input = after.logical_xor(before) if input.dtype.name == "bool" else after - before
+    return input
+
+
+def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
+    """The distances between samples: a number or a tensor that broadcasts along dim."""
+    dim = wrap_dim(name, dim, y.ndim)
+    if x is None:
+        return (1 if dx is None else dx), dim
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {x.shape[0]} and {y.shape[dim]}")
+        x = x.reshape([-1 if d == dim else 1 for d in range(y.ndim)])
+    return diff(x, dim=dim if x.ndim == y.ndim else dim - y.ndim), dim
+
+
+@composite()
+def trapezoid(y, x=None, *, dx=None, dim=-1):
+    """The integral along a dimension by the trapezoidal rule."""
+    steps, dim = spacing("trapezoid", y, x, dx, dim)
+    size = y.shape[dim]
+    if not size:
+        return y.sum(dim)
+    pairs = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1)
+    return (pairs * steps).sum(dim) / 2
+
+
+trapz = trapezoid
+
+
+@composite()
+def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
+    """The running integral along a dimension by the trapezoidal rule."""
+    steps, dim = spacing("cumulative_trapezoid", y, x, dx, dim)
+    size = y.shape[dim]
+    pairs = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1)
+    return (pairs * steps).cumsum(dim) / 2

@@ -1,0 +1,501 @@
+"""Products of vectors, matrices and batches of them."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from weft._engine.tensor import TensorBase
+from weft._tensor import Tensor
+from weft.ops._declare import composite, op
+from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
+from weft.ops.joining import broadcast_tensors
+from weft.ops.pointwise import conj
+
+
+def same_dtype(name: str, *tensors: Any) -> None:
+    """Products take operands of one dtype.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        If an operand is no tensor, or they differ.
+    """
+    for position, each in enumerate(tensors):
+        if not isinstance(each, TensorBase):
+            raise TypeError(f"{name}(): argument {position + 1} must be Tensor, not {type(each).__name__}")
+    first = tensors[0].kind.dtype
+    for each in tensors[1:]:
+        if each.kind.dtype is not first:
+            raise RuntimeError(
+                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype}; convert one "
+                "with .to(dtype)"
+            )
+
+
+@op("matmul __matmul__", tensors="input other", result="same", half="float32", out=True)
+def matmul(input, other):
+    """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, m) or (m,)
+    other : Tensor, shape (..., m, p) or (m,)
+
+    Raises
+    ------
+    RuntimeError
+        If the inner sizes differ, or an operand has no dimension.
+
+    Examples
+    --------
+    >>> weft.matmul(weft.ones(2, 3), weft.ones(3, 4)).shape
+    weft.Size([2, 4])
+    """
+    if isinstance(input, TensorBase) and not isinstance(other, TensorBase):
+        raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    same_dtype("matmul", input, other)
+    check_product("matmul", input._array.shape, other._array.shape)
+    return matmul.op(input, other)
+
+
+def check_product(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """The inner sizes of a matrix product agree, and the batches broadcast."""
+    if not a or not b:
+        raise RuntimeError(
+            f"{name}: both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D; multiply by a "
+            "0-d tensor with *"
+        )
+    columns, rows = a[-1], b[-2] if len(b) > 1 else b[0]
+    if columns != rows:
+        hint = " Did you mean input @ other.mT?" if len(b) > 1 and b[-1] == columns else ""
+        raise RuntimeError(
+            f"{name}: mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a))} and {'x'.join(map(str, b))}): "
+            f"columns of input ({columns}) must equal rows of other ({rows}); got input {a}, other {b}.{hint}"
+        )
+    if len(a) > 2 and len(b) > 2:
+        broadcast_shapes(name, [a[:-2], b[:-2]])
+
+
+@matmul.kernel
+def _(xp, input, other):
+    return xp.matmul(input, other)
+
+
+@matmul.gradient("input")
+def _(grad, other, input_shape):
+    if other.ndim == 1:
+        return grad.unsqueeze(-1) * conj(other)
+    if len(input_shape) == 1:
+        return matmul.op(grad.unsqueeze(-2), conj(other.mT)).squeeze(-2)
+    return matmul.op(grad, conj(other.mT))
+
+
+@matmul.gradient("other")
+def _(grad, input, other_shape):
+    if input.ndim == 1:
+        return conj(input).unsqueeze(-1) * grad.unsqueeze(-2) if len(other_shape) > 1 else grad * conj(input)
+    if len(other_shape) == 1:
+        return matmul.op(conj(input.mT), grad.unsqueeze(-1)).squeeze(-1)
+    return matmul.op(conj(input.mT), grad)
+
+
+def _reflected_matmul(self: Tensor, other: Any) -> Any:
+    return NotImplemented
+
+
+Tensor.__rmatmul__ = _reflected_matmul
+
+
+def expect(name: str, **dims: Any) -> None:
+    """Each operand has the number of dimensions that it must have."""
+    for argument, (tensor, ndim) in dims.items():
+        if tensor.ndim != ndim:
+            raise RuntimeError(
+                f"{name}: {argument} must be a {ndim}-D tensor ({'vector' if ndim == 1 else 'matrix' if ndim == 2 else 'batch of matrices'}), "
+                f"got {tensor.ndim}-D of shape {tuple(tensor.shape)}; matmul() takes any"
+            )
+
+
+@composite("mm", out=True)
+def mm(input, mat2, *, out_dtype=None):
+    """The product of two matrices."""
+    same_dtype("mm", input, mat2)
+    expect("mm", input=(input, 2), mat2=(mat2, 2))
+    check_product("mm", input._array.shape, mat2._array.shape)
+    return matmul.op(input, mat2)
+
+
+@composite("bmm", out=True)
+def bmm(input, mat2, *, out_dtype=None):
+    """The products of two batches of matrices of one batch size."""
+    same_dtype("bmm", input, mat2)
+    expect("bmm", batch1=(input, 3), batch2=(mat2, 3))
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(
+            f"bmm: Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, {input.shape[2]}] but got: "
+            f"[{mat2.shape[0]}, {mat2.shape[1]}]; got shapes {tuple(input.shape)} and {tuple(mat2.shape)}"
+        )
+    return matmul.op(input, mat2)
+
+
+@composite("mv", out=True)
+def mv(input, vec):
+    """The product of a matrix and a vector."""
+    same_dtype("mv", input, vec)
+    expect("mv", input=(input, 2), vec=(vec, 1))
+    check_product("mv", input._array.shape, vec._array.shape)
+    return matmul.op(input, vec)
+
+
+@composite("dot", out=True)
+def dot(input, tensor):
+    """The sum of the products of two vectors' elements."""
+    same_dtype("dot", input, tensor)
+    expect("dot", input=(input, 1), tensor=(tensor, 1))
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"dot: inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to have the same "
+            f"number of elements, but got {input.numel()} and {tensor.numel()} elements respectively"
+        )
+    return matmul.op(input, tensor)
+
+
+@composite("vdot", out=True)
+def vdot(input, other):
+    """`dot` with the first vector conjugated."""
+    return dot(conj(input), other)
+
+
+@composite("inner", out=True)
+def inner(input, other):
+    """Inner products along the last dimension of both."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            f"inner: inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+            f"{list(other.shape)}"
+        )
+    return tensordot(input, other, dims=([-1], [-1]))
+
+
+@composite("outer ger", out=True)
+def outer(input, vec2):
+    """The products of all pairs of elements of two vectors."""
+    expect("outer", input=(input, 1), vec2=(vec2, 1))
+    return input.unsqueeze(1) * vec2
+
+
+ger = outer
+
+
+def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``, where beta 0 ignores the input even if it is nan."""
+    same_dtype(name, input, product)
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        broadcast_shapes(name, [input._array.shape, product._array.shape])
+        return product
+    if input.ndim > product.ndim or broadcast_shapes(name, [input._array.shape, product._array.shape]) != product._array.shape:
+        raise RuntimeError(
+            f"{name}: The expanded size of the tensor {list(product.shape)} must match the existing size of input {list(input.shape)}"
+        )
+    return (input if beta == 1 else input * beta) + product
+
+
+@composite("addmm", "addmm_", out=True)
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """``beta * input + alpha * (mat1 @ mat2)``."""
+    expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
+    return plus_product("addmm", input, mm(mat1, mat2), beta, alpha)
+
+
+@composite("addmv", "addmv_", out=True)
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """``beta * input + alpha * (mat @ vec)``."""
+    return plus_product("addmv", input, mv(mat, vec), beta, alpha)
+
+
+@composite("addr", "addr_", out=True)
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    product = outer(vec1, vec2)
+    if input.dtype is not product.dtype:
+        common = input.new_empty(0, dtype=input.dtype) + product.new_empty(0)
+        input, product = input.to(common.dtype), product.to(common.dtype)
+    return plus_product("addr", input, product, beta, alpha)
+
+
+@composite("baddbmm", "baddbmm_", out=True)
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """``beta * input + alpha * bmm(batch1, batch2)``."""
+    return plus_product("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+
+
+@composite("addbmm", "addbmm_", out=True)
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
+    return plus_product("addbmm", input, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
+
+
+@composite()
+def chain_matmul(*matrices):
+    """The product of several matrices."""
+    result = matrices[0]
+    for each in matrices[1:]:
+        result = mm(result, each)
+    return result
+
+
+@composite("matrix_power", out=True)
+def matrix_power(input, n):
+    """A square matrix multiplied with itself n times; with negative n its inverse."""
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise RuntimeError(f"matrix_power: A must be batches of square matrices, but they are {input.shape[-2:] if input.ndim > 1 else input.shape}")
+    if n < 0:
+        from weft import linalg
+
+        return matrix_power(linalg.inv(input), -n)
+    if n == 0:
+        from weft.ops.creation import eye
+
+        return eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape).clone()
+    result = None
+    while n:
+        if n & 1:
+            result = input if result is None else matmul(result, input)
+        n >>= 1
+        input = matmul(input, input) if n else input
+    return result
+
+
+@composite(out=True)
+def tensordot(a, b, dims=2):
+    """The product of two tensors summed over some dimensions of each.
+
+    Parameters
+    ----------
+    a, b : Tensor
+    dims : int or (sequence of int, sequence of int)
+        How many last dimensions of a and first of b, or which ones.
+    """
+    if isinstance(dims, TensorBase):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0 or dims > builtins.min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot: tensordot expects dims >= 0 and at most the dimensions of both, but got dims={dims}")
+        dims = (tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims)))
+    first = wrap_dims("tensordot", [dims[0]] if isinstance(dims[0], int) else list(dims[0]), a.ndim)
+    second = wrap_dims("tensordot", [dims[1]] if isinstance(dims[1], int) else list(dims[1]), b.ndim)
+    if len(first) != len(second):
+        raise RuntimeError("tensordot: both dimension lists should have same length")
+    for i, j in zip(first, second):
+        if a.shape[i] != b.shape[j]:
+            if a.shape[i] == 1:
+                b = b.sum(j, keepdim=True)
+            elif b.shape[j] == 1:
+                a = a.sum(i, keepdim=True)
+            else:
+                raise RuntimeError(
+                    f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has "
+                    f"size {b.shape[j]} in dim {j}"
+                )
+    same_dtype("tensordot", a, b)
+    left = [d for d in range(a.ndim) if d not in first]
+    right = [d for d in range(b.ndim) if d not in second]
+    shape = [a.shape[d] for d in left] + [b.shape[d] for d in right]
+    inner_size = math.prod(a.shape[d] for d in first)
+    rows, columns = math.prod(a.shape[d] for d in left), math.prod(b.shape[d] for d in right)
+    product = matmul.op(
+        a.permute([*left, *first]).reshape(rows, inner_size), b.permute([*second, *right]).reshape(inner_size, columns)
+    )
+    return product.reshape(shape)
+
+
+@composite("kron", out=True)
+def kron(input, other):
+    """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
+    ndim = builtins.max(input.ndim, other.ndim)
+    a = (1,) * (ndim - input.ndim) + tuple(input.shape)
+    b = (1,) * (ndim - other.ndim) + tuple(other.shape)
+    blocks = input.reshape([n for size in a for n in (size, 1)]) * other.reshape([n for size in b for n in (1, size)])
+    return blocks.reshape([m * n for m, n in zip(a, b)])
+
+
+@composite("trace")
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: trace expects a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
+    return input.diagonal().sum()
+
+
+@composite("cross", out=True)
+def cross(input, other, dim=None):
+    """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+    if dim is None:
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("cross: no dimension of size 3 in input")
+    return vector_product("cross", input, other, dim)
+
+
+def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
+    if input.ndim != other.ndim:
+        raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
+    dim = wrap_dim(name, dim, input.ndim)
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+    input, other = broadcast_tensors(input, other)
+    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
+
+
+# einsum
+
+
+@composite()
+def einsum(equation, *operands):
+    """Sums of products of elements, by Einstein's convention.
+
+    Parameters
+    ----------
+    equation : str
+        A letter for each dimension of each operand, and behind ``->`` those of the result; ``...`` stands for
+        dimensions that broadcast. Letters that the result leaves out are summed over.
+    operands : Tensor
+
+    Examples
+    --------
+    >>> weft.einsum("ij,jk->ik", weft.ones(2, 3), weft.ones(3, 4)).shape
+    weft.Size([2, 4])
+    """
+    if not isinstance(equation, str):
+        equation, operands = from_sublists(equation, operands)
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
+        operands = tuple(operands[0])
+    if not operands:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    terms, result = parse_equation(equation, operands)
+    left, dims = None, []
+    for number, (term, operand) in enumerate(zip(terms, operands)):
+        operand, term = diagonals(operand, term)
+        later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)
+        if left is None:
+            left, dims = summed(operand, term, later)
+        else:
+            left, dims = pair_product(left, dims, operand, term, later)
+    order = [dims.index(each) if each in dims else None for each in result]
+    return left.permute([place for place in order if place is not None])
+
+
+def from_sublists(first: Any, rest: Any) -> tuple[str, tuple[Any, ...]]:
+    """The equation of the form with operands and lists of dimension numbers in turn."""
+    values = [first, *rest]
+    operands, lists = values[0::2], values[1::2]
+    final = operands.pop() if len(operands) > len(lists) else None
+
+    def letters(sublist: Any) -> str:
+        return "".join("..." if each is Ellipsis else (chr(65 + each) if each < 26 else chr(97 + each - 26)) for each in sublist)
+
+    equation = ",".join(letters(each) for each in lists)
+    return equation + ("" if final is None else "->" + letters(final)), tuple(operands)
+
+
+def parse_equation(equation: str, operands: Any) -> tuple[list[list[Any]], list[Any]]:
+    """Labels of each operand's dimensions and of the result's; numbers stand for those of the ellipsis."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in the equation"
+        )
+    labelled, widest = [], 0
+    for number, (term, operand) in enumerate(zip(terms, operands)):
+        before, dots, after = term.partition("...")
+        for letter in before + after:
+            if not letter.isalpha():
+                raise RuntimeError(f"einsum(): invalid subscript given at index {number} in the equation string, subscripts must be in [a-zA-Z]; got {letter!r}")
+        extra = operand.ndim - len(before) - len(after)
+        if extra < 0 or (extra and not dots):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(before) + len(after)}) does not match the number of "
+                f"dimensions ({operand.ndim}) for operand {number} and no ellipsis was given"
+            )
+        widest = builtins.max(widest, extra if dots else 0)
+        labelled.append([*before, *range(-extra, 0), *after] if dots else list(term))
+    if arrow:
+        before, dots, after = right.partition("...")
+        result: list[Any] = [*before, *range(-widest, 0), *after] if dots else list(right)
+        used = set().union(*labelled)
+        for label in result:
+            if result.count(label) > 1:
+                raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+            if label not in used:
+                raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+    else:
+        letters = [label for term in labelled for label in term if isinstance(label, str)]
+        result = [*range(-widest, 0), *sorted(label for label in set(letters) if letters.count(label) == 1)]
+    return labelled, result
+
+
+def diagonals(operand: Any, term: list[Any]) -> tuple[Any, list[Any]]:
+    """Repeated labels of one operand mean its diagonal."""
+    term = list(term)
+    for label in set(term):
+        while term.count(label) > 1:
+            first = term.index(label)
+            second = term.index(label, first + 1)
+            if operand.shape[first] != operand.shape[second]:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, {operand.shape[second]} != "
+                    f"{operand.shape[first]}"
+                )
+            operand = operand.diagonal(0, first, second)
+            del term[second], term[first]
+            term.append(label)
+    return operand, term
+
+
+def summed(operand: Any, term: list[Any], later: set[Any]) -> tuple[Any, list[Any]]:
+    """Without the dimensions that nobody needs any more."""
+    gone = [d for d, label in enumerate(term) if label not in later]
+    if gone:
+        operand = operand.sum(gone, dtype=operand.dtype)
+    return operand, [label for label in term if label in later]
+
+
+def pair_product(left: Any, a: list[Any], right: Any, b: list[Any], later: set[Any]) -> tuple[Any, list[Any]]:
+    """The product of two labelled tensors, summed over labels that are needed no more, as one batched matrix product."""
+    for label in set(a) & set(b):
+        m, n = left.shape[a.index(label)], right.shape[b.index(label)]
+        if m != n and 1 not in (m, n):
+            raise RuntimeError(f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {label} has size {m} and {n}")
+    left, a = summed(left, a, later | set(b))
+    right, b = summed(right, b, later | set(a))
+    # A label of size 1 on one side broadcasts: there it is left out.
+    for label in list(set(a) & set(b)):
+        m, n = left.shape[a.index(label)], right.shape[b.index(label)]
+        if m != n:
+            if m == 1:
+                left, a = left.squeeze(a.index(label)), [each for each in a if each != label]
+            else:
+                right, b = right.squeeze(b.index(label)), [each for each in b if each != label]
+    left, a = summed(left, a, later | set(b))
+    right, b = summed(right, b, later | set(a))
+    batch = [label for label in a if label in b and label in later]
+    inner_labels = [label for label in a if label in b and label not in later]
+    rows = [label for label in a if label not in b]
+    columns = [label for label in b if label not in a]
+
+    def arranged(tensor: Any, labels: list[Any], *groups: list[Any]) -> Any:
+        sizes = [[tensor.shape[labels.index(each)] for each in group] for group in groups]
+        tensor = tensor.permute([labels.index(each) for group in groups for each in group])
+        return tensor.reshape([*sizes[0], math.prod(sizes[1]), math.prod(sizes[2])])
+
+    same_dtype("einsum", left, right)
+    product = matmul.op(arranged(left, a, batch, rows, inner_labels), arranged(right, b, batch, inner_labels, columns))
+    shape = [left.shape[a.index(each)] for each in [*batch, *rows]] + [right.shape[b.index(each)] for each in columns]
+    return product.reshape(shape), [*batch, *rows, *columns]

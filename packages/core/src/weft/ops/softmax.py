@@ -1,0 +1,188 @@
+"""Softmax, its logarithm, and norms."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from weft._engine.tensor import TensorBase
+from weft._tensor import Tensor
+from weft.ops._declare import composite, op
+from weft.ops._geometry import wrap_dim, wrap_dims
+
+
+def exponentials(xp: Any, input: Any, dim: int) -> Any:
+    """``exp(input - max)`` along a dim, in memory of its own."""
+    shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
+    return xp.exp(shifted, out=shifted)
+
+
+@op(name="softmax", result="same", half="float32", accepts="float")
+def softmax_op(input, dim):
+    """``exp(input) / exp(input).sum(dim)``."""
+    return softmax_op.op(input, dim)
+
+
+@softmax_op.kernel
+def _(xp, input, dim):
+    if not input.ndim:
+        return xp.ones_like(input)
+    powers = exponentials(xp, input, dim)
+    powers /= xp.sum(powers, axis=dim, keepdims=True)
+    return powers
+
+
+@softmax_op.gradient("input")
+def _(grad, output, dim):
+    product = grad * output
+    return product - output * product.sum(dim, keepdim=True)
+
+
+@op(name="log_softmax", result="same", half="float32", accepts="float")
+def log_softmax_op(input, dim):
+    """The logarithm of `softmax`."""
+    return log_softmax_op.op(input, dim)
+
+
+@log_softmax_op.kernel
+def _(xp, input, dim):
+    if not input.ndim:
+        return xp.zeros_like(input)
+    shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
+    shifted -= xp.log(xp.sum(xp.exp(shifted), axis=dim, keepdims=True))
+    return shifted
+
+
+@log_softmax_op.gradient("input")
+def _(grad, output, dim):
+    return grad - output.exp() * grad.sum(dim, keepdim=True)
+
+
+def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> Any:
+    if dtype is not None:
+        input = input.to(dtype)
+    return declared.op(input, wrap_dim(name, dim, input.ndim))
+
+
+@composite("softmax", out=True)
+def softmax(input, dim, *, dtype=None):
+    """``exp(input)`` divided by its sum along a dimension, without overflow.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+        Along it the results sum to 1.
+    dtype : dtype, optional
+        Convert first.
+
+    Examples
+    --------
+    >>> weft.softmax(weft.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return normalizing("softmax", input, dim, dtype, softmax_op)
+
+
+@composite("log_softmax", out=True)
+def log_softmax(input, dim, *, dtype=None):
+    """The logarithm of `softmax`, computed in one go."""
+    return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
+
+
+# Norms
+
+
+@composite("norm", out=True)
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """The p-norm over some dimensions, or over all.
+
+    Parameters
+    ----------
+    p : number, "fro" or "nuc"
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    if not input.kind.is_differentiable:
+        raise RuntimeError(f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}")
+    if p == "nuc":
+        from weft import linalg
+
+        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    power = 2 if p is None or p == "fro" else p
+    return vector_norm.op(input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim)
+
+
+@op(name="vector_norm", result="real", half="float32", accepts="float complex")
+def vector_norm(input, ord, dim, keepdim):
+    """The p-norm of the elements over some dims."""
+    return vector_norm.op(input, ord, dim, keepdim)
+
+
+@vector_norm.kernel
+def _(xp, input, ord, dim, keepdim):
+    axis = dim if input.ndim else None
+    size = xp.absolute(input)
+    if ord == math.inf:
+        return xp.max(size, axis=axis, keepdims=keepdim)
+    if ord == -math.inf:
+        return xp.min(size, axis=axis, keepdims=keepdim)
+    if ord == 0:
+        return xp.sum(size != 0, axis=axis, keepdims=keepdim).astype(size.dtype)
+    if ord == 1:
+        return xp.sum(size, axis=axis, keepdims=keepdim)
+    if ord == 2:
+        return xp.sqrt(xp.sum(size * size, axis=axis, keepdims=keepdim))
+    return xp.sum(size**ord, axis=axis, keepdims=keepdim) ** size.dtype.type(1 / ord)
+
+
+@vector_norm.gradient("input")
+def _(grad, input, output, ord, dim, keepdim):
+    from weft.ops.reductions import spread
+
+    shape = input._array.shape
+    whole, length = spread(grad, shape, dim, keepdim), spread(output, shape, dim, keepdim)
+    if ord == 0:
+        return input * 0
+    if ord == 1:
+        return whole * input.sgn()
+    if ord == 2:
+        return (input * (whole / length)).masked_fill(length == 0, 0)
+    size = input.abs()
+    if math.isinf(ord):
+        most = size == length
+        share = most.to(size.dtype)
+        return input.sgn() * (whole / share.sum(dim if shape else None, keepdim=True) * share)
+    if ord < 1:
+        slope = input.sgn() * size.pow(ord - 1).masked_fill(size == 0, 0)
+        return slope * (whole * length.pow(1 - ord)).masked_fill(length == 0, 0)
+    if ord < 2:
+        slope = input.sgn() * size.pow(ord - 1)
+        return slope * (whole / length.pow(ord - 1)).masked_fill(length == 0, 0)
+    return input * size.pow(ord - 2) * (whole / length.pow(ord - 1)).masked_fill(length == 0, 0)
+
+
+@composite()
+def dist(input, other, p=2):
+    """The p-norm of ``input - other``."""
+    return norm(input - other, p)
+
+
+Tensor.dist = dist
+
+
+@composite("renorm", "renorm_", out=True)
+def renorm(input, p, dim, maxnorm):
+    """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported; got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    dim = wrap_dim("renorm", dim, input.ndim)
+    rest = tuple(d for d in builtins.range(input.ndim) if d != dim)
+    length = vector_norm.op(input, float(p), rest, True)
+    scale = (maxnorm / (length + 1e-7)).where(length > maxnorm, length.new_ones(()))
+    return input * scale.to(input.dtype)

@@ -1,0 +1,354 @@
+"""Order: sort, the largest k, searches in sorted sequences, histograms and distinct values."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+from weft._dtypes import float64, int32, int64
+from weft._engine.tensor import TensorBase
+from weft._named import named
+from weft.ops._declare import composite, op
+from weft.ops._geometry import wrap_dim
+from weft.ops.reductions import at_positions
+
+
+def descending_order(xp: Any, input: Any, dim: int) -> Any:
+    """Positions from the largest to the smallest, equal ones in their order; nan counts as largest."""
+    flipped = xp.argsort(xp.flip(input, dim), axis=dim, kind="stable")
+    return xp.flip(input.shape[dim] - 1 - flipped, dim)
+
+
+@op(name="sort")
+def ordered(input, dim, descending):
+    """The elements in order along a dim, and where they were."""
+    return ordered.op(input, dim, descending)
+
+
+@ordered.kernel
+def _(xp, input, dim, descending):
+    if not input.ndim:
+        return input.copy(), xp.zeros((), xp.int64)
+    order = descending_order(xp, input, dim) if descending else xp.argsort(input, axis=dim, kind="stable")
+    return xp.take_along_axis(input, order, axis=dim), order
+
+
+@ordered.gradient("input")
+def _(grad, outputs, input_shape, dim):
+    return at_positions(grad, outputs[1], input_shape, dim, True)
+
+
+@composite("sort", out=True)
+def sort(input, dim=-1, descending=False, stable=False):
+    """The elements in order along a dimension, and where they were.
+
+    Returns
+    -------
+    named tuple (values, indices)
+
+    Examples
+    --------
+    >>> weft.sort(weft.tensor([3, 1, 2])).values
+    tensor([1, 2, 3])
+    """
+    if isinstance(dim, bool):
+        raise TypeError("sort(): argument 'dim' must be int, not bool")
+    if input.kind.is_complex:
+        raise RuntimeError("sort(): does not support complex values")
+    return named("sort", "values indices")(*ordered.op(input, wrap_dim("sort", dim, input.ndim), builtins.bool(descending)))
+
+
+@composite("msort", out=True)
+def msort(input):
+    """The elements in order along the first dimension."""
+    return sort(input, 0).values
+
+
+@composite("argsort")
+def argsort(input, dim=-1, descending=False, stable=False):
+    """The positions that put the elements in order along a dimension."""
+    return sort(input, dim, descending).indices
+
+
+@op(name="topk")
+def top(input, k, dim, largest_, sorted_):
+    """The k largest or smallest elements along a dim, and where they are."""
+    return top.op(input, k, dim, largest_, sorted_)
+
+
+@top.kernel
+def _(xp, input, k, dim, largest_, sorted_):
+    if not input.ndim:
+        return (input.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, input.dtype), xp.empty(0, xp.int64))
+    order = descending_order(xp, input, dim) if largest_ else xp.argsort(input, axis=dim, kind="stable")
+    order = order[(slice(None),) * dim + (slice(k),)]
+    return xp.take_along_axis(input, order, axis=dim), order.copy()
+
+
+@top.gradient("input")
+def _(grad, outputs, input_shape, dim):
+    return at_positions(grad, outputs[1], input_shape, dim, True)
+
+
+@composite("topk", out=True)
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The k largest (or smallest) elements along a dimension, in order, and where they are.
+
+    Raises
+    ------
+    RuntimeError
+        If k is negative or larger than the dimension.
+    """
+    if input.kind.is_complex or input.kind.dtype.name == "bool":
+        raise NotImplementedError(f"topk: not implemented for '{input.kind.dtype.spoken}'")
+    dim = wrap_dim("topk", dim, input.ndim)
+    size = input.shape[dim] if input.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeError(f"topk: selected index k out of range: k is {k}, and dimension {dim} has size {size}")
+    return named("topk", "values indices")(*top.op(input, k, dim, largest, sorted))
+
+
+@composite("kthvalue", out=True)
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The k-th smallest element along a dimension, and where it is."""
+    dim = wrap_dim("kthvalue", dim, input.ndim)
+    size = input.shape[dim] if input.ndim else 1
+    if input.ndim and not size:
+        raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
+    if not 1 <= k <= size:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, and the size is {size}")
+    result = named("kthvalue", "values indices")
+    if not input.ndim:
+        return result(*ordered.op(input, 0, False))
+    values, indices = ordered.op(input, dim, False)
+    if keepdim:
+        return result(values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1))
+    return result(values.select(dim, k - 1), indices.select(dim, k - 1))
+
+
+# Quantiles
+
+
+def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+    """The value below which a share q of the elements lies."""
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(f"{name}(): input tensor must be either float or double dtype; got {input.dtype}")
+    if not isinstance(q, TensorBase):
+        q = input.new_full((), q)
+    if q.dtype is not input.dtype:
+        raise RuntimeError(f"{name}(): q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
+    if q.ndim > 1:
+        raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor; got {q.ndim}-D")
+    if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+        raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(f"{name}(): interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if not input.numel():
+        raise RuntimeError(f"{name}(): input tensor must be non-empty")
+    ndim = input.ndim
+    flat = input.reshape(-1) if dim is None else input.unsqueeze(0) if not ndim else input.movedim(wrap_dim(name, dim, ndim), -1)
+    values = sort(flat, -1).values
+    size = values.shape[-1]
+    if skip_nan:
+        last = ((~flat.isnan()).sum(-1, keepdim=True) - 1).clamp(min=0).to(q.dtype)
+    else:
+        last = (values[..., -1:] * 0).detach() + (size - 1)
+    rank = q.reshape(-1) * last  # (..., len(q)); nan where an element is nan
+    rank = rank.masked_fill(rank.isnan(), size - 1)
+    if interpolation == "lower":
+        rank = rank.floor()
+    elif interpolation == "higher":
+        rank = rank.ceil()
+    elif interpolation == "nearest":
+        rank = rank.round()
+    below = rank.floor()
+    low = values.gather(-1, below.to(int64).expand(*values.shape[:-1], rank.shape[-1]))
+    high = values.gather(-1, rank.ceil().to(int64).expand(*values.shape[:-1], rank.shape[-1]))
+    if interpolation == "midpoint":
+        found = (low + high) / 2
+    else:
+        found = low.lerp(high, (rank - below).expand(low.shape)) if interpolation == "linear" else low
+    found = found.movedim(-1, 0)  # (len(q), ...)
+    if keepdim:
+        shape = [1] * ndim if dim is None else [1 if d == wrap_dim(name, dim, ndim) and ndim else n for d, n in enumerate(input.shape)]
+        found = found.reshape([found.shape[0], *shape])
+    return found if q.ndim else found.squeeze(0)
+
+
+@composite("quantile", out=True)
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """The value below which a share q of the elements lies, along a dimension or over all."""
+    return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@composite("nanquantile", out=True)
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """`quantile` of the elements that are not nan."""
+    return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+# Searches
+
+
+@op(tensors="sequence values", name="searchsorted")
+def search(sequence, values, right):
+    """Where values would have to stand in sorted sequences."""
+    return search.op(sequence, values, right)
+
+
+@search.kernel
+def _(xp, sequence, values, right):
+    side = "right" if right else "left"
+    if sequence.ndim == 1:
+        return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
+    flat = sequence.reshape(-1, sequence.shape[-1])
+    wanted = values.reshape(-1, values.shape[-1])
+    rows = [xp.searchsorted(row, each, side=side) for row, each in zip(flat, wanted)]
+    return xp.stack(rows).reshape(values.shape).astype(xp.int64) if rows else xp.empty(values.shape, xp.int64)
+
+
+@composite(out=True)
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where each value would have to be inserted in a sorted sequence to keep it sorted.
+
+    Parameters
+    ----------
+    sorted_sequence : Tensor, shape (..., n)
+    input : Tensor of the same leading dimensions, or number
+    right : bool
+        Behind equal elements instead of before them.
+    """
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted: side and right can't be set to opposites, got side of left while right was True")
+    scalar = not isinstance(input, TensorBase)
+    values = sorted_sequence.new_full((), input, dtype=None if not scalar else sorted_sequence.dtype) if scalar else input
+    if sorted_sequence.ndim != 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
+        raise RuntimeError(
+            "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+            f"tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor {list(values.shape)}"
+        )
+    if values.dtype is not sorted_sequence.dtype:
+        raise RuntimeError(
+            f"searchsorted: boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
+            f"{sorted_sequence.dtype} and input value tensor dtype {values.dtype}"
+        )
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError(f"searchsorted: boundary and sorter must have the same size, but got {list(sorted_sequence.shape)} and {list(sorter.shape)}")
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    found = search.op(sorted_sequence, values, right or side == "right")
+    return found.to(int32) if out_int32 else found
+
+
+@composite(out=True)
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    """Which interval between sorted boundaries each element lies in."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    if not isinstance(input, TensorBase):
+        input = boundaries.new_full((), input)
+    return searchsorted(boundaries, input.to(boundaries.dtype) if input.dtype is not boundaries.dtype else input, out_int32=out_int32, right=right)
+
+
+# Counting
+
+
+@op(tensors="input weights", name="bincount")
+def counts(input, weights, minlength):
+    """How often each integer occurs."""
+    return counts.op(input, weights, minlength)
+
+
+@counts.kernel
+def _(xp, input, weights, minlength):
+    return xp.bincount(input, weights=weights, minlength=minlength)
+
+
+@composite("bincount")
+def bincount(input, weights=None, minlength=0):
+    """How often each integer from 0 on occurs, or the sum of the weights at its places."""
+    if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.min()) < 0):
+        raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: minlength should be >= 0; got {minlength}")
+    if weights is None:
+        return counts.op(input.to(int64), None, minlength)
+    if weights.shape != input.shape:
+        raise RuntimeError(f"bincount: weights should be 1-d and have the same length as input; got {list(weights.shape)} and {list(input.shape)}")
+    wide = counts.op(input.to(int64), weights.to(float64), minlength)
+    return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
+
+
+@composite("histc", out=True)
+def histc(input, bins=100, min=0, max=0):
+    """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
+    low, high = (float(input.min()), float(input.max())) if min == max and input.numel() else (float(min), float(max))
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"histc: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError("histc: max must be larger than min")
+    inside = input.detach()[(input >= low) & (input <= high)].to(float64)
+    place = ((inside - low) * (bins / (high - low))).to(int64).clamp(max=bins - 1)
+    return counts.op(place, None, bins).to(input.dtype)
+
+
+# Distinct values
+
+
+@op(name="unique")
+def distinct(input, dim):
+    """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs."""
+    return distinct.op(input, dim)
+
+
+@distinct.kernel
+def _(xp, input, dim):
+    values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim)
+    inverse = inverse.reshape(-1 if dim is not None else input.shape)
+    return values, inverse.astype(xp.int64), count.astype(xp.int64)
+
+
+@composite("unique")
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+    return chosen(distinct.op(input, None if dim is None else wrap_dim("unique", dim, input.ndim)), return_inverse, return_counts)
+
+
+def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, count = results
+    found = [values] + [inverse] * return_inverse + [count] * return_counts
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@op(name="unique_consecutive")
+def runs(input, dim):
+    """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
+    return runs.op(input, dim)
+
+
+@runs.kernel
+def _(xp, input, dim):
+    line = input.reshape(-1) if dim is None else xp.moveaxis(input, dim, 0)
+    size = line.shape[0]
+    changed = line[1:] != line[:-1]
+    if dim is not None:
+        changed = xp.any(changed.reshape(builtins.max(size - 1, 0), -1), axis=1)
+    begins = xp.concatenate([xp.ones(builtins.min(size, 1), bool), changed])
+    start = xp.nonzero(begins)[0]
+    values = line[start] if dim is None else xp.moveaxis(line[start], 0, dim)
+    inverse = xp.cumsum(begins) - 1
+    count = xp.diff(xp.concatenate([start, xp.asarray([size])]))
+    return values, inverse.reshape(input.shape if dim is None else -1).astype(xp.int64), count.astype(xp.int64)
+
+
+@composite("unique_consecutive")
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """Without the elements (or slices along ``dim``) that equal the one before."""
+    return chosen(runs.op(input, None if dim is None else wrap_dim("unique_consecutive", dim, input.ndim)), return_inverse, return_counts)
