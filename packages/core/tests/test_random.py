@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.ops.random import _standard_gamma
 
 STATE_BYTES = 5056
 
@@ -232,6 +233,8 @@ def test_means_and_variances_are_those_of_the_distributions():
         (weft.empty(n).bernoulli_(0.2), 0.2, 0.16),
         (weft.poisson(weft.full((n,), 2.5)), 2.5, 2.5),
         (weft.poisson(weft.full((n,), 25.0)), 25, 25),
+        (_standard_gamma(weft.full((n,), 0.5)), 0.5, 0.5),
+        (_standard_gamma(weft.full((n,), 7.0)), 7, 7),
         (weft.binomial(weft.full((n,), 8.0), weft.full((n,), 0.25)), 2, 1.5),
         (weft.binomial(weft.full((n,), 100.0), weft.full((n,), 0.75)), 75, 18.75),
     ]
@@ -473,6 +476,7 @@ WRONG = [
     (lambda: weft.multinomial(weft.tensor([1.0, -2.0]), 1), RuntimeError, "element < 0"),
     (lambda: weft.multinomial(weft.zeros(2), 1), RuntimeError, "sum of probabilities <= 0"),
     (lambda: weft.poisson(weft.tensor([-1.0])), RuntimeError, "non-negative"),
+    (lambda: _standard_gamma(weft.ones(2, requires_grad=True)), NotImplementedError, "detach"),
     (lambda: weft.binomial(weft.tensor([1]), weft.tensor([0.5])), ValueError, "floating-point"),
     (lambda: weft.ones(3, requires_grad=True).normal_(), RuntimeError, "leaf Variable"),
     (lambda: weft.ones(1).expand(3).normal_(), RuntimeError, "single memory location"),

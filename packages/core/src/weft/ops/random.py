@@ -12,7 +12,7 @@ import numpy
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, broadcast_shapes
@@ -789,6 +789,29 @@ def _(xp, count, prob, generator):
 
 
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
+
+
+@op(accepts="float")
+def _standard_gamma(input, generator=None):
+    """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        If a gradient would be recorded, or for half types.
+    """
+    check_tensor("_standard_gamma", input)
+    if input.dtype.is_half:
+        raise NotImplementedError(f"_standard_gamma: not implemented for '{input.dtype.spoken}'; pass input.float()")
+    if input.requires_grad and local.grad_enabled:
+        raise NotImplementedError("_standard_gamma: no gradient is defined; pass input.detach()")
+    return _standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
+
+
+@_standard_gamma.kernel
+def _(xp, input, generator):
+    return generator.sample("gamma", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
+
 
 # Checks of arguments
 
