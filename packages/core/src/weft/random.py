@@ -66,7 +66,9 @@ class Generator:
     @property
     def _stream(self) -> Any:
         if self._made is None:
-            self._made = backend_of(self.device).random_stream(self._seed, self.device.index)
+            with self._lock:
+                if self._made is None:
+                    self._made = backend_of(self.device).random_stream(self._seed, self.device.index)
         return self._made
 
     def draw(self, sampler: str, *args: Any) -> Any:
