@@ -316,7 +316,7 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
 
     def up(arg: Any) -> Any:
         if isinstance(arg, many):
-            return [up(each) for each in arg]
+            return type(arg)([up(each) for each in arg])
         return arg.astype(target) if getattr(arg, "dtype", None) == source else arg
 
     def down(array: Any) -> Any:

@@ -298,7 +298,7 @@ absolute = abs
 @pointwise("sign", "sign_", accepts=REAL)
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
-    return input.copy() if input.dtype.kind == "b" else xp.nan_to_num(xp.sign(input), copy=False)
+    return input.copy() if input.dtype.kind == "b" else xp.nan_to_num(xp.sign(input))
 
 
 @sign.gradient("input")
@@ -312,7 +312,7 @@ def sgn(xp, input):
     if input.dtype.kind == "b":
         return input.copy()
     if input.dtype.kind != "c":
-        return xp.nan_to_num(xp.sign(input), copy=False)
+        return xp.nan_to_num(xp.sign(input))
     size = xp.absolute(input)
     return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size)).astype(input.dtype)
 

@@ -105,7 +105,7 @@ def reshape(input, *shape):
     shape = infer_shape("reshape", integers("reshape", shape), input.numel())
     if can_view(input._array, shape):
         return view.op(input, shape)
-    return view.op(input.clone(), shape)
+    return view.op(input.contiguous(), shape)
 
 
 def can_view(array: Any, shape: tuple[int, ...]) -> bool:
@@ -836,7 +836,7 @@ def view_as_complex(input):
 @view_as_complex.kernel
 def _(xp, input):
     wide = xp.result_type(input.dtype, xp.complex64)
-    start = input[..., :1].view(wide) if input.size else xp.empty((*input.shape[:-1], 1), wide)
+    start = input.view(wide) if input.size else xp.empty((*input.shape[:-1], 1), wide)
     return start[..., 0]
 
 
