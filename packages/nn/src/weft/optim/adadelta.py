@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_scaled,
+    advance,
     check_modes,
     check_options,
     new_step_count,
@@ -92,12 +93,12 @@ class Adadelta(GroupOptimizer):
     def _step_group(
         self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
     ) -> None:
+        advance(states)
         adadelta_step(
             params,
             grads,
             state_tensors(states, "square_avg"),
             state_tensors(states, "acc_delta"),
-            [state["step"] for state in states],
             lr=scalar(group["lr"], group["differentiable"]),
             rho=group["rho"],
             eps=group["eps"],
@@ -105,12 +106,12 @@ class Adadelta(GroupOptimizer):
         )
 
 
+@multi_tensor
 def adadelta_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    square_avgs: Sequence[Tensor],
-    acc_deltas: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    square_avg: Any,
+    acc_delta: Any,
     *,
     lr: Any,
     rho: float,
@@ -118,11 +119,9 @@ def adadelta_step(
     weight_decay: float,
 ) -> None:
     """One step of Adadelta, in place."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        spread = square_avgs[i].mul_(rho).addcmul_(grad, grad, value=1 - rho).add(eps).sqrt()
-        delta = acc_deltas[i].add(eps).sqrt().div(spread).mul(grad)
-        acc_deltas[i].mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        add_scaled(param, delta, -lr)
+    if weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    spread = square_avg.mul_(rho).addcmul_(grad, grad, value=1 - rho).add(eps).sqrt()
+    delta = acc_delta.add(eps).sqrt().div(spread).mul(grad)
+    acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+    add_scaled(param, delta, -lr)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
+    advance,
     check_modes,
     check_options,
     new_step_count,
@@ -102,7 +103,7 @@ class Adagrad(GroupOptimizer):
             params,
             grads,
             state_tensors(states, "sum"),
-            [state["step"] for state in states],
+            advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
             lr_decay=group["lr_decay"],
             eps=group["eps"],
@@ -110,21 +111,20 @@ class Adagrad(GroupOptimizer):
         )
 
 
+@multi_tensor
 def adagrad_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    sums: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    total: Any,
+    t: float,
     *,
     lr: Any,
     lr_decay: float,
     eps: float,
     weight_decay: float,
 ) -> None:
-    """One step of Adagrad, in place."""
-    for param, grad, total, step in zip(params, grads, sums, steps):
-        step.add_(1)
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        total.addcmul_(grad, grad, value=1)
-        add_ratio(param, grad, total.sqrt().add(eps), -lr / (1 + (step.item() - 1) * lr_decay))
+    """Step ``t`` (from 1) of Adagrad, in place; ``total`` is the sum of squares."""
+    if weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    total.addcmul_(grad, grad, value=1)
+    add_ratio(param, grad, total.sqrt().add(eps), -lr / (1 + (t - 1) * lr_decay))

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
+    advance,
     check_betas,
     check_modes,
     check_options,
     new_step_count,
     scalar,
     state_tensors,
+    unused,
 )
 
 __all__ = ["Adam"]
@@ -113,8 +115,8 @@ class Adam(GroupOptimizer):
             grads,
             state_tensors(states, "exp_avg"),
             state_tensors(states, "exp_avg_sq"),
-            state_tensors(states, "max_exp_avg_sq") if group["amsgrad"] else [],
-            [state["step"] for state in states],
+            state_tensors(states, "max_exp_avg_sq") if group["amsgrad"] else unused(params),
+            advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
             beta1=scalar(beta1),
             beta2=scalar(beta2),
@@ -124,13 +126,14 @@ class Adam(GroupOptimizer):
         )
 
 
+@multi_tensor
 def adam_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    exp_avgs: Sequence[Tensor],
-    exp_avg_sqs: Sequence[Tensor],
-    max_exp_avg_sqs: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_avg_sq: Any,
+    max_exp_avg_sq: Any,
+    t: float,
     *,
     lr: Any,
     beta1: float,
@@ -139,19 +142,16 @@ def adam_step(
     weight_decay: float,
     decoupled_weight_decay: bool,
 ) -> None:
-    """One step of Adam, in place; with ``max_exp_avg_sqs`` (else empty), of AMSGrad."""
-    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        steps[i].add_(1)
-        t = steps[i].item()
-        if weight_decay != 0 and decoupled_weight_decay:
-            param.mul_(1 - lr * weight_decay)
-        elif weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        exp_avgs[i].lerp_(grad, 1 - beta1)
-        second_moment = exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        if max_exp_avg_sqs:
-            second_moment = max_exp_avg_sqs[i].copy_(weft.maximum(max_exp_avg_sqs[i], second_moment))
-        # The second moment's correction is moved out of the denominator: one operation less.
-        correction = math.sqrt(1 - beta2**t)
-        denominator = second_moment.sqrt().add(eps * correction)
-        add_ratio(param, exp_avgs[i], denominator, -lr * correction / (1 - beta1**t))
+    """Step ``t`` (from 1) of Adam, in place; with ``max_exp_avg_sq``, of AMSGrad."""
+    if weight_decay != 0 and decoupled_weight_decay:
+        param.mul_(1 - lr * weight_decay)
+    elif weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    exp_avg.lerp_(grad, 1 - beta1)
+    second_moment = exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    if max_exp_avg_sq is not None:
+        second_moment = max_exp_avg_sq.copy_(max_exp_avg_sq.maximum(second_moment))
+    # The second moment's correction is moved out of the denominator: one operation less.
+    correction = math.sqrt(1 - beta2**t)
+    denominator = second_moment.sqrt().add(eps * correction)
+    add_ratio(param, exp_avg, denominator, -lr * correction / (1 - beta1**t))

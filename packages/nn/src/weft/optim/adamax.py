@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
+    advance,
     check_betas,
     check_modes,
     check_options,
@@ -95,7 +96,7 @@ class Adamax(GroupOptimizer):
             grads,
             state_tensors(states, "exp_avg"),
             state_tensors(states, "exp_inf"),
-            [state["step"] for state in states],
+            advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
             beta1=beta1,
             beta2=beta2,
@@ -104,12 +105,13 @@ class Adamax(GroupOptimizer):
         )
 
 
+@multi_tensor
 def adamax_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    exp_avgs: Sequence[Tensor],
-    exp_infs: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_inf: Any,
+    t: float,
     *,
     lr: Any,
     beta1: float,
@@ -117,11 +119,9 @@ def adamax_step(
     eps: float,
     weight_decay: float,
 ) -> None:
-    """One step of Adamax, in place."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        exp_avgs[i].lerp_(grad, 1 - beta1)
-        exp_infs[i].copy_(weft.maximum(exp_infs[i] * beta2, grad.abs().add(eps)))
-        add_ratio(param, exp_avgs[i], exp_infs[i], -lr / (1 - beta1 ** steps[i].item()))
+    """Step ``t`` (from 1) of Adamax, in place."""
+    if weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    exp_avg.lerp_(grad, 1 - beta1)
+    exp_inf.copy_(exp_inf.mul(beta2).maximum(grad.abs().add(eps)))
+    add_ratio(param, exp_avg, exp_inf, -lr / (1 - beta1**t))

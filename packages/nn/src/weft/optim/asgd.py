@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    advance,
     check_modes,
     check_options,
     new_step_count,
@@ -97,38 +98,21 @@ class ASGD(GroupOptimizer):
             params,
             grads,
             state_tensors(states, "ax"),
-            [state["mu"] for state in states],
-            [state["eta"] for state in states],
-            [state["step"] for state in states],
-            lr=scalar(group["lr"]),
+            [state["mu"].item() for state in states],
+            [state["eta"].item() for state in states],
             lambd=group["lambd"],
-            alpha=group["alpha"],
-            t0=group["t0"],
             weight_decay=group["weight_decay"],
         )
+        lr = scalar(group["lr"])
+        for state, t in zip(states, advance(states)):
+            state["eta"].fill_(lr / (1 + group["lambd"] * lr * t) ** group["alpha"])
+            state["mu"].fill_(1 / max(1, t - group["t0"]))
 
 
-def asgd_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    axs: Sequence[Tensor],
-    mus: Sequence[Tensor],
-    etas: Sequence[Tensor],
-    steps: Sequence[Tensor],
-    *,
-    lr: float,
-    lambd: float,
-    alpha: float,
-    t0: float,
-    weight_decay: float,
-) -> None:
-    """One step of averaged SGD, in place."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        t, eta, mu = steps[i].item(), etas[i].item(), mus[i].item()
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
-        axs[i].lerp_(param, mu)
-        etas[i].fill_(lr / (1 + lambd * lr * t) ** alpha)
-        mus[i].fill_(1 / max(1, t - t0))
+@multi_tensor
+def asgd_step(param: Any, grad: Any, ax: Any, mu: float, eta: float, *, lambd: float, weight_decay: float) -> None:
+    """One step of averaged SGD, in place, with this step's ``mu`` and ``eta``."""
+    if weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
+    ax.lerp_(param, mu)

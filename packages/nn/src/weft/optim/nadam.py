@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
+    advance,
     check_betas,
     check_modes,
     check_options,
@@ -96,57 +97,61 @@ class NAdam(GroupOptimizer):
             "exp_avg_sq": weft.zeros_like(param),
         }
 
+    @staticmethod
+    def _mu(group: Group, t: float) -> float:
+        """The momentum of step t."""
+        return float(group["betas"][0] * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])))
+
     def _step_group(
         self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
     ) -> None:
         beta1, beta2 = group["betas"]
+        counts = advance(states)
+        mus = [self._mu(group, t) for t in counts]
         nadam_step(
             params,
             grads,
             state_tensors(states, "exp_avg"),
             state_tensors(states, "exp_avg_sq"),
-            [state["mu_product"] for state in states],
-            [state["step"] for state in states],
+            mus,
+            [self._mu(group, t + 1) for t in counts],
+            [state["mu_product"].mul_(mu).item() for state, mu in zip(states, mus)],
+            counts,
             lr=scalar(group["lr"], group["differentiable"]),
             beta1=beta1,
             beta2=beta2,
             eps=group["eps"],
             weight_decay=group["weight_decay"],
-            momentum_decay=group["momentum_decay"],
             decoupled_weight_decay=group["decoupled_weight_decay"],
         )
 
 
+@multi_tensor
 def nadam_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    exp_avgs: Sequence[Tensor],
-    exp_avg_sqs: Sequence[Tensor],
-    mu_products: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_avg_sq: Any,
+    mu: float,
+    mu_next: float,
+    mu_product: float,
+    t: float,
     *,
     lr: Any,
     beta1: float,
     beta2: float,
     eps: float,
     weight_decay: float,
-    momentum_decay: float,
     decoupled_weight_decay: bool,
 ) -> None:
-    """One step of NAdam, in place."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        t = steps[i].item()
-        if weight_decay != 0 and decoupled_weight_decay:
-            param.mul_(1 - lr * weight_decay)
-        elif weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        mu = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))
-        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
-        mu_product = mu_products[i].mul_(mu).item()
-        exp_avgs[i].lerp_(grad, 1 - beta1)
-        second_moment = exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction = math.sqrt(1 - beta2**t)
-        denominator = second_moment.sqrt().add(eps * correction)
-        add_ratio(param, grad, denominator, -lr * correction * (1 - mu) / (1 - mu_product))
-        add_ratio(param, exp_avgs[i], denominator, -lr * correction * mu_next / (1 - mu_product * mu_next))
+    """Step ``t`` (from 1) of NAdam, in place; ``mu_product`` includes ``mu``."""
+    if weight_decay != 0 and decoupled_weight_decay:
+        param.mul_(1 - lr * weight_decay)
+    elif weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    exp_avg.lerp_(grad, 1 - beta1)
+    second_moment = exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    correction = math.sqrt(1 - beta2**t)
+    denominator = second_moment.sqrt().add(eps * correction)
+    add_ratio(param, grad, denominator, -lr * correction * (1 - mu) / (1 - mu_product))
+    add_ratio(param, exp_avg, denominator, -lr * correction * mu_next / (1 - mu_product * mu_next))

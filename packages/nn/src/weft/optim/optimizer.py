@@ -535,6 +535,20 @@ def check_modes(name: str, *, lr: Any, foreach: bool | None, fused: bool | None,
         raise ValueError(f"{name}: lr as a Tensor is not supported with foreach=True; pass a float or foreach=False")
 
 
+def advance(states: Sequence[dict[str, Any]]) -> list[float]:
+    """Count one more step in each state; the counts, from 1."""
+    counts = []
+    for state in states:
+        state["step"].add_(1)
+        counts.append(state["step"].item())
+    return counts
+
+
+def unused(params: Sequence[Any]) -> list[None]:
+    """For each parameter None: for a formula's state that the options do not need."""
+    return [None] * len(params)
+
+
 def scalar(value: Any, differentiable: bool = False) -> Any:
     """A one-element tensor as a Python number, unless gradients must flow through it."""
     return value.item() if isinstance(value, Tensor) and not differentiable else value

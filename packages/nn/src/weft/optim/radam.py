@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
     add_scaled,
+    advance,
     check_betas,
     check_modes,
     check_options,
@@ -103,7 +104,7 @@ class RAdam(GroupOptimizer):
             grads,
             state_tensors(states, "exp_avg"),
             state_tensors(states, "exp_avg_sq"),
-            [state["step"] for state in states],
+            advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
             beta1=beta1,
             beta2=beta2,
@@ -113,12 +114,13 @@ class RAdam(GroupOptimizer):
         )
 
 
+@multi_tensor
 def radam_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    exp_avgs: Sequence[Tensor],
-    exp_avg_sqs: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    exp_avg: Any,
+    exp_avg_sq: Any,
+    t: float,
     *,
     lr: Any,
     beta1: float,
@@ -127,22 +129,19 @@ def radam_step(
     weight_decay: float,
     decoupled_weight_decay: bool,
 ) -> None:
-    """One step of RAdam, in place."""
+    """Step ``t`` (from 1) of RAdam, in place."""
+    if weight_decay != 0 and decoupled_weight_decay:
+        param.mul_(1 - lr * weight_decay)
+    elif weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    exp_avg.lerp_(grad, 1 - beta1)
+    exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    step_size = lr / (1 - beta1**t)
     rho_max = 2 / (1 - beta2) - 1
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        t = steps[i].item()
-        if weight_decay != 0 and decoupled_weight_decay:
-            param.mul_(1 - lr * weight_decay)
-        elif weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        exp_avgs[i].lerp_(grad, 1 - beta1)
-        exp_avg_sqs[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        step_size = lr / (1 - beta1**t)
-        rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
-        if rho > 5:
-            variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
-            step_size = step_size * math.sqrt(variance_ratio * (1 - beta2**t))
-            add_ratio(param, exp_avgs[i], exp_avg_sqs[i].sqrt().add(eps), -step_size)
-        else:
-            add_scaled(param, exp_avgs[i], -step_size)
+    rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
+    if rho > 5:
+        variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
+        step_size = step_size * math.sqrt(variance_ratio * (1 - beta2**t))
+        add_ratio(param, exp_avg, exp_avg_sq.sqrt().add(eps), -step_size)
+    else:
+        add_scaled(param, exp_avg, -step_size)

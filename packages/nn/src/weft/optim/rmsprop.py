@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
     add_ratio,
     add_scaled,
+    advance,
     check_modes,
     check_options,
     new_step_count,
     scalar,
     state_tensors,
+    unused,
 )
 
 __all__ = ["RMSprop"]
@@ -98,13 +100,13 @@ class RMSprop(GroupOptimizer):
     def _step_group(
         self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
     ) -> None:
+        advance(states)
         rmsprop_step(
             params,
             grads,
             state_tensors(states, "square_avg"),
-            state_tensors(states, "grad_avg") if group["centered"] else [],
-            state_tensors(states, "momentum_buffer") if group["momentum"] > 0 else [],
-            [state["step"] for state in states],
+            state_tensors(states, "grad_avg") if group["centered"] else unused(params),
+            state_tensors(states, "momentum_buffer") if group["momentum"] > 0 else unused(params),
             lr=scalar(group["lr"], group["differentiable"]),
             alpha=group["alpha"],
             eps=group["eps"],
@@ -113,13 +115,13 @@ class RMSprop(GroupOptimizer):
         )
 
 
+@multi_tensor
 def rmsprop_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    square_avgs: Sequence[Tensor],
-    grad_avgs: Sequence[Tensor],
-    momentum_buffers: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    square_avg: Any,
+    grad_avg: Any,
+    momentum_buffer: Any,
     *,
     lr: Any,
     alpha: float,
@@ -127,18 +129,16 @@ def rmsprop_step(
     weight_decay: float,
     momentum: float,
 ) -> None:
-    """One step of RMSprop, in place; ``grad_avgs`` and ``momentum_buffers`` are empty if unused."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        if weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        variance = square_avgs[i].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
-        if grad_avgs:
-            mean = grad_avgs[i].lerp_(grad, 1 - alpha)
-            variance = variance.addcmul(mean, mean, value=-1)
-        denominator = variance.sqrt().add(eps)
-        if momentum_buffers:
-            velocity = momentum_buffers[i].mul_(momentum).addcdiv_(grad, denominator)
-            add_scaled(param, velocity, -lr)
-        else:
-            add_ratio(param, grad, denominator, -lr)
+    """One step of RMSprop, in place; ``grad_avg`` (not centered) and ``momentum_buffer`` may be None."""
+    if weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    variance = square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+    if grad_avg is not None:
+        mean = grad_avg.lerp_(grad, 1 - alpha)
+        variance = variance.addcmul(mean, mean, value=-1)
+    denominator = variance.sqrt().add(eps)
+    if momentum_buffer is not None:
+        velocity = momentum_buffer.mul_(momentum).addcdiv_(grad, denominator)
+        add_scaled(param, velocity, -lr)
+    else:
+        add_ratio(param, grad, denominator, -lr)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft.optim._multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    advance,
     check_modes,
     check_options,
     new_step_count,
@@ -90,12 +91,12 @@ class Rprop(GroupOptimizer):
     def _step_group(
         self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
     ) -> None:
+        advance(states)
         rprop_step(
             params,
             grads,
             state_tensors(states, "prev"),
             state_tensors(states, "step_size"),
-            [state["step"] for state in states],
             eta_minus=group["etas"][0],
             eta_plus=group["etas"][1],
             step_size_min=group["step_sizes"][0],
@@ -103,12 +104,12 @@ class Rprop(GroupOptimizer):
         )
 
 
+@multi_tensor
 def rprop_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    prevs: Sequence[Tensor],
-    step_sizes: Sequence[Tensor],
-    steps: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    prev: Any,
+    step_size: Any,
     *,
     eta_minus: float,
     eta_plus: float,
@@ -116,12 +117,10 @@ def rprop_step(
     step_size_max: float,
 ) -> None:
     """One step of Rprop, in place."""
-    for i, (param, grad) in enumerate(zip(params, grads)):
-        steps[i].add_(1)
-        agreement = grad * prevs[i]
-        factor = weft.ones_like(agreement)
-        factor = factor.masked_fill(agreement > 0, eta_plus).masked_fill(agreement < 0, eta_minus)
-        step_sizes[i].mul_(factor).clamp_(step_size_min, step_size_max)
-        grad = grad.masked_fill(agreement < 0, 0.0)
-        param.addcmul_(grad.sign(), step_sizes[i], value=-1)
-        prevs[i].copy_(grad)
+    agreement = grad.mul(prev)
+    agrees, differs = agreement.gt(0), agreement.lt(0)
+    factor = agreement.mul(0).add(1).masked_fill(agrees, eta_plus).masked_fill(differs, eta_minus)
+    step_size.mul_(factor).clamp_(step_size_min, step_size_max)
+    grad = grad.masked_fill(differs, 0.0)
+    param.addcmul_(grad.sign(), step_size, value=-1)
+    prev.copy_(grad)

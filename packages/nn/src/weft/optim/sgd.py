@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor
-from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, add_scaled, check_modes, check_options, scalar
+from weft.optim._multi_tensor import multi_tensor
+from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, add_scaled, check_modes, check_options, scalar, unused
 
 __all__ = ["SGD"]
 
@@ -90,7 +90,7 @@ class SGD(GroupOptimizer):
             "nesterov": group["nesterov"],
         }
         if not group["momentum"]:
-            sgd_step(params, grads, [], dampening=0, **options)
+            sgd_step(params, grads, unused(params), dampening=0, **options)
             return
         is_new = [state.get("momentum_buffer") is None for state in states]
         for new, dampening in ((True, 0), (False, group["dampening"])):
@@ -104,10 +104,11 @@ class SGD(GroupOptimizer):
             sgd_step([params[i] for i in chosen], [grads[i] for i in chosen], buffers, dampening=dampening, **options)
 
 
+@multi_tensor
 def sgd_step(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    momentum_buffers: Sequence[Tensor],
+    param: Any,
+    grad: Any,
+    momentum_buffer: Any,
     *,
     lr: Any,
     momentum: float,
@@ -115,13 +116,12 @@ def sgd_step(
     weight_decay: Any,
     nesterov: bool,
 ) -> None:
-    """One step of SGD, in place; ``momentum_buffers`` is empty without momentum."""
-    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        if isinstance(weight_decay, Tensor) or weight_decay != 0:
-            grad = (
-                grad + param * weight_decay if isinstance(weight_decay, Tensor) else grad.add(param, alpha=weight_decay)
-            )
-        if momentum != 0:
-            velocity = momentum_buffers[i].mul_(momentum).add_(grad, alpha=1 - dampening)
-            grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
-        add_scaled(param, grad, -lr)
+    """One step of SGD, in place; without momentum the buffer is None."""
+    if isinstance(weight_decay, Tensor):
+        grad = grad + param * weight_decay
+    elif weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    if momentum_buffer is not None:
+        velocity = momentum_buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+        grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
+    add_scaled(param, grad, -lr)

@@ -1,0 +1,231 @@
+"""One formula for one parameter, run over lists of parameters.
+
+An optimizer's formula is written once, in a tensor's in-place methods. It runs in one of three ways:
+
+- Where gradients are recorded (``differentiable=True``) or something intercepts ops, on the tensors themselves.
+- By the backend's own kernel for the whole list, if its ``kernels`` have one under the formula's name, as
+  ``"optim::adam_step"``. It is called with what the formula takes, each parameter of the formula replaced by the list
+  of its values (arrays, numbers, or None), and with the same options; it writes into the arrays.
+- Otherwise on the backend's arrays, a block at a time: a formula of ten operations passes over its memory ten times,
+  so each large array is cut into blocks that stay in the cache from the first to the last. A step of SGD over a million
+  elements takes a fifth of the time that it takes on whole tensors, and one over ten elements half.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft import Tensor
+from weft._devices import backend_of
+from weft._engine.kinds import Kind
+from weft._engine.tensor import local, state
+from weft.ops._inplace import bump
+
+__all__ = ["MultiTensorStep", "multi_tensor"]
+
+_block_elements = 16384  # some four arrays of float32 in a cache of 256 KiB
+
+Row = Sequence[Any]
+
+
+def multi_tensor(formula: Callable[..., None]) -> MultiTensorStep:
+    """Turn a formula for one parameter into a step over lists of them.
+
+    Parameters
+    ----------
+    formula : callable
+        Takes by position the parameter, its gradient, and its state (tensors or numbers, or None where the options need
+        none), and by name options that all parameters have in common. It writes into parameter and state.
+    """
+    return MultiTensorStep(formula)
+
+
+class MultiTensorStep:
+    """A formula that takes lists in place of single tensors.
+
+    Attributes
+    ----------
+    name : str
+        Under which a backend may have a kernel, ``"optim::sgd_step"``.
+    """
+
+    def __init__(self, formula: Callable[..., None]) -> None:
+        functools.update_wrapper(self, formula)
+        self.formula = formula
+        self.name = f"optim::{formula.__name__}"
+
+    def __call__(self, *columns: Row, **options: Any) -> None:
+        """Step all parameters.
+
+        Parameters
+        ----------
+        *columns : sequences of equal length
+            For each positional parameter of the formula, its values.
+        **options
+            Of the formula.
+        """
+        rows = list(zip(*columns, strict=True))
+        for kind, chosen in self._by_kind(rows).items():
+            if kind is None:
+                for row in chosen:
+                    self.formula(*row, **options)
+            else:
+                self._run_on_arrays(kind, chosen, options)
+
+    def _by_kind(self, rows: list[Row]) -> dict[Kind | None, list[Row]]:
+        """Rows whose tensors are all of one dtype and device, by that; under None those to run on tensors."""
+        if local.grad_enabled or state.intercepting:
+            return {None: rows}
+        found: dict[Kind | None, list[Row]] = {}
+        for row in rows:
+            kind: Kind | None = row[0].kind
+            if any(isinstance(value, Tensor) and (value.kind is not kind or not value.kind.plain) for value in row):
+                kind = None
+            found.setdefault(kind, []).append(row)
+        return found
+
+    def _run_on_arrays(self, kind: Kind, rows: list[Row], options: dict[str, Any]) -> None:
+        from weft.plugins import kernels
+
+        device = kind.device
+        backend = backend_of(device)
+        kernel = kernels(device.type).get(self.name) or backend.kernels.get(self.name)
+        if kernel is None:
+            kernel = functools.partial(self._in_blocks, _block_class(backend.xp), backend.array_type)
+        arrays = [[_array(value) for value in column] for column in zip(*rows)]
+        with backend.guard(device.index):
+            try:
+                state.run(functools.partial(kernel, *arrays, **options))
+            except RuntimeError as error:
+                if not str(error).startswith("cannot enter context"):  # another thread is in a kernel right now
+                    raise
+                state.context.copy().run(functools.partial(kernel, *arrays, **options))
+        short = self.formula.__name__
+        for param, _, *states in rows:
+            bump(param, short)
+            for value in states:
+                if isinstance(value, Tensor):
+                    bump(value, short)
+
+    def _in_blocks(self, block: Any, array_type: type, *columns: Row, **options: Any) -> None:
+        for row in zip(*columns):
+            for piece in _pieces(row):
+                self.formula(*(block(x) if isinstance(x, array_type) else x for x in piece), **options)
+
+
+def _array(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _pieces(row: Row) -> Iterator[Row]:
+    """The row, or its arrays cut in the same way into blocks that fit into the cache."""
+    param = row[0]
+    if not isinstance(param, np.ndarray) or param.size <= _block_elements:
+        yield row
+        return
+    if all(x.flags.c_contiguous for x in row if isinstance(x, np.ndarray)):
+        row = [x.reshape(-1) if isinstance(x, np.ndarray) else x for x in row]
+        param = row[0]
+    length = max(1, _block_elements * param.shape[0] // param.size)
+    for start in range(0, param.shape[0], length):
+        yield [x[start : start + length] if isinstance(x, np.ndarray) else x for x in row]
+
+
+@functools.cache
+def _block_class(xp: Any) -> type:
+    """The class of arrays with those of a tensor's methods that formulas use, over an array namespace."""
+
+    def raw(value: Any) -> Any:
+        return value.array if isinstance(value, Block) else value
+
+    class Block:
+        """An array with methods of a tensor, without gradients, checks or promotion."""
+
+        __slots__ = ("array",)
+
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def is_complex(self) -> bool:
+            return bool(self.array.dtype.kind == "c")
+
+        # In place
+
+        def copy_(self, other: Block) -> Block:
+            self.array[...] = other.array
+            return self
+
+        def mul_(self, other: Any) -> Block:
+            xp.multiply(self.array, raw(other), out=self.array)
+            return self
+
+        def add_(self, other: Any, *, alpha: Any = 1) -> Block:
+            other = raw(other)
+            xp.add(self.array, other if alpha == 1 else xp.multiply(other, alpha), out=self.array)
+            return self
+
+        def addcmul_(self, first: Block, second: Block, *, value: Any = 1) -> Block:
+            product = xp.multiply(first.array, second.array if value == 1 else value)
+            if value != 1:
+                product = xp.multiply(product, second.array)
+            xp.add(self.array, product, out=self.array)
+            return self
+
+        def addcdiv_(self, first: Block, second: Block, *, value: Any = 1) -> Block:
+            scaled = first.array if value == 1 else xp.multiply(first.array, value)
+            xp.add(self.array, xp.divide(scaled, second.array), out=self.array)
+            return self
+
+        def lerp_(self, end: Block, weight: float) -> Block:
+            distance = xp.subtract(end.array, self.array)
+            if weight < 0.5:
+                xp.add(self.array, xp.multiply(distance, weight), out=self.array)
+            else:  # exact at 1
+                xp.subtract(end.array, xp.multiply(distance, 1 - weight), out=self.array)
+            return self
+
+        def clamp_(self, min: float, max: float) -> Block:
+            xp.clip(self.array, min, max, out=self.array)
+            return self
+
+        # New arrays
+
+        def add(self, other: Any, *, alpha: Any = 1) -> Block:
+            other = raw(other)
+            return Block(xp.add(self.array, other if alpha == 1 else xp.multiply(other, alpha)))
+
+        def mul(self, other: Any) -> Block:
+            return Block(xp.multiply(self.array, raw(other)))
+
+        def div(self, other: Any) -> Block:
+            return Block(xp.divide(self.array, raw(other)))
+
+        def addcmul(self, first: Block, second: Block, *, value: Any = 1) -> Block:
+            return Block(self.array + xp.multiply(first.array, second.array) * value)
+
+        def sqrt(self) -> Block:
+            return Block(xp.sqrt(self.array))
+
+        def abs(self) -> Block:
+            return Block(xp.abs(self.array))
+
+        def sign(self) -> Block:
+            return Block(xp.sign(self.array))
+
+        def maximum(self, other: Block) -> Block:
+            return Block(xp.maximum(self.array, other.array))
+
+        def gt(self, other: Any) -> Block:
+            return Block(xp.greater(self.array, raw(other)))
+
+        def lt(self, other: Any) -> Block:
+            return Block(xp.less(self.array, raw(other)))
+
+        def masked_fill(self, mask: Block, value: float) -> Block:
+            return Block(xp.where(mask.array, self.array.dtype.type(value), self.array))
+
+    return Block
