@@ -514,8 +514,8 @@ def test_nested_keys_cannot_overflow_the_stack():
 
 
 def test_copies_of_copies_are_counted():
-    item = b"h\x00h\x01\x85R0"
-    bomb = b"\x80\x02](" + b"K\x01" * 100_000 + b"eq\x010c__builtin__\nset\nq\x000" + item * 1000 + b"N."
+    arguments = b"X" + struct.pack("<L", 1_000_000) + b"a" * 1_000_000 + b"X\x06\x00\x00\x00latin1\x86q\x010"
+    bomb = b"\x80\x02" + arguments + b"c_codecs\nencode\nq\x000" + b"h\x00h\x01R0" * 1000 + b"N."
     with pytest.raises(pickle.UnpicklingError, match="over and over"):
         weft.load(archive_of(bomb))
 
@@ -612,3 +612,42 @@ def test_copies_of_storages_are_shared_within_one_deepcopy():
     first, second = copy.deepcopy([x.untyped_storage(), x[2:].untyped_storage()])
     assert first == second
     assert first != x.untyped_storage()
+
+
+def test_messages_never_print_what_a_file_makes_huge():
+    """60 bytes make a tuple whose text would have 2 ** 60 parts; here it stands wherever a message could name it."""
+    wide = b"K\x01" + b"2\x86" * 60
+    for value in (wide, b")" + b"\x85" * 10_000):
+        for pickled in (
+            value + b")R",
+            value + b")\x81",
+            value + b"Q",
+            b"ctorch\ndevice\n" + value + b"\x85R",
+            b"ctorch\nSize\n" + value + b"\x85R",
+            b"cnumpy\ndtype\n" + value + b"\x85R",
+            b"ccollections\ndefaultdict\n" + value + b"\x85R",
+            b"c_codecs\nencode\nX\x01\x00\x00\x00a" + value + b"\x86R",
+            b"ccollections\nOrderedDict\n)R}" + value + b"K\x01sb",
+            b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00" + value + b")\x89NtR",
+            b"ctorch._tensor\n_rebuild_from_type_v2\n(" + value + b"ctorch\nTensor\n)}tR",
+        ):
+            with pytest.raises(pickle.UnpicklingError) as caught:
+                weft.load(archive_of(b"\x80\x02" + pickled + b"."))
+            assert len(str(caught.value)) < 500
+
+
+def test_a_deep_tuple_is_not_called():
+    """Looking it up by its hash would overflow the stack."""
+    with pytest.raises(pickle.UnpicklingError, match="calls a tuple"):
+        weft.load(archive_of(b"\x80\x02)" + b"\x85" * 200_000 + b")R."))
+
+
+def test_a_range_is_no_shape():
+    """Making a tuple of it would take all memory."""
+    span = b"c__builtin__\nxrange\n\x8a\x06\x00\x00\x00\x00\x00\x10\x85R"
+    for pickled in (
+        b"ctorch\nSize\n" + span + b"\x85R",
+        b"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch\nSize\nctorch\nTensor\n" + span + b"\x85}tR",
+    ):
+        with pytest.raises(pickle.UnpicklingError):
+            weft.load(archive_of(b"\x80\x02" + pickled + b"."))

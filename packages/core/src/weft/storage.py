@@ -473,8 +473,8 @@ def check_geometry(nbytes: int, dtype: Any, offset: int, size: tuple[int, ...], 
     numbers = (offset, *size, *stride)
     if len(size) != len(stride) or any(type(n) is not int or n < 0 for n in numbers):
         raise RuntimeError(
-            f"a view of a storage takes an offset and as many sizes as strides, all integers from 0 on; got offset "
-            f"{offset!r}, size {size!r}, stride {stride!r}"
+            f"a view of a storage takes an offset and as many sizes as strides, all integers from 0 on; got "
+            f"{[n if isinstance(n, int) else type(n).__name__ for n in numbers]}"
         )
     last = 0 if 0 in size else offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))
     if last * dtype.itemsize > nbytes:

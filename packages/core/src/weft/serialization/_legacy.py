@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from weft.serialization._names import Reader, StorageType
 from weft.serialization._reading import allowed, checked_identity, full_unpickler
-from weft.serialization._unpickler import Allowed, SafeUnpickler
+from weft.serialization._unpickler import Allowed, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -52,7 +52,7 @@ def load_legacy(
         raise pickle.UnpicklingError(f"load: {source} is a pickle, and not a file that save has written")
     version, system = plain(nothing, refuse), plain(nothing, refuse)
     if version != PROTOCOL_VERSION or type(system) is not dict:
-        raise pickle.UnpicklingError(f"load: {source} has format {version!r}; {PROTOCOL_VERSION} is known")
+        raise pickle.UnpicklingError(f"load: {source} has format {described(version)}; {PROTOCOL_VERSION} is known")
     swapped = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
     reader = Reader(swapped)
     storages = LateStorages(source, restore, len(data))

@@ -19,7 +19,7 @@ from weft._devices import device
 from weft._dtypes import NAMES
 from weft._size import Size
 from weft._tensor import Tensor
-from weft.serialization._unpickler import Builder, SafeUnpickler
+from weft.serialization._unpickler import Builder, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
 
 # The storage classes that files name. Tensors of other dtypes are views of an UntypedStorage.
@@ -40,6 +40,7 @@ STORAGE_DTYPES = {
 STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
 DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64")
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
+COPIES = 100  # how often a storage may be copied; a small file could ask for it without end
 FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
 
 
@@ -143,6 +144,7 @@ class Reader:
     def __init__(self, swapped: bool = False) -> None:
         self._swapped = swapped
         self._swapped_bytes: set[UntypedStorage] = set()
+        self._copied: dict[UntypedStorage, int] = {}  # bytes that were copied from each, see `_finish`
         self.values, self.builders = self._names()
 
     def _names(self) -> tuple[dict[str, Any], dict[Any, Builder]]:
@@ -165,14 +167,13 @@ class Reader:
             values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = StorageType(NAMES[dtype])
         for dtype in DTYPES:
             values[f"torch.{dtype}"] = NAMES[dtype]
-        values["torch.nn.parameter.Parameter"] = PARAMETER
         builders = {function: _checked(function) for function in functions.values()}
-        builders[Size] = lambda u, size: Size(_sequence(size))
-        builders[device] = _checked(device)
+        builders[Size] = lambda u, size=(): Size(_integers(size))
+        builders[device] = _device
         return values, builders
 
     def _tensor_v1(self, storage: Any, offset: Any, size: Any, stride: Any) -> Any:
-        return tensor_of(storage.untyped(), storage.dtype, offset, size, stride)
+        return tensor_of(storage.untyped(), storage.dtype, offset, _integers(size), _integers(stride))
 
     def _tensor_v2(
         self, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None
@@ -180,7 +181,7 @@ class Reader:
         """A view of a typed storage. Hooks are functions of the program that saved: never restored."""
         if not isinstance(storage, TypedStorage):
             raise TypeError(f"a tensor is a view of a typed storage, got {type(storage).__name__}")
-        return self._finish(tensor_of(storage.untyped(), storage.dtype, offset, size, stride), requires_grad, metadata)
+        return self._finish(self._tensor_v1(storage, offset, size, stride), requires_grad, metadata)
 
     def _tensor_v3(
         self,
@@ -198,15 +199,17 @@ class Reader:
         if self._swapped and untyped not in self._swapped_bytes:
             self._swapped_bytes.add(untyped)
             untyped.byteswap(dtype)
-        return self._finish(tensor_of(untyped, dtype, offset, size, stride), requires_grad, metadata)
+        tensor = tensor_of(untyped, dtype, offset, _integers(size), _integers(stride))
+        return self._finish(tensor, requires_grad, metadata)
 
-    @staticmethod
-    def _finish(tensor: Any, requires_grad: Any, metadata: Any) -> Any:
+    def _finish(self, tensor: Any, requires_grad: Any, metadata: Any) -> Any:
         """PyTorch conjugates and negates complex views lazily, and says so beside them; here it is done."""
         for operation in ("conj", "neg"):
             if metadata and metadata.get(operation):
-                if tensor.numel() * tensor.element_size() > max(tensor.untyped_storage().nbytes(), 1):
-                    raise ValueError(f"a tensor that is larger than its storage cannot be stored as a lazy {operation}")
+                storage = tensor.untyped_storage()
+                self._copied[storage] = self._copied.get(storage, 0) + tensor.nbytes
+                if self._copied[storage] > COPIES * storage.nbytes():
+                    raise ValueError(f"more is stored as a lazy {operation} than the storage explains")
                 tensor = getattr(tensor, operation)()
         return tensor.requires_grad_() if requires_grad else tensor
 
@@ -224,11 +227,11 @@ class Reader:
         return _with_attributes(self._parameter(data, requires_grad, hooks), state)
 
     def _subclass(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
-        if function not in self.builders:
-            raise TypeError(f"{function!r} rebuilds no tensor")
+        if not callable(function) or function not in self.builders or isinstance(function, type):
+            raise TypeError(f"{described(function)} rebuilds no tensor")
         tensor = function(*arguments)
         if not isinstance(kind, type) or not issubclass(kind, Tensor):
-            raise TypeError(f"{kind!r} is no class of tensors")
+            raise TypeError(f"{described(kind)} is no class of tensors")
         if type(tensor) is not kind:
             tensor = tensor.as_subclass(kind)
         return _with_attributes(tensor, state)
@@ -253,7 +256,7 @@ def _with_attributes(tensor: Any, state: Any) -> Any:
         state = {**(state or {}), **(slots or {})}
     for name, value in state.items():
         if type(name) is not str or hasattr(type(tensor), name):
-            raise ValueError(f"{name!r} is not a name for an attribute of a {type(tensor).__name__}")
+            raise ValueError(f"{described(name)} is not a name for an attribute of a {type(tensor).__name__}")
         setattr(tensor, name, value)
     return tensor
 
@@ -302,6 +305,19 @@ def _sequence(items: Any) -> Any:
     return items
 
 
+def _integers(items: Any) -> Any:
+    """A shape, strides: never a range, which could have any number of them."""
+    if not isinstance(items, tuple | list) or any(type(item) is not int for item in items):
+        raise TypeError(f"expected a tuple of integers, got {described(items)}")
+    return items
+
+
+def _device(unpickler: SafeUnpickler, kind: Any, index: Any = None) -> device:
+    if type(kind) is not str or not (index is None or type(index) is int):
+        raise TypeError(f"a device of {described(kind)} and {described(index)}")
+    return device(kind, index)
+
+
 def _mapping(items: Any) -> Any:
     if not isinstance(items, dict):
         raise TypeError(f"expected a dict, got {type(items).__name__}")
@@ -326,7 +342,7 @@ def _ordered_dict(unpickler: SafeUnpickler, items: Any = ()) -> OrderedDict[Any,
 
 def _default_dict(unpickler: SafeUnpickler, factory: Any = None) -> defaultdict[Any, Any]:
     if factory is not None and not any(factory is known for known in FACTORIES):
-        raise TypeError(f"a defaultdict of {factory!r}: only built-in types are safe to call")
+        raise TypeError(f"a defaultdict of {described(factory)}: only built-in types are safe to call")
     return defaultdict(factory)
 
 
@@ -343,7 +359,7 @@ def _bytearray(unpickler: SafeUnpickler, data: Any = b"", encoding: Any = None) 
 def _encode(unpickler: SafeUnpickler, text: Any, encoding: Any = "utf-8") -> bytes:
     """Protocol 2 writes bytes as the text that latin1 encodes to them."""
     if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8", "utf8", "ascii"):
-        raise TypeError(f"encodes {type(text).__name__} as {encoding!r}")
+        raise TypeError(f"encodes {described(text)} as {described(encoding)}")
     unpickler.spend(len(text))
     return text.encode(encoding)
 
@@ -352,20 +368,20 @@ def _set_attributes(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
     """The ``_metadata`` of a state dict, for one."""
     for name, value in _mapping(state).items():
         if type(name) is not str or hasattr(type(target), name):
-            raise ValueError(f"{name!r} is not a name for an attribute of a {type(target).__name__}")
+            raise ValueError(f"{described(name)} is not a name for an attribute of a {type(target).__name__}")
         target.__dict__[name] = value
 
 
 def numpy_dtype(unpickler: SafeUnpickler, code: Any, align: Any = False, copy: Any = True) -> Any:
     """A NumPy dtype of plain numbers."""
     if code not in NUMPY_DTYPES:
-        raise TypeError(f"the NumPy dtype {code!r} is not one of plain numbers")
+        raise TypeError(f"the NumPy dtype {described(code)} is not one of plain numbers")
     return numpy.dtype(code)
 
 
 def _check_byte_order(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
     if target.itemsize > 1 and state[1] not in ("=", "|", "<" if sys.byteorder == "little" else ">"):
-        raise ValueError(f"NumPy data of byte order {state[1]!r}")
+        raise ValueError(f"NumPy data of byte order {described(state[1])}")
 
 
 def numpy_scalar(unpickler: SafeUnpickler, dtype: Any, data: Any) -> Any:
@@ -376,18 +392,18 @@ def numpy_scalar(unpickler: SafeUnpickler, dtype: Any, data: Any) -> Any:
 def numpy_array(unpickler: SafeUnpickler, kind: Any, shape: Any, code: Any) -> Any:
     """An empty array: its content follows as its state."""
     if kind is not numpy.ndarray or shape != (0,):
-        raise TypeError(f"a NumPy array of class {kind!r} and shape {shape!r}")
+        raise TypeError(f"a NumPy array of class {described(kind)} that is not empty at first")
     return numpy.empty(0, numpy.int8)
 
 
 def _set_array(unpickler: SafeUnpickler, target: Any, state: Any) -> None:
     _, shape, dtype, fortran, data = state
-    _numpy_values(unpickler, dtype, shape, data)
+    _numpy_values(unpickler, dtype, _integers(shape), data)
     target.__setstate__((1, shape, dtype, bool(fortran), data))
 
 
 def _numpy_values(unpickler: SafeUnpickler, dtype: Any, shape: Any, data: Any) -> Any:
     if not isinstance(dtype, numpy.dtype) or type(data) is not bytes:
-        raise TypeError(f"NumPy data of {dtype!r} in {type(data).__name__}")
+        raise TypeError(f"NumPy data of {described(dtype)} in {described(data)}")
     unpickler.spend(len(data))
     return numpy.frombuffer(data, dtype).reshape(shape)

@@ -106,7 +106,7 @@ def checked_identity(identity: Any, source: str) -> tuple[StorageType, str, str,
         texts = type(key) is str and type(location) is str
         if isinstance(kind, StorageType) and texts and type(count) is int and count >= 0:
             return kind, key, location, count
-    raise pickle.UnpicklingError(f"load: the pickle in {source} refers to {identity!r}, which is no storage")
+    raise pickle.UnpicklingError(f"load: the pickle in {source} refers to what is no storage")
 
 
 def allowed(reader: Reader) -> Allowed:

@@ -245,22 +245,20 @@ class SafeUnpickler:
         self._push(self._call(function, arguments))
 
     def _call(self, function: Any, arguments: tuple[Any, ...]) -> Any:
-        try:
-            builder = self._allowed.builders.get(function)
-            listed = builder is None and function in self._allowed.classes
-        except TypeError:  # not hashable: no function either
-            builder, listed = None, False
-        if listed:
+        if not callable(function):  # asked before its hash, which of nested tuples is recursive in C
+            raise self._refused(f"calls {described(function)}")
+        builder = self._allowed.builders.get(function)
+        if builder is not None:
+            return builder(self, *arguments)
+        if function in self._allowed.classes:
             return function(*arguments)
-        if builder is None:
-            raise self._refused(f"calls {function!r}, which is not for calling")
-        return builder(self, *arguments)
+        raise self._refused(f"calls {described(function)}, which is not for calling")
 
     def _new_object(self, keywords: bool) -> None:
         named = self._stack.pop() if keywords else {}
         arguments, kind = self._stack.pop(), self._stack.pop()
         if not isinstance(kind, type) or kind not in self._allowed.classes:
-            raise self._refused(f"makes an object of {kind!r}, which is not listed as safe")
+            raise self._refused(f"makes an object of {described(kind)}, which is not listed as safe")
         self._push(kind.__new__(kind, *arguments, **named))
 
     def _build(self) -> None:
@@ -296,6 +294,16 @@ class SafeUnpickler:
         for item in items:
             self.check_key(item)
         return items
+
+
+def described(value: Any) -> str:
+    """What a message calls a value of a file: never the text of a container, which a small file can make huge."""
+    name = getattr(value, "__qualname__", None)
+    if isinstance(name, str):
+        return name
+    if isinstance(value, str | bytes | int | float) and len(text := repr(value)) <= 100:
+        return text
+    return f"a {type(value).__name__}"
 
 
 def _set_state(target: Any, state: Any) -> None:
