@@ -45,6 +45,17 @@ def load(name: str, threads: int) -> Any | None:
     return module
 
 
+def warn_if_busy(threads: int) -> None:
+    """Say so when other programs want the cores.
+
+    A parallel loop of PyTorch's then waits, spinning, for a thread that does not run: it takes a hundred times as
+    long, and ratios are worth nothing. With one thread they still are.
+    """
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if threads > 1 and load > cores - threads + 0.7:
+        print(f"note: load {load:.1f} on {cores} cores: with other programs running, only --threads 1 compares fairly")
+
+
 def line(found: rounds.Measurement) -> str:
     """One row of the report."""
     if found.ratio is not None:
@@ -103,6 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     if weft is None:
         print("weft is not installed: pip install -e packages/core -e packages/backend-cpu -e packages/nn")
         return 1
+    warn_if_busy(options.threads)
     effort = rounds.QUICK if options.quick else rounds.FULL
     results = {}
     for suite in options.suites:
