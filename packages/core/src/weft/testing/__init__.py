@@ -2,7 +2,7 @@
 
 from weft.testing._comparison import assert_close
 from weft.testing._creation import make_tensor
-from weft.testing.backend_suite import BackendSuite, checks
 from weft.testing._samples import call, samples
+from weft.testing.backend_suite import BackendSuite, checks
 
 __all__ = ["BackendSuite", "assert_close", "call", "checks", "make_tensor", "samples"]

@@ -19,7 +19,7 @@ import weft
 from weft.ops._declare import registry
 from weft.testing._creation import make_tensor
 
-__all__ = ["Make", "call", "has_samples", "sample_inputs", "samples"]
+__all__ = ["Make", "call", "function_of", "sample_inputs", "sample_names", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Generator = Callable[["Make"], Iterable[Call]]
@@ -66,7 +66,13 @@ def call(*args: Any, **kwargs: Any) -> Call:
 
 
 def samples(*names: str) -> Callable[[Generator], Generator]:
-    """Declare the samples of the ops with these full names: a generator of `call`, given a `Make`."""
+    """Declare the samples of functions: a generator of `call`, given a `Make`.
+
+    Parameters
+    ----------
+    *names : str
+        Full names of ops, ``"sparkle::glow"``, or names of functions of weft, ``"var"``.
+    """
 
     def declare(generator: Generator) -> Generator:
         for name in names:
@@ -76,18 +82,32 @@ def samples(*names: str) -> Callable[[Generator], Generator]:
     return declare
 
 
-def has_samples(name: str) -> bool:
-    """Whether an op has samples, declared or derived."""
-    return name in _generators or registry[name].promotes
+def sample_names() -> list[str]:
+    """Names of all functions with samples, declared or derived."""
+    return [name for name, declaration in registry.items() if declaration.promotes] + [
+        name for name in _generators if name not in registry or not registry[name].promotes
+    ]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function whose samples these are.
+
+    Examples
+    --------
+    >>> function_of("core::add") is weft.add
+    True
+    """
+    function: Callable[..., Any] = registry[name].function if "::" in name else getattr(weft, name)
+    return function
 
 
 def sample_inputs(name: str, dtype: Any) -> Iterator[Call]:
-    """Make the samples of an op, the same ones each time.
+    """Make the samples of a function, the same ones each time.
 
     Parameters
     ----------
     name : str
-        With its namespace, ``"core::mul"``.
+        As in `sample_names`.
     dtype : weft.dtype
         Of those arguments that may have any.
     """

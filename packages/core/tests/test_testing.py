@@ -1,0 +1,171 @@
+"""``weft.testing``: comparison with tolerances, random inputs, and a backend suite that finds what is wrong."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend import ArrayNamespaceBackend
+from weft.testing import assert_close, call, checks, make_tensor, samples
+from weft.testing._samples import sample_inputs, sample_names
+
+tensor = weft.tensor
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (tensor([1.0, 2.0]), tensor([1.0, 2.0 + 2e-6])),
+        (tensor([1.0, 2.0], dtype=weft.float64), tensor([1.0, 2.0 + 1e-7], dtype=weft.float64)),
+        (tensor([1.0], dtype=weft.bfloat16), tensor([1.0078125], dtype=weft.bfloat16)),
+        (tensor(float("inf")), tensor(float("inf"))),
+        (1.0, 1.0 + 1e-8),
+        (1 + 2j, 1 + 2j),
+        ([tensor([1]), {"a": tensor(2.0)}], [tensor([1]), {"a": tensor(2.0)}]),
+        (np.ones(2), np.ones(2)),
+        (None, None),
+    ],
+)
+def test_close_values_pass(actual, expected):
+    assert_close(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "message"),
+    [
+        (
+            tensor([1.0, 2.0, 3.0]),
+            tensor([1.0, 2.5, 3.0]),
+            "Tensor-likes are not close!\n\nMismatched elements: 1 / 3 (33.3%)\n"
+            "Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)\n"
+            "Greatest relative difference: 0.2 at index (1,) (up to 1.3e-06 allowed)",
+        ),
+        (
+            1.0,
+            2.0,
+            "Scalars are not close!\n\nExpected 2.0 but got 1.0.\n"
+            "Absolute difference: 1.0 (up to 1e-07 allowed)\nRelative difference: 0.5 (up to 1e-07 allowed)",
+        ),
+        (tensor([1]), tensor([2]), "Tensor-likes are not equal!"),
+        (tensor([1]), tensor([1.0]), "The values for attribute 'dtype' do not match"),
+        (tensor([[1.0]]), tensor([1.0]), "The values for attribute 'shape' do not match"),
+        (tensor([float("nan")]), tensor([float("nan")]), "Tensor-likes are not close!"),
+        ([1], [1, 2], "The length of the sequences mismatch: 1 != 2"),
+        ([tensor([1]), tensor([2])], [tensor([1]), tensor([3])], "The failure occurred for item [1]"),
+        ({"a": 1}, {"b": 1}, "Missing keys in the actual mapping: ['b']\nAdditional keys in the actual mapping: ['a']"),
+    ],
+)
+def test_what_differs_is_told(actual, expected, message):
+    with pytest.raises(AssertionError) as error:
+        assert_close(actual, expected)
+    assert message in str(error.value)
+
+
+def test_tolerances_come_in_pairs():
+    with pytest.raises(ValueError, match="got no atol"):
+        assert_close(1.0, 1.0, rtol=0.1)
+    assert_close(1.0, 1.5, rtol=0.0, atol=0.6)
+
+
+def test_nan_equals_nan_on_request():
+    assert_close(tensor([float("nan")]), tensor([float("nan")]), equal_nan=True)
+
+
+def test_other_things_cannot_be_compared():
+    with pytest.raises(TypeError, match="cannot compare"):
+        assert_close("a", "a")
+    with pytest.raises(TypeError, match="cannot compare"):
+        assert_close(tensor([1.0]), 1.0)
+
+
+def test_a_message_may_be_replaced_or_made_from_the_usual_one():
+    with pytest.raises(AssertionError, match=r"^mine$"):
+        assert_close(1.0, 2.0, msg="mine")
+    with pytest.raises(AssertionError, match=r"^mine: Scalars are not close!"):
+        assert_close(1.0, 2.0, msg=lambda usual: f"mine: {usual}")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "bfloat16", "complex64"])
+def test_made_tensors_have_the_dtype_shape_and_bounds_they_were_asked_for(dtype):
+    dtype = getattr(weft, dtype)
+    made = make_tensor(3, 4, dtype=dtype, device="cpu")
+    assert made.dtype is dtype
+    assert tuple(made.shape) == (3, 4)
+    if dtype.is_floating_point:
+        drawn = make_tensor((500,), dtype=dtype, device="cpu", low=2, high=3)
+        assert bool((drawn >= 2).all())
+        assert bool((drawn <= 3).all())
+
+
+def test_a_made_tensor_may_be_noncontiguous_without_zeros_and_require_grad():
+    assert not make_tensor(3, 4, dtype=weft.float32, device="cpu", noncontiguous=True).is_contiguous()
+    assert bool((make_tensor(100, dtype=weft.int64, device="cpu", low=0, high=2, exclude_zero=True) == 1).all())
+    assert make_tensor(2, dtype=weft.float32, device="cpu", requires_grad=True).requires_grad
+    with pytest.raises(ValueError, match="low must be less than high"):
+        make_tensor(2, dtype=weft.float32, device="cpu", low=1, high=1)
+
+
+def test_every_op_with_samples_gives_the_same_ones_each_time():
+    first, again = (list(sample_inputs("core::add", weft.float32)) for _ in range(2))
+    assert len(first) > 4
+    assert_close([args for args, _ in first], [args for args, _ in again])
+
+
+def test_an_author_declares_samples_beside_an_op():
+    @samples("sparkle::glow")
+    def _(make):
+        yield call(make(2, 3), dim=1)
+
+    assert "sparkle::glow" in sample_names()
+    ((args, kwargs),) = sample_inputs("sparkle::glow", weft.float32)
+    assert tuple(args[0].shape) == (2, 3)
+    assert kwargs == {"dim": 1}
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Put a device in the registry that is made for the test, and take it out again."""
+    from weft import plugins
+
+    def install(name, backend):
+        monkeypatch.setitem(plugins._registry._backends, name, backend)
+        return {check.name: check for check in checks(name, ("float32", "int64"))}
+
+    return install
+
+
+class Copying(ArrayNamespaceBackend):
+    def from_numpy(self, array, index):
+        return array.copy()
+
+    def to_numpy(self, array):
+        return array.copy()
+
+
+def test_a_right_backend_passes(broken):
+    for check in broken("rightdevice", Copying("rightdevice", np)).values():
+        check()
+
+
+def test_the_suite_finds_memory_that_is_shared_with_the_cpu(broken):
+    found = broken("shareddevice", ArrayNamespaceBackend("shareddevice", np))
+    with pytest.raises(AssertionError, match=r"not equal|not close"):
+        found["copies_own_their_memory"]()
+
+
+def test_the_suite_finds_a_wrong_kernel_by_the_name_of_its_op(broken):
+    backend = Copying("wrongdevice", np)
+    backend.kernels["core::exp"] = np.exp2
+    found = broken("wrongdevice", backend)
+    found["op_agrees[core::add]"]()
+    with pytest.raises(AssertionError, match="not close"):
+        found["op_agrees[core::exp]"]()
+
+
+def test_the_suite_finds_random_numbers_that_do_not_repeat(broken):
+    class Restless(Copying):
+        def random_words(self, generator, count):
+            return np.random.default_rng().integers(0, 2**32, count, dtype=np.uint32)
+
+    found = broken("restlessdevice", Restless("restlessdevice", np))
+    with pytest.raises(AssertionError, match="the same seed gave other numbers"):
+        found["random_numbers_repeat"]()
