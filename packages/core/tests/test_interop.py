@@ -117,6 +117,7 @@ WRONG_DATA = [
     (128, {"dtype": weft.int8}, RuntimeError, "int8 without overflow: 128"),
     (float("nan"), {"dtype": weft.int64}, RuntimeError, "not finite"),
     (1e300, {"dtype": weft.int64}, RuntimeError, "int64 without overflow"),
+    (-1.5, {"dtype": weft.uint8}, RuntimeError, "uint8 without overflow: negative"),
     (-1, {"dtype": weft.uint64}, OverflowError, "-1 is outside the range of uint64"),
     (1j, {"dtype": weft.float32}, TypeError, "a complex number"),
     (1, {"requires_grad": True}, RuntimeError, "floating point and complex"),

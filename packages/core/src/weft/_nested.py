@@ -204,6 +204,8 @@ def integers(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndar
     if float in kinds:
         if not all(map(math.isfinite, numbers)):
             raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: not finite")
+        if element.numpy.kind == "u" and any(type(number) is float and number < 0 for number in numbers):
+            raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: negative")
         numbers = list(map(int, numbers))
     low, high = min(numbers), max(numbers)
     lowest, highest = LIMITS[element]
