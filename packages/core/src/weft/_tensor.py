@@ -11,6 +11,8 @@ from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
 from weft._engine.tensor import Extra, TensorBase
 from weft._intercept import default_torch_function
+from weft._layouts import layout as Layout
+from weft._layouts import strided
 from weft._size import Size
 
 __all__ = ["Tensor", "as_subclass", "wrap"]
@@ -67,6 +69,11 @@ class Tensor(TensorBase):
         """Where the memory is."""
         found: Device = self.kind.device
         return found
+
+    @property
+    def layout(self) -> Layout:
+        """How the elements are stored: always ``weft.strided``."""
+        return strided
 
     @property
     def shape(self) -> Size:
