@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from weft.nn import functional, init, utils
 from weft.nn.activation import (
     CELU,
@@ -375,3 +378,9 @@ __all__ = [
     "init",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "modules":  # PyTorch's paths, made when a program first asks for them
+        return importlib.import_module("weft.nn.modules")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -21,10 +21,10 @@ ParameterListSelf = TypeVar("ParameterListSelf", bound="ParameterList")
 
 def _position(name: str, index: Any, length: int) -> int:
     """Return ``index`` counted from the front, or raise the error for one that is out of range."""
-    index = operator.index(index)
-    if not -length <= index < length:
-        raise IndexError(f"{name}: index {index} is out of range for {length} entries")
-    return index % length
+    position = operator.index(index)
+    if not -length <= position < length:
+        raise IndexError(f"{name}: index {position} is out of range for {length} entries")
+    return position % length
 
 
 class _ModuleSequence(Module):

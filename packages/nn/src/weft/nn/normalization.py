@@ -343,7 +343,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 def _shape_tuple(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
+    return (int(normalized_shape),) if isinstance(normalized_shape, numbers.Integral) else tuple(normalized_shape)
 
 
 class LayerNorm(Module):

@@ -161,7 +161,7 @@ class RNNBase(Module):
 
     def _check_sizes(self, dropout: Any) -> None:
         name = self._get_name()
-        if isinstance(dropout, bool) or not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
+        if isinstance(dropout, bool) or not isinstance(dropout, numbers.Real) or not 0 <= dropout <= 1:
             raise ValueError(
                 f"{name}: dropout should be a number in range [0, 1], the probability of an element being zeroed, got "
                 f"{dropout!r}"

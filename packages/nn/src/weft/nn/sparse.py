@@ -142,8 +142,10 @@ class Embedding(_Table):
     ) -> Embedding:
         """Return an Embedding over the table ``embeddings``, which with ``freeze`` is not trained."""
         _require_matrix(embeddings)
+        num_embeddings, embedding_dim = embeddings.shape
         return cls(
-            *embeddings.shape,
+            num_embeddings,
+            embedding_dim,
             padding_idx=padding_idx,
             max_norm=max_norm,
             norm_type=norm_type,
@@ -265,8 +267,10 @@ class EmbeddingBag(_Table):
     ) -> EmbeddingBag:
         """Return an EmbeddingBag over the table ``embeddings``, which with ``freeze`` is not trained."""
         _require_matrix(embeddings)
+        num_embeddings, embedding_dim = embeddings.shape
         bag = cls(
-            *embeddings.shape,
+            num_embeddings,
+            embedding_dim,
             max_norm=max_norm,
             norm_type=norm_type,
             scale_grad_by_freq=scale_grad_by_freq,

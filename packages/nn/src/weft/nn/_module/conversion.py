@@ -155,6 +155,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
     options = dict(kwargs)
     memory_format = options.pop("memory_format", None)
     first = args[0] if args else None
+    names: tuple[str, ...]
     if isinstance(first, Tensor):
         names = ("tensor", "non_blocking", "copy")
     elif isinstance(first, weft.dtype):

@@ -7,12 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from weft.utils.hooks import RemovableHandle
-
 import weft
 from weft import Tensor
 from weft.nn._module.conversion import Conversion
 from weft.nn.parameter import Parameter, UninitializedTensorMixin
+from weft.utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
     from weft.nn._module.registry import Registry
@@ -30,8 +29,6 @@ class _IncompatibleKeys(NamedTuple):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-    __str__ = __repr__
 
 
 class StateDict(Conversion):
