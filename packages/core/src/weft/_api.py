@@ -29,8 +29,7 @@ from weft._dtypes import (
 from weft._dtypes import (
     bool_ as bool,
 )
-from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
-from weft._layouts import (
+from weft._layout import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -39,6 +38,7 @@ from weft._layouts import (
     preserve_format,
     strided,
 )
+from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from weft._printing import get_printoptions, printoptions, set_printoptions
 from weft._size import Size
 from weft._tensor import Tensor

@@ -11,8 +11,8 @@ from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
 from weft._engine.tensor import Extra, TensorBase
 from weft._intercept import default_torch_function
-from weft._layouts import layout as Layout
-from weft._layouts import strided
+from weft._layout import layout as Layout
+from weft._layout import strided
 from weft._size import Size
 
 __all__ = ["Tensor", "as_subclass", "wrap"]

@@ -1,0 +1,45 @@
+"""Memory formats and layouts: names that programs pass; what weft keeps in memory is always strided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class memory_format:
+    """An order of dimensions in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"weft.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class layout(memory_format):
+    """How elements are stored."""
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+strided = layout("strided")
+
+
+def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
+    """The order of dimensions in memory that a format asks for; None for the tensor's own order.
+
+    Raises
+    ------
+    RuntimeError
+        For a format that needs another number of dimensions.
+    """
+    if format is channels_last or format is channels_last_3d:
+        need = 4 if format is channels_last else 5
+        if ndim != need:
+            raise RuntimeError(f"{name}: required rank {need} tensor to use {format.name} format; got {ndim} dimensions")
+        return (0, *range(2, ndim), 1)
+    return None
