@@ -7,15 +7,21 @@ default on the class: making a tensor writes two fields.
 
 from __future__ import annotations
 
+import _thread
 import contextvars
 import itertools
-import threading
 from typing import Any, Optional
 
 import numpy
-from mypy_extensions import mypyc_attr
 
 from weft._engine.kinds import Kind
+
+try:
+    from mypy_extensions import mypyc_attr
+except ImportError:  # it says something to mypyc alone, and comes with it
+
+    def mypyc_attr(**options: Any) -> Any:  # type: ignore[misc]
+        return lambda decorated: decorated
 
 
 class Version:
@@ -154,7 +160,8 @@ class State:
         self.sum_to_size: Any = None
 
 
-class Local(threading.local):
+@mypyc_attr(native_class=False)  # a native class would not have the memory that its base needs
+class Local(_thread._local):  # threading.local, by the name under which mypyc finds it
     """Settings of a thread."""
 
     grad_enabled = True
