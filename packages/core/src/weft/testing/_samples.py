@@ -118,7 +118,12 @@ def sample_inputs(name: str, dtype: Any) -> Iterator[Call]:
 def _pointwise(name: str, make: Make) -> Iterator[Call]:
     """Equal shapes, broadcast ones, 0-d, empty, strided, and a Python number."""
     count = len(registry[name].arguments)
-    shapes = [[(3, 4)] * count, [()] * count, [(0, 3)] * count, [(2, 1, 4), (3, 1), (1,)][:count]]
+    shapes: list[list[tuple[int, ...]]] = [
+        [(3, 4)] * count,
+        [()] * count,
+        [(0, 3)] * count,
+        [(2, 1, 4), (3, 1), (1,)][:count],
+    ]
     for each in shapes:
         yield call(*[make(*shape) for shape in each])
     yield call(*[make(3, 4, low=0.1, high=0.9) for _ in range(count)])  # inside every function's domain

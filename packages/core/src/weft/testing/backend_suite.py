@@ -199,6 +199,7 @@ def views_share_memory(device: str) -> None:
     expected.view(12)[11] = 9
     expected[::2, 1:].mul_(2)
     same(base, expected, device)
+    same(base.view(weft.int32), expected.view(weft.int32), device)  # the same bytes
 
 
 def indexing_reads_and_writes(device: str) -> None:
@@ -242,13 +243,16 @@ def gradients_flow_on_the_device(device: str) -> None:
     results = []
     for where in (device, "cpu"):
         x = weft.tensor([0.5, -1.5, 2.0], requires_grad=True)
+        written = x.to(where) * 1
+        written[:2].mul_(x.to(where)[1])
+        (through_view,) = weft.autograd.grad(written.sum(), x)
         y = (x.to(where) * 3).sin()
         (first,) = weft.autograd.grad(y.sum(), x, create_graph=True)
         (second,) = weft.autograd.grad((first * first).sum(), x)
         leaf = weft.ones(2, 2, device=where, requires_grad=True)
         (leaf @ leaf).sum().backward()
         expect(leaf.grad.device == leaf.device, f"the gradient of a tensor on {leaf.device} is on {leaf.grad.device}")
-        results.append((y, first, second, leaf.grad))
+        results.append((y, first, second, leaf.grad, through_view))
     for there, here in zip(*results):
         same(there, here, there.device)
 
@@ -284,6 +288,32 @@ def random_numbers_have_their_distribution(device: str) -> None:
     expect(abs(float(normal.std()) - 1) < 0.04, f"randn() has standard deviation {float(normal.std())}")
     expect(sorted(set(integers.tolist())) == [3, 4, 5, 6], "randint(3, 7) must give 3, 4, 5 and 6")
     expect(abs(float(coins.mean()) - 0.25) < 0.022, f"bernoulli_(0.25) has mean {float(coins.mean())}")
+
+
+def distributions_are_drawn_on_the_device(device: str) -> None:
+    """Every sampler fills a tensor of the device, and repeats for the same seed."""
+    draws: list[list[Any]] = []
+    for _ in range(2):
+        generator = weft.Generator(device=device).manual_seed(5)
+        draws.append([draw(weft.full((3, 4), 0.5, device=device), generator) for draw in SAMPLERS])
+    for first, again, draw in zip(*draws, SAMPLERS):
+        expect(first.device.type == weft.device(device).type, f"a sample is on {first.device} and not on {device}")
+        expect(bool(weft.equal(first, again)), f"sampler {SAMPLERS.index(draw)} of SAMPLERS does not repeat")
+
+
+SAMPLERS: tuple[Callable[[Any, Any], Any], ...] = (
+    lambda x, generator: x.uniform_(-1, 1, generator=generator),
+    lambda x, generator: x.normal_(1, 2, generator=generator),
+    lambda x, generator: x.exponential_(2, generator=generator),
+    lambda x, generator: x.log_normal_(generator=generator),
+    lambda x, generator: x.cauchy_(generator=generator),
+    lambda x, generator: x.geometric_(0.5, generator=generator),
+    lambda x, generator: x.random_(0, 10, generator=generator),
+    lambda x, generator: weft.bernoulli(x, generator=generator),
+    lambda x, generator: weft.normal(x, x, generator=generator),
+    lambda x, generator: weft.poisson(x, generator=generator),
+    lambda x, generator: weft.multinomial(x, 2, generator=generator),
+)
 
 
 def synchronization_waits(device: str) -> None:
@@ -462,6 +492,7 @@ GENERAL = (
     random_numbers_repeat,
     manual_seed_reaches_the_device,
     random_numbers_have_their_distribution,
+    distributions_are_drawn_on_the_device,
     synchronization_waits,
     tensors_print_and_pickle,
     training_reduces_the_loss,
