@@ -107,9 +107,10 @@ class SegmentWriter:
         stream = io.BytesIO()
         arrays: list[pickle.PickleBuffer] = []
         _Pickler(stream, 5, True, arrays.append).dump(value)
-        parts = [stream.getbuffer(), *(array.raw() for array in arrays)]
-        if len(parts) == 1 and len(parts[0]) <= _inline_bytes:
-            return stream.getvalue()
+        head = stream.getvalue()
+        if not arrays and len(head) <= _inline_bytes:
+            return head
+        parts = [memoryview(head), *(array.raw() for array in arrays)]
         layout, end = [], 0
         for part in parts:
             layout.append((end, part.nbytes))
