@@ -45,7 +45,7 @@ def make_tensor(
     Examples
     --------
     >>> make_tensor(2, 3, dtype=weft.float32, device="cpu").shape
-    torch.Size([2, 3])
+    weft.Size([2, 3])
     """
     size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and memory_format is not None:

@@ -94,7 +94,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> function_of("core::add") is weft.add
+    >>> function_of("core::exp") is weft.exp
     True
     """
     function: Callable[..., Any] = registry[name].function if "::" in name else getattr(weft, name)
