@@ -24,7 +24,7 @@ class Step:
     picks : tuple of int
         Positions in ``OpNode.saved``.
     count : int
-        How many gradients it returns; -1: one, and no tuple.
+        How many gradients it returns; -1: one, and no list; -2: one for each member of a list of tensors.
     """
 
     def __init__(self, function: Any, picks: tuple[int, ...], count: int) -> None:
@@ -64,7 +64,7 @@ class Plan:
         self.steps = steps
         self.takes_first = takes_first
         self.calls: Optional[tuple[Any, ...]] = None
-        if all(step.count < 0 and len(step.picks) <= 1 for step in steps):
+        if all(step.count == -1 and len(step.picks) <= 1 for step in steps):
             self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
         self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
         self.pair = -1
@@ -239,11 +239,11 @@ class OpNode(Node):
             return results
         for step in plan.steps:
             count = step.count
-            if needed is not None and not wants(needed, len(results), count):
+            if needed is not None and count != -2 and not wants(needed, len(results), count):
                 results.extend([None] * max(count, 1))
                 continue
             value = step.function(grad, *[saved[pick] for pick in step.picks])
-            if count < 0:
+            if count == -1:
                 results.append(value)
             else:
                 results.extend(value)
@@ -386,7 +386,7 @@ def extra_of(node: Node) -> NodeExtra:
 
 
 def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
-    kept: list[Any] = []
+    kept: list[SavedOutput] = []
     for index, out in enumerate(outputs):
         counter = out._version_counter
         if counter is None:
@@ -394,7 +394,7 @@ def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
             out._version_counter = counter
         kept.append(SavedOutput(out._array, out.kind, counter, index))
     assert node.saved is not None
-    node.saved = node.saved + tuple(kept)
+    node.saved = (*node.saved, kept[0] if node.extra is None or node.extra.outputs == 0 else kept)
 
 
 def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -404,15 +404,10 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     values: list[Any] = []
     for position, value in enumerate(saved):
         if isinstance(value, SavedOutput):
-            if value.version.value != value.seen:
-                raise changed_in_place(node, value, value.seen, value.version.value)
-            out = make(value.array, value.kind)
-            out._version_counter = value.version
-            if value.kind.is_differentiable:
-                out._requires_grad = True
-                out._node = node
-                set_output_index(out, value.index)
-            values.append(out)
+            values.append(unpack_output(node, value))
+            continue
+        if isinstance(value, list) and len(value) != 0 and isinstance(value[0], SavedOutput):
+            values.append([unpack_output(node, each) for each in value])
             continue
         version = node.versions[position]
         if version >= 0 and isinstance(value, TensorBase):
@@ -421,6 +416,19 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
                 raise changed_in_place(node, value, version, counter.value)
         values.append(value)
     return tuple(values)
+
+
+def unpack_output(node: OpNode, value: SavedOutput) -> TensorBase:
+    """A saved output with its history."""
+    if value.version.value != value.seen:
+        raise changed_in_place(node, value, value.seen, value.version.value)
+    out = make(value.array, value.kind)
+    out._version_counter = value.version
+    if value.kind.is_differentiable:
+        out._requires_grad = True
+        out._node = node
+        set_output_index(out, value.index)
+    return out
 
 
 def changed_in_place(node: Node, value: Any, expected: int, found: int) -> RuntimeError:

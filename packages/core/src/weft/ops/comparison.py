@@ -388,7 +388,7 @@ def masked_fill(input, mask, value):
         value = value.to(input.device, input.dtype)
     elif input.dtype is bool_:
         value = bool(value)
-    elif result_dtype((input, value)).category > input.dtype.category:
+    elif input.dtype.category == 1 and (isinstance(value, complex) or value != int(value)):
         raise RuntimeError(f"masked_fill: value cannot be converted to type {input.dtype} without overflow or loss: {value!r}")
     broadcast_shapes("masked_fill", [input._array.shape, mask._array.shape])
     return fill_where.op(input, mask, value)

@@ -14,6 +14,7 @@ from weft._dtypes import dtype as dtype_class
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
+from weft._layout import order_of, preserve_format
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
 
@@ -84,10 +85,10 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
     return filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
 
 
-def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, format: Any = None) -> Any:
     """A tensor like another with one value everywhere (None: any contents), dense in the other's order."""
     made = empty_on(tuple(input._array.shape), dtype or input.dtype, resolve_device(device or input.device))
-    order = permutation_of(input)
+    order = permutation_of(input) if format is None or format is preserve_format else order_of("like", format, input.ndim)
     if order is not None:
         made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
         made = make(made._array.transpose(numpy.argsort(order)), made.kind)
@@ -108,19 +109,19 @@ def permutation_of(input: Any) -> Any:
 @composite()
 def empty_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """An uninitialised tensor of another's shape, dtype and device."""
-    return like(input, None, dtype, device, requires_grad)
+    return like(input, None, dtype, device, requires_grad, memory_format)
 
 
 @composite()
 def zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """Zeros of another tensor's shape, dtype and device."""
-    return like(input, 0, dtype, device, requires_grad)
+    return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
 @composite()
 def ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """Ones of another tensor's shape, dtype and device."""
-    return like(input, 1, dtype, device, requires_grad)
+    return like(input, 1, dtype, device, requires_grad, memory_format)
 
 
 @composite()
@@ -129,7 +130,7 @@ def full_like(
 ):
     """One value everywhere, of another tensor's shape, dtype and device."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
-    return like(input, value, dtype, device, requires_grad)
+    return like(input, value, dtype, device, requires_grad, memory_format)
 
 
 @composite("new_empty")
@@ -210,10 +211,10 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
         raise RuntimeError(f"arange: upper bound and lower bound inconsistent with step sign: {start} to {end} by {step}")
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
     element = dtype or (int64 if whole else get_default_dtype())
+    if element.category < 2 and not whole:
+        start, end, step, whole = int(start), int(end), int(step), True
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     elements("arange", (int(count),), element.itemsize)
-    if element.category < 2 and not whole:
-        start, step = int(start), int(step)
     wide = numpy.int64 if element.category < 2 else numpy.float64
     values = (numpy.arange(int(count), dtype=wide) * step + start).astype(element.numpy)
     return finished(from_host(values, device), requires_grad)
@@ -358,7 +359,17 @@ def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any
 @op("clone")
 def clone(input, *, memory_format=None):
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
-    return clone.op(input)
+    if memory_format is None or memory_format is preserve_format:
+        return clone.op(input)
+    return reordered("clone", input, memory_format)
+
+
+def reordered(name: str, input: Any, format: Any) -> Any:
+    """A copy with its dimensions in memory in the order that a format asks for."""
+    order = order_of(name, format, input._array.ndim)
+    if order is None:
+        return contiguous_copy.op(input)
+    return contiguous_copy.op(input.permute(order)).permute([order.index(d) for d in builtins.range(len(order))])
 
 
 @clone.kernel
@@ -390,13 +401,15 @@ def _(grad):
 @composite("contiguous")
 def _contiguous(self, memory_format=None):
     """The tensor itself if its elements lie in order in memory, else a copy that is so."""
-    return self if self._array.flags.c_contiguous else contiguous_copy.op(self)
+    return self if self.is_contiguous(memory_format=memory_format) else reordered("contiguous", self, memory_format)
 
 
 @composite("is_contiguous")
 def _is_contiguous(self, memory_format=None):
     """Whether the elements lie in order in memory."""
-    return bool(self._array.flags.c_contiguous)
+    order = order_of("is_contiguous", memory_format, self._array.ndim)
+    array = self._array if order is None else self._array.transpose(order)
+    return builtins.bool(array.flags.c_contiguous)
 
 
 @op(name="convert")
@@ -475,13 +488,15 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     if dtype is not None and dtype is not input.kind.dtype:
         if not isinstance(dtype, dtype_class):
             raise TypeError(f"to(): argument 'dtype' must be weft.dtype, not {type(dtype).__name__}")
-        return convert.op(input, dtype)
+        input, copy = convert.op(input, dtype), False
+    if memory_format is not None and memory_format is not preserve_format:
+        return input.contiguous(memory_format=memory_format)
     return clone.op(input) if copy else input
 
 
 def conversion(name: str, element: dtype) -> Any:
     def convert_to(self, memory_format=None):
-        return self if self.kind.dtype is element else convert.op(self, element)
+        return self.to(element, memory_format=memory_format)
 
     convert_to.__name__ = f"_{name}"
     convert_to.__qualname__ = f"Tensor.{name}"

@@ -453,7 +453,7 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
     """An index for gather or scatter: as many dimensions as input, no larger but along ``dim``."""
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    if index.kind.dtype.name not in ("int64", "int32"):
+    if index.kind.dtype.name not in ("int64", "int32") and index._array.size:
         raise RuntimeError(f"{name}(): Expected dtype int64 for index; got {index.kind.dtype}")
     shape, have = index._array.shape or (1,), input._array.shape or (1,)
     dim = wrap_dim(name, dim, input.ndim)
@@ -514,6 +514,7 @@ def take_along_dim(input, indices, dim=None):
         tuple(1 if d == dim else n for d, n in enumerate(input.shape)),
         tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
     ])
+    indices = indices + (indices < 0) * input.shape[dim]
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     return gather(data, dim, where)

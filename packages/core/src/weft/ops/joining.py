@@ -212,9 +212,7 @@ def meshgrid(*tensors, indexing="ij"):
         expand(reshape(each, [-1 if d == place else 1 for d in range(len(ordered))]), shape) if each.numel() else each.new_empty(shape)
         for place, each in enumerate(ordered)
     ]
-    if swap:
-        grids = [grid.transpose(0, 1) for grid in (grids[1], grids[0], *grids[2:])]
-    return tuple(grids)
+    return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 
 
 @composite()
@@ -243,9 +241,9 @@ def block_diag(*tensors):
 
 
 @composite("repeat")
-def _repeat(self, *repeats):
+def _repeat(self, *args, repeats=None):
     """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
-    times = integers("repeat", repeats, "repeats")
+    times = integers("repeat", args if repeats is None else (repeats,), "repeats")
     if len(times) < self.ndim:
         raise RuntimeError(
             f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of dimensions of "
@@ -260,9 +258,9 @@ def _repeat(self, *repeats):
 
 
 @composite("tile")
-def tile(input, *dims):
+def tile(input, *args, dims=None):
     """The tensor repeated along each dimension; missing repeats are 1."""
-    times = integers("tile", dims, "dims")
+    times = integers("tile", args if dims is None else (dims,), "dims")
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
 
@@ -303,7 +301,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
 
 
 @op("flip")
-def flip(input, *dims):
+def flip(input, *args, dims=None):
     """The elements in reverse order along some dimensions.
 
     Examples
@@ -311,7 +309,7 @@ def flip(input, *dims):
     >>> weft.flip(weft.tensor([1, 2, 3]), [0])
     tensor([3, 2, 1])
     """
-    return flip.op(input, wrap_dims("flip", integers("flip", dims, "dims"), input.ndim))
+    return flip.op(input, wrap_dims("flip", integers("flip", args if dims is None else (dims,), "dims"), input.ndim))
 
 
 @flip.kernel

@@ -102,7 +102,7 @@ def _(grad, input, other_shape):
 
 
 def _reflected_matmul(self: Tensor, other: Any) -> Any:
-    return NotImplemented
+    return matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
 
 
 Tensor.__rmatmul__ = _reflected_matmul
@@ -194,6 +194,8 @@ ger = outer
 def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """``beta * input + alpha * product``, where beta 0 ignores the input even if it is nan."""
     same_dtype(name, input, product)
+    if input.kind.dtype.category < 2:
+        beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:

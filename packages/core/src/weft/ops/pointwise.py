@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from weft._dtypes import complex128, float64, result_dtype
+from weft._dtypes import complex128, float64, get_default_dtype, int64, result_dtype
 from weft._engine.tensor import TensorBase, state
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op, pointwise
@@ -295,6 +295,13 @@ def _(grad, input):
 absolute = abs
 
 
+def real_sign(xp: Any, input: Any) -> Any:
+    """The sign of real numbers; that of nan is 0."""
+    if input.dtype.kind == "b":
+        return input.copy()
+    return xp.where(input != input, 0, xp.sign(input)).astype(input.dtype)
+
+
 @pointwise("sign", "sign_", accepts=REAL)
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
@@ -336,13 +343,26 @@ def _(grad):
     return grad.conj()
 
 
-@pointwise("angle", result="real")
-def angle(xp, input):
+@op("angle", result="real", half="float32", out=True)
+def angle(input):
     """The angle of each element as a complex number: pi for negative real ones."""
+    return angle.op(input if input.kind.is_differentiable else input.to(get_default_dtype()))
+
+
+@angle.kernel
+def _(xp, input):
     if input.dtype.kind != "c":
-        flat = xp.where(input < 0, xp.pi, 0.0)
-        return xp.where(input != input, input, flat) if input.dtype.kind == "f" else flat
+        return xp.where(input != input, input, xp.where(input < 0, xp.pi, 0.0)).astype(input.dtype)
     return xp.angle(input)
+
+
+@angle.gradient("input")
+def _(grad, input):
+    if not input.is_complex():
+        return grad * 0
+    size = input.abs()
+    slope = grad * (input / size / size) * 1j
+    return slope.masked_fill(size == 0, 0)
 
 
 @pointwise("reciprocal", "reciprocal_", kernel="reciprocal", result="float")
@@ -355,14 +375,20 @@ def _(grad, output):
     return -grad * conj(output * output)
 
 
-@pointwise("square", "square_", kernel="square")
-def square(input):
+@pointwise(kernel="square", name="square")
+def squared(input):
     """The square of each element."""
 
 
-@square.gradient("input")
+@squared.gradient("input")
 def _(grad, input):
     return grad * conj(input * 2)
+
+
+@composite("square", "square_", out=True)
+def square(input):
+    """The square of each element; bool becomes int64."""
+    return squared(input if input.kind.dtype.category else input.to(int64))
 
 
 # Powers and roots
@@ -932,12 +958,12 @@ def fmax(input, other):
 
 @fmax.gradient("input")
 def _(grad, input, other):
-    return grad.masked_fill(~((input >= other) | other.isnan()), 0)
+    return grad.masked_fill(~((input >= other) | (other != other)), 0)
 
 
 @fmax.gradient("other")
 def _(grad, input, other):
-    return grad.masked_fill((input >= other) | other.isnan(), 0)
+    return grad.masked_fill((input >= other) | (other != other), 0)
 
 
 @pointwise("fmin", kernel="fmin", accepts=REAL)
@@ -947,12 +973,12 @@ def fmin(input, other):
 
 @fmin.gradient("input")
 def _(grad, input, other):
-    return grad.masked_fill(~((input <= other) | other.isnan()), 0)
+    return grad.masked_fill(~((input <= other) | (other != other)), 0)
 
 
 @fmin.gradient("other")
 def _(grad, input, other):
-    return grad.masked_fill((input <= other) | other.isnan(), 0)
+    return grad.masked_fill((input <= other) | (other != other), 0)
 
 
 @op(tensors="input min max", promotes=True, result="same", accepts=REAL, name="clamp")

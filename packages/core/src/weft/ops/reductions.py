@@ -604,6 +604,8 @@ def _(grad, input, output, dim, keepdim):
 def sum_to_size(input, *size):
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
     shape = integers("sum_to_size", size)
+    if not shape:
+        return sum(input)
     have = input._array.shape
     lead = len(have) - len(shape)
     if lead < 0 or builtins.any(want not in (1, got) for want, got in zip(shape, have[lead:])):

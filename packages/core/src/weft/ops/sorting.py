@@ -202,8 +202,9 @@ def _(xp, sequence, values, right):
     side = "right" if right else "left"
     if sequence.ndim == 1:
         return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
-    flat = sequence.reshape(-1, sequence.shape[-1])
-    wanted = values.reshape(-1, values.shape[-1])
+    rows_count = math.prod(sequence.shape[:-1])
+    flat = sequence.reshape(rows_count, sequence.shape[-1])
+    wanted = values.reshape(rows_count, values.shape[-1])
     rows = [xp.searchsorted(row, each, side=side) for row, each in zip(flat, wanted)]
     return xp.stack(rows).reshape(values.shape).astype(xp.int64) if rows else xp.empty(values.shape, xp.int64)
 
@@ -339,7 +340,7 @@ def _(xp, input, dim):
     size = line.shape[0]
     changed = line[1:] != line[:-1]
     if dim is not None:
-        changed = xp.any(changed.reshape(builtins.max(size - 1, 0), -1), axis=1)
+        changed = xp.any(changed, axis=tuple(range(1, line.ndim)))
     begins = xp.concatenate([xp.ones(builtins.min(size, 1), bool), changed])
     start = xp.nonzero(begins)[0]
     values = line[start] if dim is None else xp.moveaxis(line[start], 0, dim)

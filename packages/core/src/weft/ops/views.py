@@ -100,9 +100,9 @@ def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...
 
 
 @composite("reshape")
-def reshape(input, *shape):
+def reshape(input, *args, shape=None):
     """The same elements under another shape: a view where the strides allow it, else a copy."""
-    shape = infer_shape("reshape", integers("reshape", shape), input.numel())
+    shape = infer_shape("reshape", integers("reshape", args if shape is None else (shape,)), input.numel())
     if can_view(input._array, shape):
         return view.op(input, shape)
     return view.op(input.contiguous(), shape)
@@ -194,9 +194,9 @@ def _(grad, dim0, dim1):
 
 
 @op("permute", view=True)
-def permute(input, *dims):
+def permute(input, *args, dims=None):
     """The dimensions in another order, sharing memory."""
-    order = integers("permute", dims, "dims")
+    order = integers("permute", args if dims is None else (dims,), "dims")
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute: permute(sparse_coo): number of dimensions in the tensor input ({input.ndim}) does not match the "
@@ -219,9 +219,9 @@ def _(grad, dims):
 
 
 @op("expand", view=True)
-def expand(input, *size):
+def expand(input, *args, size=None, implicit=False):
     """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
-    sizes = integers("expand", size)
+    sizes = integers("expand", args if size is None else (size,))
     shape = input._array.shape
     lead = len(sizes) - len(shape)
     if lead < 0:
@@ -259,9 +259,9 @@ def _(grad, input_shape):
 
 
 @composite(out=False)
-def broadcast_to(input, *shape):
+def broadcast_to(input, size):
     """`expand` under NumPy's name."""
-    return expand(input, *shape)
+    return expand(input, size)
 
 
 Tensor.broadcast_to = broadcast_to
