@@ -158,6 +158,7 @@ class State:
         self.clone: Any = None
         self.add_: Any = None
         self.sum_to_size: Any = None
+        self.zeros: Any = None
 
 
 @mypyc_attr(native_class=False)  # a native class would not have the memory that its base needs
@@ -166,6 +167,9 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
 
     grad_enabled = True
     inference = False
+    anomaly = ""  # "trace" or "nan" in anomaly mode
+    saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
+    saved_hooks_refused = ""
     interceptors: Any = ()
     devices: Any = ()
 

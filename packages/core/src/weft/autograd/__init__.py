@@ -1,8 +1,31 @@
 """Automatic differentiation: backward and grad, modes, custom functions, hooks and checks."""
 
+from weft._tensor import Tensor as Variable
+from weft.autograd import graph as graph
 from weft.autograd._backward import backward as backward
 from weft.autograd._backward import grad as grad
+from weft.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+from weft.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from weft.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from weft.autograd.function import Function as Function
+from weft.autograd.function import FunctionCtx as FunctionCtx
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "graph",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

@@ -207,8 +207,8 @@ class Declaration:
             return intercepted(self, args)
         self.check_types(args)
         result = self.op.execute(self.promote(args) if self.promotes else self.one_device(args))
-        if local.inference:
-            mark_inference(result, args)
+        if state.intercepting:
+            observe(result)
         return result
 
     def slow_operator(self, args: tuple[Any, ...]) -> Any:
@@ -332,11 +332,21 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
     return converted
 
 
-def mark_inference(result: Any, args: tuple[Any, ...]) -> None:
-    from weft.autograd.grad_mode import mark
+def observe(result: Any) -> None:
+    """What this thread's modes do with the result of a call: inference mode, saved-tensor hooks, anomaly mode."""
+    if local.inference:
+        from weft.autograd.grad_mode import mark
 
-    for tensor in result if isinstance(result, tuple) else (result,):
-        mark(tensor)
+        for tensor in result if isinstance(result, tuple) else (result,):
+            mark(tensor)
+    if local.saved_hooks:
+        from weft.autograd.graph import pack_saved
+
+        pack_saved(result)
+    if local.anomaly:
+        from weft.autograd.anomaly_mode import attach_trace
+
+        attach_trace(result)
 
 
 def explain_broadcast(name: str, tensors: list[Any]) -> None:

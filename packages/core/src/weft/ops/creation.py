@@ -579,4 +579,10 @@ def _zero(input):
     return fill.op(input, 0)
 
 
+def zeros_of(shape: tuple[int, ...], kind: Any) -> Any:
+    """Zeros of a shape and kind."""
+    return filled("zeros", (shape,), 0, kind.dtype, kind.device, False)
+
+
 state.clone = clone.op
+state.zeros = zeros_of

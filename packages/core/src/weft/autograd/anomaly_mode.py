@@ -1,0 +1,102 @@
+"""Anomaly mode: errors of backward, and nan in it, with the line of forward where they come from."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+from weft._engine.tensor import Node, TensorBase, local, state
+from weft._intercept import _lock
+from weft.autograd.hooks import watch_of
+
+
+class Trace:
+    """Where a node was recorded."""
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+        frames = traceback.extract_stack()
+        self.lines = [frame for frame in frames if "/weft/" not in frame.filename.replace("\\", "/")] or frames
+
+    def explain(self, node: Node, error: Exception) -> None:
+        """Say where the failing node was recorded."""
+        text = "".join(traceback.format_list(self.lines))
+        warnings.warn(
+            f"Error detected in {node.label()}. Traceback of forward call that caused the error:\n{text}",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def check(self, node: Node, results: Any) -> None:
+        """Look for nan in the gradients that a node returned."""
+        if not self.check_nan:
+            return
+        for position, grad in enumerate(results):
+            if isinstance(grad, TensorBase) and bool(grad.isnan().any()):  # type: ignore[attr-defined]
+                error = RuntimeError(f"Function '{node.label()}' returned nan values in its {position}th output.")
+                self.explain(node, error)
+                raise error
+
+
+def attach_trace(result: Any) -> None:
+    """Note where the node of a new result was recorded."""
+    for tensor in result if isinstance(result, tuple) else (result,):
+        node = tensor._node if isinstance(tensor, TensorBase) else None
+        if node is not None and watch_of(node).trace is None:
+            watch_of(node).trace = Trace(local.anomaly == "nan")
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off; as a context manager, for its time.
+
+    Parameters
+    ----------
+    mode : bool
+    check_nan : bool
+        Raise an error when backward makes a nan.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.before = local.anomaly
+        switch(("nan" if check_nan else "trace") if mode else "")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        switch(self.before)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """Anomaly mode for the time of a context: errors of backward show the forward line, nan is an error.
+
+    It slows everything down: for debugging only.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self.before = local.anomaly
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self.before = local.anomaly
+        switch("nan" if self.check_nan else "trace")
+
+
+def switch(mode: str) -> None:
+    """Set the mode of this thread: "" (off), "trace" or "nan"."""
+    if bool(mode) != bool(local.anomaly):
+        with _lock:
+            state.intercepting += 1 if mode else -1
+    local.anomaly = mode
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on here."""
+    return bool(local.anomaly)

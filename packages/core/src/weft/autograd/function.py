@@ -1,0 +1,345 @@
+"""Function: operations whose gradient the user writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from weft._engine.dispatch import SavedOutput, edge_of, extra_of, make, set_output_index, unpack_output
+from weft._engine.tensor import Node, TensorBase, Version, local, state
+from weft.autograd.grad_mode import no_grad
+from weft.autograd.hooks import output_index
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What forward and backward of a `Function` share: its ``ctx`` argument."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for backward; call it once, in forward or setup_context.
+
+        Raises
+        ------
+        TypeError
+            For anything else: keep that as an attribute of ctx.
+        """
+        for each in tensors:
+            if each is not None and not isinstance(each, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(each).__name__}; keep "
+                    "other values as attributes of ctx"
+                )
+        self.to_save = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward has changed in place; they must be returned."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which outputs have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        self.materialize_grads = value
+
+
+class FunctionNode(Node, FunctionCtx):
+    """The node of a custom function, and its ctx."""
+
+    function: Any = None
+    to_save: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    materialize_grads = True
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def label(self) -> str:
+        return type(self).__name__
+
+    def keep(self, outputs: list[Any]) -> None:
+        """Turn what was to be saved into saved values: outputs without their history."""
+        kept: list[Any] = []
+        for tensor in self.to_save:
+            if tensor is None:
+                kept.append(None)
+                continue
+            index = next((n for n, each in enumerate(outputs) if each is tensor), None)
+            if tensor._version_counter is None:
+                tensor._version_counter = Version(0)
+            if index is not None and tensor._node is self:
+                kept.append(SavedOutput(tensor._array, tensor.kind, tensor._version_counter, index))
+            else:
+                kept.append((tensor, tensor._version_counter.value))
+        self.kept: Any = kept
+        self.to_save = ()
+        if local.saved_hooks:
+            pack, unpack = local.saved_hooks[-1]
+            self.kept = [None if each is None else pack(plain_tensor(each)) for each in kept]
+            self.unpack: Any = unpack
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors that forward saved, checked to be unchanged."""
+        kept = self.__dict__.get("kept", [])
+        if kept is None:
+            raise RuntimeError(
+                f"{self.label()}: Trying to backward through the graph a second time (or directly access saved tensors "
+                "after they have already been freed). Saved intermediate values of the graph are freed when you call "
+                ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+                "second time or if you need to access saved tensors after calling backward."
+            )
+        unpack = self.__dict__.get("unpack")
+        if unpack is not None:
+            return tuple(None if each is None else unpack(each) for each in kept)
+        return tuple(self.unkept(each) for each in kept)
+
+    saved_variables = saved_tensors
+
+    def unkept(self, value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, SavedOutput):
+            return unpack_output(self, value)  # type: ignore[arg-type]
+        tensor, version = value
+        if tensor._version_counter.value != version:
+            from weft._engine.dispatch import changed_in_place
+
+            raise changed_in_place(self, tensor, version, tensor._version_counter.value)
+        return tensor
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        """Run the user's backward and check what it returns."""
+        grads = list(grads)
+        if self.materialize_grads:
+            grads = [state.zeros(*self.outputs[n]) if grad is None else grad for n, grad in enumerate(grads)]
+        function = self.function
+        backward = function.backward if function.backward is not Function.backward else function.vjp
+        returned = backward(self, *grads)
+        if not isinstance(returned, tuple):
+            returned = tuple(returned) if isinstance(returned, list) else (returned,)
+        return self.gradients_of_tensors(returned)
+
+    def gradients_of_tensors(self, returned: tuple[Any, ...]) -> list[Any]:
+        """The gradients of the tensor arguments among those of all.
+
+        Raises
+        ------
+        RuntimeError
+            For a wrong number, or a gradient of something that is no tensor.
+        """
+        expected = len(self.tensor_arguments)
+        if len(returned) > expected and all(each is None for each in returned[expected:]):
+            returned = returned[:expected]
+        if len(returned) != expected:
+            raise RuntimeError(
+                f"function {self.label()} returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(returned)})"
+            )
+        results = []
+        for position, (kind, grad) in enumerate(zip(self.tensor_arguments, returned)):
+            if kind is None:
+                if grad is not None:
+                    raise RuntimeError(
+                        f"function {self.label()} returned a gradient different from None at position {position + 1}, but "
+                        "the corresponding forward input was not a Variable"
+                    )
+                continue
+            if grad is not None and not isinstance(grad, TensorBase):
+                raise TypeError(
+                    f"{self.label()}: expected Variable or None as gradient {position + 1} (got {type(grad).__name__})"
+                )
+            if grad is not None and grad.kind.dtype is not kind.dtype and kind.is_differentiable:
+                grad = grad.to(kind.dtype)  # type: ignore[attr-defined]
+            results.append(grad)
+        return results
+
+    def free(self) -> None:
+        self.kept = None
+
+
+def plain_tensor(value: Any) -> Any:
+    if isinstance(value, SavedOutput):
+        return make(value.array, value.kind)
+    return value[0]
+
+
+class FunctionMeta(type):
+    """Makes the class of a Function's nodes, which bears its name."""
+
+    def __init__(cls, name: str, bases: Any, attributes: Any) -> None:
+        super().__init__(name, bases, attributes)
+        cls._node_class = type(f"{name}Backward", (FunctionNode,), {"function": cls})
+
+
+class Function(metaclass=FunctionMeta):
+    """An operation with a gradient of the user's own.
+
+    Derive from it, write static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` (or
+    ``forward(*args)`` with ``setup_context(ctx, inputs, output)``), and call ``apply``.
+
+    Examples
+    --------
+    >>> class Exp(weft.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         y, = ctx.saved_tensors
+    ...         return grad * y
+    >>> x = weft.zeros(1, requires_grad=True)
+    >>> Exp.apply(x).backward()
+    >>> x.grad
+    tensor([1.])
+    """
+
+    _node_class: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__}: Legacy autograd function with non-static forward method is deprecated. Please use "
+            "static methods, and call apply of the class instead of an instance"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result. Must be overridden."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Keep what backward needs, where forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradient of each argument of forward, from those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and record it if an argument requires grad."""
+        node = new_function_node(cls._node_class)
+        recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
+        node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)
+        node.tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in args]
+        split = cls.setup_context is not Function.setup_context
+        with no_grad():
+            returned = cls.forward(*args, **kwargs) if split else cls.forward(node, *args, **kwargs)
+            if split:
+                cls.setup_context(node, args, returned)
+        many = isinstance(returned, (tuple, list))
+        outputs = list(returned) if many else [returned]
+        made = attach_history(node, list(args), outputs, recorded)
+        if recorded:
+            node.keep([each for each in made if isinstance(each, TensorBase)])
+        else:
+            node.to_save = ()
+        return tuple(made) if many else made[0]
+
+
+def new_function_node(cls: Any) -> Any:
+    node = Node.__new__(cls)
+    node.edges = ()
+    node.extra = None
+    node.shape = None
+    node.sequence = state.next_sequence()
+    return node
+
+
+def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: bool) -> list[Any]:
+    """The outputs with the node as their history; what forward returned of its inputs becomes a view or is rewritten."""
+    inputs = [each for each in args if isinstance(each, TensorBase)]
+    if recorded:
+        node.edges = tuple(edge_of(each) for each in inputs)
+        extra_of(node).indices = tuple(output_index(each) for each in inputs)
+        node.sequence = state.next_sequence()
+    for each in node.dirty_tensors:
+        if not any(each is output for output in outputs):
+            raise RuntimeError(
+                f"{node.label()}: Some elements marked as dirty during the forward method were not returned as output. The "
+                "inputs that are modified inplace must all be outputs of the Function."
+            )
+    made: list[Any] = []
+    index = 0
+    shapes: list[Any] = []
+    described: list[Any] = []
+    for output in outputs:
+        if not isinstance(output, TensorBase):
+            made.append(output)
+            continue
+        tensor = settle(node, output, inputs, recorded)
+        differentiable = recorded and tensor.kind.is_differentiable and not is_in(output, node.non_differentiable)
+        if differentiable:
+            tensor._requires_grad, tensor._node = True, node
+            set_output_index(tensor, index)
+        made.append(tensor)
+        shapes.append(tensor._array.shape)
+        described.append((tensor._array.shape, tensor.kind))
+        index += 1
+    if recorded:
+        node.outputs = described
+        several = len(shapes) != 1
+        node.shape = shapes if several else shapes[0]
+        extra_of(node).outputs = len(shapes) if several else 0
+    return made
+
+
+def is_in(tensor: Any, tensors: Any) -> bool:
+    return any(each is tensor for each in tensors)
+
+
+def settle(node: Any, output: Any, inputs: list[Any], recorded: bool) -> Any:
+    """An output that may get the node as its history."""
+    if is_in(output, node.dirty_tensors):
+        from weft.ops._inplace import bump, check_writable
+
+        if recorded:
+            check_writable(node.label(), output, True)
+        bump(output, node.label())
+        return output
+    if is_in(output, inputs) or output._requires_grad:
+        return output.view_as(output) if not recorded else output.detach()
+    return output
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """For a backward that cannot be differentiated itself: second derivatives raise an error."""
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            results = backward(ctx, *grads)
+        if not local.grad_enabled or not any(isinstance(g, TensorBase) and g._requires_grad for g in grads):
+            return results
+        many = isinstance(results, tuple)
+        values = list(results) if many else [results]
+        incoming = [each for each in grads if isinstance(each, TensorBase)]
+        marked = [Refusing.apply(each, *incoming) if isinstance(each, TensorBase) else each for each in values]
+        return tuple(marked) if many else marked[0]
+
+    return wrapper
+
+
+class Refusing(Function):
+    """The identity, whose gradient is an error."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, *grads: Any) -> Any:
+        """The tensor itself."""
+        return tensor.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Refuse."""
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

@@ -1,0 +1,265 @@
+"""Hooks: functions of the user that see gradients on their way, on tensors and on nodes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from weft._engine.dispatch import extra_of
+from weft._engine.tensor import Node, TensorBase
+from weft._tensor import Tensor, fresh_extra
+from weft.utils.hooks import HookDict, RemovableHandle
+
+
+class TensorHooks:
+    """The hooks of a tensor, in ``tensor._extra.hooks``. Those of a non-leaf that see its gradient are on its node."""
+
+    def __init__(self) -> None:
+        self.before = HookDict()
+        self.after = HookDict()
+        self.retains_grad = False
+        self.accumulator: Any = None  # a weak reference to the leaf's AccumulateGrad, if somebody asked for it
+
+    def before_leaf(self, grad: Any) -> Any:
+        """The gradient as the leaf's hooks leave it."""
+        for hook in list(self.before.values()):
+            grad = replacement(grad, hook(grad))
+        return grad
+
+    def after_leaf(self, tensor: Any) -> None:
+        """Tell those who wait for ``.grad`` to be complete."""
+        for hook in list(self.after.values()):
+            hook(tensor)
+
+
+def replacement(grad: Any, returned: Any) -> Any:
+    """What a hook returned in place of a gradient, checked.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        If it is no tensor, or one of another shape, dtype or device.
+    """
+    if returned is None:
+        return grad
+    if not isinstance(returned, TensorBase):
+        raise TypeError(f"register_hook: expected a hook to return None or a Tensor, not {type(returned).__name__}")
+    if grad is not None:
+        for what, before, now in (
+            ("size", grad._array.shape, returned._array.shape),
+            ("type", grad.kind.dtype, returned.kind.dtype),
+            ("device", grad.kind.device, returned.kind.device),
+        ):
+            if before != now:
+                raise RuntimeError(f"register_hook: hook has changed the {what} of the gradient from {before} to {now}")
+    return returned
+
+
+class Watch:
+    """The hooks of a node and of its outputs, and where it was recorded (in ``node.extra.watch``)."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[int, HookDict] = {}
+        self.retained: dict[int, Any] = {}  # weak references to outputs that keep their gradient
+        self.pre = HookDict()
+        self.post = HookDict()
+        self.trace: Any = None
+        self.metadata: dict[Any, Any] = {}
+
+    def before(self, node: Node, grads: list[Any]) -> None:
+        """Run what sees the gradients of the outputs; it may replace them in the list."""
+        for index, hooks in self.outputs.items():
+            for hook in list(hooks.values()):
+                if grads[index] is not None:
+                    grads[index] = replacement(grads[index], hook(grads[index]))
+        for index, reference in self.retained.items():
+            tensor = reference()
+            if tensor is not None and grads[index] is not None:
+                tensor._grad = grads[index] if tensor._grad is None else tensor._grad + grads[index]
+        for hook in list(self.pre.values()):
+            returned = hook(tuple(grads))
+            if returned is not None:
+                grads[:] = returned if isinstance(returned, tuple) else (returned,)
+
+    def apply(self, node: Node, grads: list[Any], needed: Any) -> Any:
+        """Apply the node, and run what sees the gradients of its inputs."""
+        try:
+            results = node.apply(grads, needed)
+        except Exception as error:
+            if self.trace is not None:
+                self.trace.explain(node, error)
+            raise
+        if self.trace is not None:
+            self.trace.check(node, results)
+        for hook in list(self.post.values()):
+            returned = hook(tuple(results), tuple(grads))
+            if returned is not None:
+                results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        return results
+
+
+def watch_of(node: Node) -> Watch:
+    extra = extra_of(node)
+    if extra.watch is None:
+        extra.watch = Watch()
+    found: Watch = extra.watch
+    return found
+
+
+def hooks_of(tensor: Any) -> TensorHooks:
+    extra = fresh_extra(tensor)
+    if extra.hooks is None:
+        extra.hooks = TensorHooks()
+    found: TensorHooks = extra.hooks
+    return found
+
+
+def add(hooks: HookDict, hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+# Methods of Tensor
+
+
+def register_hook(self: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad.
+
+    Examples
+    --------
+    >>> x = weft.ones(1, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: grad * 2)
+    >>> (3 * x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
+    if not self._requires_grad:
+        raise RuntimeError("register_hook: cannot register a hook on a tensor that doesn't require gradient")
+    node = self.grad_fn
+    if node is None:
+        return add(hooks_of(self).before, hook)
+    return add(watch_of(node).outputs.setdefault(output_index(self), HookDict()), hook)
+
+
+def output_index(tensor: Any) -> int:
+    found: int = 0 if tensor._extra is None else tensor._extra.output_index
+    return found
+
+
+def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Any], None]) -> RemovableHandle:
+    """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
+    if not self._requires_grad:
+        raise RuntimeError(
+            "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient"
+        )
+    if self.grad_fn is not None:
+        raise RuntimeError(
+            "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf tensors"
+        )
+    return add(hooks_of(self).after, hook)
+
+
+def retain_grad(self: Any) -> None:
+    """Keep the gradient of this tensor in ``.grad`` although it is no leaf."""
+    if not self._requires_grad:
+        raise RuntimeError("retain_grad: can't retain_grad on Tensor that has requires_grad=False")
+    node = self.grad_fn
+    if node is None:
+        return
+    hooks_of(self).retains_grad = True
+    watch_of(node).retained[output_index(self)] = weakref.ref(self)
+
+
+def retains_grad(self: Any) -> bool:
+    """Whether this is a non-leaf that keeps its gradient in ``.grad``."""
+    hooks = None if self._extra is None else self._extra.hooks
+    return hooks is not None and hooks.retains_grad and self._node is not None
+
+
+Tensor.register_hook = register_hook  # type: ignore[attr-defined]
+Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
+Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
+Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]
+
+
+# Methods of Node
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf, made when somebody looks for it."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.next_functions: tuple[Any, ...] = ()
+
+    def name(self) -> str:
+        """The class's name, with PyTorch's namespace."""
+        return "struct torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A place for the user's own notes."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the gradient was accumulated."""
+        return add(hooks_of(self.variable).after, lambda tensor: hook((), (tensor._grad,)))
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the gradient is accumulated."""
+
+        def each(grad: Any) -> Any:
+            returned = hook((grad,))
+            return returned[0] if isinstance(returned, tuple) else returned
+
+        return add(hooks_of(self.variable).before, each)
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
+    hooks = hooks_of(leaf)
+    found = None if hooks.accumulator is None else hooks.accumulator()
+    if found is None:
+        found = AccumulateGrad(leaf)
+        hooks.accumulator = weakref.ref(found)
+    return found
+
+
+def next_functions(self: Node) -> tuple[Any, ...]:
+    """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
+    indices = None if self.extra is None else self.extra.indices
+    found = []
+    for position, edge in enumerate(self.edges):
+        if edge is None or isinstance(edge, Node):
+            found.append((edge, 0 if indices is None else indices[position]))
+        else:
+            found.append((accumulator_of(edge), 0))
+    return tuple(found)
+
+
+def node_register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(grad_inputs, grad_outputs)`` after this node; what it returns replaces grad_inputs."""
+    return add(watch_of(self).post, hook)
+
+
+def node_register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(grad_outputs)`` before this node; what it returns replaces them."""
+    return add(watch_of(self).pre, hook)
+
+
+Node.name = lambda self: self.label()  # type: ignore[attr-defined]
+Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
+Node.register_hook = node_register_hook  # type: ignore[attr-defined]
+Node.register_prehook = node_register_prehook  # type: ignore[attr-defined]
+Node.metadata = property(lambda self: watch_of(self).metadata)  # type: ignore[attr-defined]
+Node.__repr__ = lambda self: f"<{self.label()} object at {id(self):#x}>"  # type: ignore[method-assign]
