@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
@@ -15,10 +15,15 @@ from weft._layout import layout as Layout
 from weft._layout import strided
 from weft._size import Size
 
+if TYPE_CHECKING:
+    from weft._methods import Methods  # the stub of what the ops attach; scripts/make_stubs.py makes it
+else:
+    Methods = TensorBase
+
 __all__ = ["Tensor", "as_subclass", "wrap"]
 
 
-class Tensor(TensorBase):
+class Tensor(Methods):
     """A multi-dimensional array of one dtype on one device, which can record what is computed from it.
 
     Make one with `weft.tensor`, `weft.zeros` and their like. ``Tensor(2, 3)`` is an uninitialised tensor

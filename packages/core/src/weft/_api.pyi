@@ -1,0 +1,1040 @@
+"""What ``import weft`` offers. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
+
+from typing import Any
+
+import weft.autograd as autograd
+import weft.backend as backend
+import weft.nn as nn
+import weft.ops as ops
+import weft.optim as optim
+import weft.plugins as plugins
+import weft.random as random
+import weft.serialization as serialization
+import weft.storage as storage
+import weft.testing as testing
+import weft.text as text
+import weft.utils as utils
+import weft.vision as vision
+from weft.random import Generator as Generator
+from weft._size import Size as Size
+from weft._tensor import Tensor as Tensor
+from weft.storage import TypedStorage as TypedStorage
+from weft.storage import UntypedStorage as UntypedStorage
+from weft._interop import as_tensor as as_tensor
+from weft._interop import asarray as asarray
+from weft._dtypes import can_cast as can_cast
+from weft._devices import device as device
+from weft._dtypes import dtype as dtype
+from weft.autograd.grad_mode import enable_grad as enable_grad
+from weft._dtypes import finfo as finfo
+from weft._interop import from_dlpack as from_dlpack
+from weft._interop import from_numpy as from_numpy
+from weft._interop import frombuffer as frombuffer
+from weft._devices import get_default_device as get_default_device
+from weft._dtypes import get_default_dtype as get_default_dtype
+from weft._printing import get_printoptions as get_printoptions
+from weft.random import get_rng_state as get_rng_state
+from weft._dtypes import iinfo as iinfo
+from weft.autograd.grad_mode import inference_mode as inference_mode
+from weft.random import initial_seed as initial_seed
+from weft.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from weft.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from weft.storage import is_storage as is_storage
+from weft._layout import layout as layout
+from weft.serialization._load import load as load
+from weft.random import manual_seed as manual_seed
+from weft._layout import memory_format as memory_format
+from weft.autograd.grad_mode import no_grad as no_grad
+from weft._printing import printoptions as printoptions
+from weft._dtypes import promote_types as promote_types
+from weft.serialization._save import save as save
+from weft.random import seed as seed
+from weft._devices import set_default_device as set_default_device
+from weft._dtypes import set_default_dtype as set_default_dtype
+from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from weft._printing import set_printoptions as set_printoptions
+from weft.random import set_rng_state as set_rng_state
+from weft._interop import tensor as tensor
+from weft._dtypes import dtype as _dtype
+
+bfloat16: _dtype
+bool: _dtype
+channels_last: memory_format
+channels_last_3d: memory_format
+complex128: _dtype
+complex64: _dtype
+contiguous_format: memory_format
+default_generator: Generator
+float16: _dtype
+float32: _dtype
+float64: _dtype
+int16: _dtype
+int32: _dtype
+int64: _dtype
+int8: _dtype
+preserve_format: memory_format
+strided: layout
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
+uint8: _dtype
+
+def abs(input: Any, *, out: Any = None) -> Tensor:
+    """The absolute value of each element; real for complex input."""
+
+def absolute(input: Any, *, out: Any = None) -> Tensor:
+    """The absolute value of each element; real for complex input."""
+
+def acos(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose cosine is each element, in radians."""
+
+def acosh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic cosine of each element."""
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input + alpha * other``, element by element."""
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``."""
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``."""
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat1 @ mat2)``."""
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat @ vec)``."""
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+
+def adjoint(input: Any) -> Any:
+    """The last two dimensions exchanged, and conjugated."""
+
+def all(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """Whether all elements are true (not 0), over some dimensions or in all."""
+
+def allclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """Whether all elements are close, see `isclose`."""
+
+def amax(input: Any, dim: Any = ..., keepdim: Any = False) -> Any:
+    """The largest element over some dimensions, or over all; gradients are shared by equal elements."""
+
+def amin(input: Any, dim: Any = ..., keepdim: Any = False) -> Any:
+    """The smallest element over some dimensions, or over all; gradients are shared by equal elements."""
+
+def aminmax(input: Any, *, dim: Any = None, keepdim: Any = False) -> Any:
+    """The smallest and the largest element."""
+
+def angle(input: Any) -> Tensor:
+    """The angle of each element as a complex number: pi for negative real ones."""
+
+def any(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """Whether any element is true (not 0), over some dimensions or in all."""
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """Numbers from ``start`` to before ``end``, ``step`` apart."""
+
+def arccos(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose cosine is each element, in radians."""
+
+def arccosh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic cosine of each element."""
+
+def arcsin(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose sine is each element, in radians."""
+
+def arcsinh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic sine of each element."""
+
+def arctan(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose tangent is each element, in radians."""
+
+def arctan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+
+def arctanh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic tangent of each element."""
+
+def argmax(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """The position of the largest element along a dimension, or in the flat tensor."""
+
+def argmin(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """The position of the smallest element along a dimension, or in the flat tensor."""
+
+def argsort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+    """The positions that put the elements in order along a dimension."""
+
+def argwhere(input: Any) -> Any:
+    """The positions of elements that are not 0, one in a row."""
+
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """A view of the tensor's storage with any sizes and strides, counted in elements."""
+
+def asin(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose sine is each element, in radians."""
+
+def asinh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic sine of each element."""
+
+def atan(input: Any, *, out: Any = None) -> Tensor:
+    """The angle whose tangent is each element, in radians."""
+
+def atan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+
+def atanh(input: Any, *, out: Any = None) -> Tensor:
+    """The inverse hyperbolic tangent of each element."""
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors with at least 1 dimension."""
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors with at least 2 dimensions, added in front."""
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors with at least 3 dimensions; the third is added behind."""
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * bmm(batch1, batch2)``."""
+
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+    """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
+
+def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """How often each integer from 0 on occurs, or the sum of the weights at its places."""
+
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype."""
+
+def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The bits that are set in both."""
+
+def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+    """``input * 2 ** other``: the bits moved to the left."""
+
+def bitwise_not(input: Any, *, out: Any = None) -> Any:
+    """All bits flipped; for bool, the other truth value."""
+
+def bitwise_or(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The bits that are set in one or both."""
+
+def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+    """``input / 2 ** other``, rounded down: the bits moved to the right."""
+
+def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The bits that are set in exactly one."""
+
+def block_diag(*tensors: Any) -> Any:
+    """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+
+def bmm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
+    """The products of two batches of matrices of one batch size."""
+
+def broadcast_tensors(*tensors: Any) -> Any:
+    """Tensors expanded to their common shape."""
+
+def broadcast_to(input: Any, size: Any) -> Any:
+    """`expand` under NumPy's name."""
+
+def bucketize(input: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False) -> Any:
+    """Which interval between sorted boundaries each element lies in."""
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of the elements of vectors, one in a row."""
+
+def cat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+    """Tensors one after the other along a dimension that they have."""
+
+def ceil(input: Any, *, out: Any = None) -> Tensor:
+    """The smallest integer not below each element."""
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+
+def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
+    """Each element moved into [min, max]."""
+
+def clamp_max(input: Any, max: Any) -> Tensor:
+    """Each element, but at most ``max``."""
+
+def clamp_min(input: Any, min: Any) -> Tensor:
+    """Each element, but at least ``min``."""
+
+def clip(input: Any, min: Any = None, max: Any = None) -> Tensor:
+    """Each element moved into [min, max]."""
+
+def clone(input: Any, *, memory_format: Any = None) -> Tensor:
+    """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
+
+def column_stack(tensors: Any) -> Any:
+    """Vectors as columns beside each other, and matrices side by side."""
+
+def complex(real: Any, imag: Any) -> Any:
+    """Complex numbers from their real and imaginary parts."""
+
+def concat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+    """Tensors one after the other along a dimension that they have."""
+
+def concatenate(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+    """Tensors one after the other along a dimension that they have."""
+
+def conj(input: Any) -> Any:
+    """The complex conjugate; a real tensor is itself."""
+
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate, in new memory for complex tensors."""
+
+def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The size of ``input`` with the sign of ``other``."""
+
+def cos(input: Any, *, out: Any = None) -> Tensor:
+    """The cosine of each element, in radians."""
+
+def cosh(input: Any, *, out: Any = None) -> Tensor:
+    """The hyperbolic cosine of each element."""
+
+def count_nonzero(input: Any, dim: Any = None) -> Any:
+    """How many elements are not 0, along some dimensions or in all."""
+
+def cross(input: Any, other: Any, dim: Any = None) -> Any:
+    """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+
+def cummax(input: Any, dim: Any) -> Any:
+    """The largest element up to each one along a dimension, and where it is."""
+
+def cummin(input: Any, dim: Any) -> Any:
+    """The smallest element up to each one along a dimension, and where it is."""
+
+def cumprod(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+    """The products of all elements up to each one, along a dimension."""
+
+def cumsum(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+    """The sums of all elements up to each one, along a dimension."""
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+    """The running integral along a dimension by the trapezoidal rule."""
+
+def deg2rad(input: Any, *, out: Any = None) -> Tensor:
+    """Degrees to radians."""
+
+def detach(input: Any) -> Any:
+    """The same memory, without history: a new leaf that does not require grad."""
+
+def diag(input: Any, diagonal: Any = 0) -> Any:
+    """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+
+def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+
+def diagflat(input: Any, offset: Any = 0) -> Any:
+    """The matrix with all elements along a diagonal."""
+
+def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    """The elements at equal positions of two dimensions, as the last dimension."""
+
+def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    """A copy of ``input`` with a diagonal replaced."""
+
+def diff(input: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along a dimension, n times over."""
+
+def digamma(input: Any, *, out: Any = None) -> Any:
+    """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
+
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of ``input - other``."""
+
+def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    """The quotient of each pair of elements."""
+
+def dot(input: Any, tensor: Any) -> Any:
+    """The sum of the products of two vectors' elements."""
+
+def dsplit(input: Any, indices_or_sections: Any) -> Any:
+    """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
+
+def dstack(tensors: Any) -> Any:
+    """Tensors one behind the other, along dimension 2."""
+
+def einsum(equation: Any, *operands: Any) -> Any:
+    """Sums of products of elements, by Einstein's convention."""
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+    """An uninitialised tensor."""
+
+def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+    """An uninitialised tensor of another's shape, dtype and device."""
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """An uninitialised tensor with these strides, counted in elements."""
+
+def eq(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where the elements are equal."""
+
+def equal(input: Any, other: Any) -> Any:
+    """Whether two tensors have the same shape and elements."""
+
+def erf(input: Any, *, out: Any = None) -> Any:
+    """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
+
+def erfc(input: Any, *, out: Any = None) -> Any:
+    """``1 - erf(x)``, without loss of precision for large x."""
+
+def erfinv(input: Any, *, out: Any = None) -> Any:
+    """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
+
+def exp(input: Any, *, out: Any = None) -> Tensor:
+    """The exponential of each element."""
+
+def exp2(input: Any, *, out: Any = None) -> Tensor:
+    """2 raised to the power of each element."""
+
+def expand(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+    """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
+
+def expand_as(input: Any, other: Any) -> Any:
+    """`expand` to the shape of another tensor."""
+
+def expm1(input: Any, *, out: Any = None) -> Tensor:
+    """The exponential of each element, minus 1, exact near 0."""
+
+def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """The identity matrix, with n rows and m columns (default n)."""
+
+def fill(input: Any, value: Any) -> Tensor:
+    """A tensor like ``input`` with one value everywhere."""
+
+def fix(input: Any, *, out: Any = None) -> Tensor:
+    """Each element without its fraction."""
+
+def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+
+def flip(input: Any, *args: Any, dims: Any = None) -> Any:
+    """The elements in reverse order along some dimensions."""
+
+def fliplr(input: Any) -> Any:
+    """The columns in reverse order."""
+
+def flipud(input: Any) -> Any:
+    """The rows in reverse order."""
+
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """`pow` in float64, or complex128 if one of the two is complex."""
+
+def floor(input: Any, *, out: Any = None) -> Tensor:
+    """The largest integer not above each element."""
+
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The quotient of each pair of elements, rounded down."""
+
+def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The larger of each pair of elements; the other one if one is nan."""
+
+def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The smaller of each pair of elements; the other one if one is nan."""
+
+def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The remainder of the division rounded towards zero: it has the dividend's sign."""
+
+def frac(input: Any, *, out: Any = None) -> Tensor:
+    """The fraction of each element, with its sign."""
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """A tensor with one value everywhere."""
+
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+    """One value everywhere, of another tensor's shape, dtype and device."""
+
+def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
+    """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
+
+def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The greatest common divisor of each pair of elements."""
+
+def ge(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is greater than or equal to ``other``."""
+
+def ger(input: Any, vec2: Any) -> Any:
+    """The products of all pairs of elements of two vectors."""
+
+def greater(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is greater than ``other``."""
+
+def greater_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is greater than or equal to ``other``."""
+
+def gt(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is greater than ``other``."""
+
+def heaviside(input: Any, other: Any, *, out: Any = None) -> Any:
+    """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
+
+def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
+    """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
+
+def hsplit(input: Any, indices_or_sections: Any) -> Any:
+    """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
+
+def hstack(tensors: Any) -> Any:
+    """Tensors side by side: along dimension 1, or 0 if they have one."""
+
+def hypot(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The length of the hypotenuse for each pair of legs."""
+
+def imag(input: Any) -> Any:
+    """The imaginary parts of a complex tensor, sharing memory."""
+
+def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+
+def index_copy(input: Any, dim: Any, index: Any, source: Any) -> Any:
+    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+
+def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
+    """A copy of ``input`` with one value at some positions along a dimension."""
+
+def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
+    """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
+
+def index_select(input: Any, dim: Any, index: Any) -> Any:
+    """The slices at some positions along a dimension."""
+
+def inner(input: Any, other: Any) -> Any:
+    """Inner products along the last dimension of both."""
+
+def is_conj(input: Any) -> Any:
+    """False: conjugation is never postponed."""
+
+def is_neg(input: Any) -> Any:
+    """False: conjugation is never postponed."""
+
+def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    """Where ``|input - other| <= atol + rtol * |other|``."""
+
+def isfinite(input: Any, *, out: Any = None) -> Any:
+    """Where the element is neither infinite nor nan."""
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: Any = False, invert: Any = False) -> Any:
+    """Where each element is one of ``test_elements``."""
+
+def isinf(input: Any, *, out: Any = None) -> Any:
+    """Where the element is infinite."""
+
+def isnan(input: Any, *, out: Any = None) -> Any:
+    """Where the element is not a number."""
+
+def isneginf(input: Any, *, out: Any = None) -> Any:
+    """Where the element is negative infinity."""
+
+def isposinf(input: Any, *, out: Any = None) -> Any:
+    """Where the element is positive infinity."""
+
+def isreal(input: Any, *, out: Any = None) -> Any:
+    """Where the imaginary part is 0."""
+
+def kron(input: Any, other: Any) -> Any:
+    """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
+
+def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    """The k-th smallest element along a dimension, and where it is."""
+
+def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The least common multiple of each pair of elements."""
+
+def le(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is less than or equal to ``other``."""
+
+def lerp(input: Any, end: Any, weight: Any) -> Tensor:
+    """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
+
+def less(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is less than ``other``."""
+
+def less_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is less than or equal to ``other``."""
+
+def lgamma(input: Any, *, out: Any = None) -> Any:
+    """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
+
+def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+
+def log(input: Any, *, out: Any = None) -> Tensor:
+    """The natural logarithm of each element."""
+
+def log10(input: Any, *, out: Any = None) -> Tensor:
+    """The logarithm to base 10 of each element."""
+
+def log1p(input: Any, *, out: Any = None) -> Tensor:
+    """The natural logarithm of 1 plus each element, exact near 0."""
+
+def log2(input: Any, *, out: Any = None) -> Tensor:
+    """The logarithm to base 2 of each element."""
+
+def log_softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+    """The logarithm of `softmax`, computed in one go."""
+
+def logaddexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """``log(exp(input) + exp(other))`` without overflow."""
+
+def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """``log2(2 ** input + 2 ** other)`` without overflow."""
+
+def logcumsumexp(input: Any, dim: Any) -> Any:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+
+def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where both are true (not 0)."""
+
+def logical_not(input: Any, *, out: Any = None) -> Any:
+    """Where the element is 0."""
+
+def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where at least one is true (not 0)."""
+
+def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where exactly one is true (not 0)."""
+
+def logit(input: Any, eps: Any = None) -> Tensor:
+    """The logarithm of the odds ``x / (1 - x)``."""
+
+def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+
+def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
+    """The logarithm of the sum of exponentials over some dimensions, without overflow."""
+
+def lt(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where ``input`` is less than ``other``."""
+
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """``input`` with another value where the mask holds."""
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where the mask holds, in one dimension."""
+
+def matmul(input: Any, other: Any) -> Any:
+    """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+
+def matrix_power(input: Any, n: Any) -> Any:
+    """A square matrix multiplied with itself n times; with negative n its inverse."""
+
+def max(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+
+def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The larger of each pair of elements; nan if one is nan."""
+
+def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    """The mean over some dimensions, or over all."""
+
+def median(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """The lower median over all elements, or along a dimension with its position."""
+
+def meshgrid(*tensors: Any, indexing: Any = 'ij') -> Any:
+    """Grids of coordinates from vectors."""
+
+def min(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+
+def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The smaller of each pair of elements; nan if one is nan."""
+
+def mm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
+    """The product of two matrices."""
+
+def mode(input: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    """The most frequent value along a dimension (the smallest of several), and a position of it."""
+
+def moveaxis(input: Any, source: Any, destination: Any) -> Any:
+    """Some dimensions moved to other places; the others keep their order."""
+
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Some dimensions moved to other places; the others keep their order."""
+
+def msort(input: Any) -> Any:
+    """The elements in order along the first dimension."""
+
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The product of each pair of elements."""
+
+def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
+    """Columns drawn at random, with weights, from each row."""
+
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+
+def mvlgamma(input: Any, p: Any) -> Any:
+    """The logarithm of the multivariate gamma function of dimension ``p``."""
+
+def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
+    """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+
+def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    """The mean of the elements that are not nan."""
+
+def nanmedian(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """The lower median over all elements, or along a dimension with its position; nan is left out."""
+
+def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+    """`quantile` of the elements that are not nan."""
+
+def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    """The sum of the elements that are not nan."""
+
+def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
+    """``length`` positions from ``start`` on, along a dimension."""
+
+def narrow_copy(input: Any, dim: Any, start: Any, length: Any) -> Any:
+    """A copy of `narrow`."""
+
+def ne(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where the elements differ."""
+
+def neg(input: Any, *, out: Any = None) -> Tensor:
+    """The negative of each element."""
+
+def negative(input: Any, *, out: Any = None) -> Tensor:
+    """The negative of each element."""
+
+def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The next floating-point number from ``input`` in the direction of ``other``."""
+
+def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
+    """The positions of elements that are not 0."""
+
+def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    """The p-norm over some dimensions, or over all."""
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+    """Normal numbers of given means and standard deviations."""
+
+def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Where the elements differ."""
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """A tensor of ones."""
+
+def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+    """Ones of another tensor's shape, dtype and device."""
+
+def outer(input: Any, vec2: Any) -> Any:
+    """The products of all pairs of elements of two vectors."""
+
+def permute(input: Any, *args: Any, dims: Any = None) -> Any:
+    """The dimensions in another order, sharing memory."""
+
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
+
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers from their absolute values and angles (radians)."""
+
+def polygamma(n: Any, input: Any) -> Any:
+    """The n-th derivative of `digamma`."""
+
+def positive(input: Any) -> Tensor:
+    """The tensor itself."""
+
+def pow(input: Any, exponent: Any) -> Tensor:
+    """Each element of ``input`` raised to the power of the element of ``exponent``."""
+
+def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    """The product over one dimension, or over all."""
+
+def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+    """The value below which a share q of the elements lies, along a dimension or over all."""
+
+def rad2deg(input: Any, *, out: Any = None) -> Tensor:
+    """Radians to degrees."""
+
+def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+    """A tensor of numbers uniform on [0, 1)."""
+
+def rand_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+    """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
+
+def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+    """A tensor of whole numbers from `low` up to, but not with, `high`."""
+
+def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+    """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`."""
+
+def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+    """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`."""
+
+def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+    """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
+
+def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+    """The numbers from 0 to n - 1 in random order."""
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Tensor:
+    """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+
+def ravel(input: Any) -> Any:
+    """All elements in one dimension."""
+
+def real(input: Any) -> Any:
+    """The real parts, sharing memory; a real tensor is itself."""
+
+def reciprocal(input: Any, *, out: Any = None) -> Tensor:
+    """1 divided by each element."""
+
+def relu(input: Any, *, out: Any = None) -> Any:
+    """Each element, but at least 0."""
+
+def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The remainder of the division rounded down: it has the divisor's sign."""
+
+def renorm(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
+    """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+
+def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+    """Each element (or slice along ``dim``) repeated, one after the other."""
+
+def reshape(input: Any, *args: Any, shape: Any = None) -> Any:
+    """The same elements under another shape: a view where the strides allow it, else a copy."""
+
+def reshape_as(input: Any, other: Any) -> Any:
+    """`reshape` to the shape of another tensor."""
+
+def resolve_conj(input: Any) -> Any:
+    """The tensor itself: conjugation is never postponed."""
+
+def resolve_neg(input: Any) -> Any:
+    """The tensor itself: conjugation is never postponed."""
+
+def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
+    """The elements moved along some dimensions, those pushed out coming in at the other end."""
+
+def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
+    """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+
+def round(input: Any, *, decimals: Any = 0) -> Tensor:
+    """Each element rounded to the nearest value with so many decimals; halves to even."""
+
+def row_stack(tensors: Any) -> Any:
+    """Tensors one below the other, along dimension 0."""
+
+def rsqrt(input: Any, *, out: Any = None) -> Tensor:
+    """1 divided by the square root of each element."""
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``, element by element."""
+
+def scalar_tensor(value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """A 0-d tensor of the default dtype."""
+
+def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+    """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
+
+def scatter_add(input: Any, dim: Any, index: Any, src: Any) -> Any:
+    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+
+def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None) -> Any:
+    """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
+
+def select(input: Any, dim: Any, index: Any) -> Any:
+    """One position along a dimension, which is removed."""
+
+def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
+    """A copy of ``input`` with one position along a dimension replaced."""
+
+def sgn(input: Any, *, out: Any = None) -> Tensor:
+    """Each element divided by its absolute value; 0 stays 0."""
+
+def sigmoid(input: Any, *, out: Any = None) -> Tensor:
+    """``1 / (1 + exp(-x))`` of each element x."""
+
+def sign(input: Any, *, out: Any = None) -> Tensor:
+    """-1, 0 or 1, by the sign of each element."""
+
+def signbit(input: Any, *, out: Any = None) -> Any:
+    """Where the sign bit is set: negative elements, and -0."""
+
+def sin(input: Any, *, out: Any = None) -> Tensor:
+    """The sine of each element, in radians."""
+
+def sinc(input: Any, *, out: Any = None) -> Tensor:
+    """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
+
+def sinh(input: Any, *, out: Any = None) -> Tensor:
+    """The hyperbolic sine of each element."""
+
+def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+    """A copy of ``input`` with a slice along a dimension replaced."""
+
+def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+    """``exp(input)`` divided by its sum along a dimension, without overflow."""
+
+def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+    """The elements in order along a dimension, and where they were."""
+
+def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+
+def split_with_sizes(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+
+def sqrt(input: Any, *, out: Any = None) -> Tensor:
+    """The square root of each element; nan for negative real ones."""
+
+def square(input: Any) -> Tensor:
+    """The square of each element; bool becomes int64."""
+
+def squeeze(input: Any, dim: Any = None) -> Any:
+    """Without the dimensions of size 1, or without those among ``dim``."""
+
+def stack(tensors: Any, dim: Any = 0) -> Any:
+    """Tensors of one shape along a new dimension."""
+
+def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    """The standard deviation: the square root of `var`."""
+
+def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    """`std` and `mean`."""
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``, element by element."""
+
+def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    """The sum over some dimensions, or over all."""
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """The sum over the dimensions that broadcasting would have to expand from ``size``."""
+
+def swapaxes(input: Any, dim0: Any, dim1: Any) -> Any:
+    """Two dimensions exchanged, sharing memory."""
+
+def swapdims(input: Any, dim0: Any, dim1: Any) -> Any:
+    """Two dimensions exchanged, sharing memory."""
+
+def t(input: Any) -> Any:
+    """The transpose of a tensor of at most 2 dimensions."""
+
+def take(input: Any, index: Any) -> Any:
+    """Elements at positions of the flattened tensor."""
+
+def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
+    """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+
+def tan(input: Any, *, out: Any = None) -> Tensor:
+    """The tangent of each element, in radians."""
+
+def tanh(input: Any, *, out: Any = None) -> Tensor:
+    """The hyperbolic tangent of each element."""
+
+def tensor_split(input: Any, indices_or_sections: Any, dim: Any = 0) -> Any:
+    """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The product of two tensors summed over some dimensions of each."""
+
+def tile(input: Any, *args: Any, dims: Any = None) -> Any:
+    """The tensor repeated along each dimension; missing repeats are 1."""
+
+def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
+    """The tensor with another dtype or on another device; itself if nothing changes."""
+
+def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+
+def trace(input: Any) -> Any:
+    """The sum of a matrix's diagonal."""
+
+def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
+    """Two dimensions exchanged, sharing memory."""
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+    """The integral along a dimension by the trapezoidal rule."""
+
+def trapz(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+    """The integral along a dimension by the trapezoidal rule."""
+
+def tril(input: Any, diagonal: Any = 0) -> Any:
+    """The elements on and below a diagonal of each matrix; zeros above."""
+
+def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+    """The positions on and below a diagonal of a matrix: row indices, then column indices."""
+
+def triu(input: Any, diagonal: Any = 0) -> Any:
+    """The elements on and above a diagonal of each matrix; zeros below."""
+
+def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+    """The positions on and above a diagonal of a matrix: row indices, then column indices."""
+
+def trunc(input: Any, *, out: Any = None) -> Tensor:
+    """Each element without its fraction."""
+
+def unbind(input: Any, dim: Any = 0) -> Any:
+    """All positions along a dimension, as a tuple."""
+
+def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
+    """One dimension divided into several."""
+
+def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+    """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+
+def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+
+def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    """Without the elements (or slices along ``dim``) that equal the one before."""
+
+def unsqueeze(input: Any, dim: Any) -> Any:
+    """With another dimension of size 1 in front of ``dim``."""
+
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Tensor:
+    """The powers of the elements of a vector as columns."""
+
+def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    """The variance over some dimensions, or over all."""
+
+def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    """`var` and `mean`."""
+
+def vdot(input: Any, other: Any) -> Any:
+    """`dot` with the first vector conjugated."""
+
+def view(input: Any, *shape: Any) -> Any:
+    """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
+
+def view_as(input: Any, other: Any) -> Any:
+    """`view` with the shape of another tensor."""
+
+def view_as_complex(input: Any) -> Any:
+    """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
+
+def view_as_real(input: Any) -> Any:
+    """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
+
+def vsplit(input: Any, indices_or_sections: Any) -> Any:
+    """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
+
+def vstack(tensors: Any) -> Any:
+    """Tensors one below the other, along dimension 0."""
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where the condition holds, else ``other``; with a condition alone, where it holds."""
+
+def xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    """A tensor of zeros."""
+
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+    """Zeros of another tensor's shape, dtype and device."""

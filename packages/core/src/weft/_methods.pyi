@@ -1,0 +1,1519 @@
+"""What the ops put on Tensor. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
+
+from typing import Any
+
+from weft._engine.tensor import TensorBase
+from weft._tensor import Tensor
+
+class Methods(TensorBase):
+    """The methods and operators that declarations and other modules attach."""
+
+    @property
+    def H(self) -> Any: ...
+
+    @property
+    def T(self) -> Any: ...
+
+    def __abs__(self) -> Tensor:
+        ...
+
+    def __add__(self, other: Any) -> Tensor:
+        ...
+
+    def __and__(self, other: Any) -> Tensor:
+        ...
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Any:
+        """Make a tensor of what a ufunc of NumPy's has computed from one."""
+
+    def __bool__(self) -> Any:
+        ...
+
+    def __complex__(self) -> Any:
+        ...
+
+    def __contains__(self, element: Any) -> Any:
+        ...
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        """Give the tensor's memory to another library, as the array API standard of 2023.12 says."""
+
+    def __dlpack_device__(self) -> Any:
+        """Where the memory is: DLPack's number of the device type, and the index."""
+
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __float__(self) -> Any:
+        ...
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
+
+    def __iadd__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
+
+    def __iand__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
+
+    def __ifloordiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
+
+    def __ilshift__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
+
+    def __imod__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
+
+    def __imul__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
+
+    def __index__(self) -> Any:
+        ...
+
+    def __int__(self) -> Any:
+        ...
+
+    def __invert__(self) -> Tensor:
+        ...
+
+    def __ior__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
+
+    def __ipow__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.power`: writes into ``self`` and returns it."""
+
+    def __irshift__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
+
+    def __isub__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.minus`: writes into ``self`` and returns it."""
+
+    def __itruediv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
+
+    def __ixor__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
+
+    def __lshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __matmul__(self, other: Any) -> Any:
+        """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+
+    def __mod__(self, other: Any) -> Tensor:
+        ...
+
+    def __mul__(self, other: Any) -> Tensor:
+        ...
+
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        ...
+
+    def __neg__(self) -> Tensor:
+        ...
+
+    def __pos__(self) -> Tensor:
+        """The tensor itself."""
+
+    def __pow__(self, other: Any) -> Tensor:
+        ...
+
+    def __radd__(self, other: Any) -> Tensor:
+        ...
+
+    def __rand__(self, other: Any) -> Tensor:
+        ...
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmatmul__(self, other: Any) -> Any:
+        ...
+
+    def __rmod__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmul__(self, other: Any) -> Tensor:
+        ...
+
+    def __round__(self, digits: Any = 0) -> Tensor:
+        ...
+
+    def __rpow__(self, other: Any) -> Tensor:
+        ...
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rsub__(self, other: Any) -> Tensor:
+        ...
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rxor__(self, other: Any) -> Tensor:
+        ...
+
+    def __setitem__(self, index: Any, value: Any) -> Any:
+        """Write elements by position."""
+
+    def __sub__(self, other: Any) -> Tensor:
+        ...
+
+    def __truediv__(self, other: Any) -> Tensor:
+        ...
+
+    def __xor__(self, other: Any) -> Tensor:
+        ...
+
+    def _conj_copy(self, *, out: Any = None) -> Tensor:
+        """The complex conjugate of each element, in new memory."""
+
+    def abs(self, *, out: Any = None) -> Tensor:
+        """The absolute value of each element; real for complex input."""
+
+    def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
+
+    def absolute(self, *, out: Any = None) -> Tensor:
+        """The absolute value of each element; real for complex input."""
+
+    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
+
+    def acos(self, *, out: Any = None) -> Tensor:
+        """The angle whose cosine is each element, in radians."""
+
+    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
+
+    def acosh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic cosine of each element."""
+
+    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
+
+    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``input + alpha * other``, element by element."""
+
+    def add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.add`: writes into ``self`` and returns it."""
+
+    def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
+
+    def addbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addbmm`: writes into ``self`` and returns it."""
+
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+        """``input + value * tensor1 / tensor2``."""
+
+    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addcdiv`: writes into ``self`` and returns it."""
+
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+        """``input + value * tensor1 * tensor2``."""
+
+    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addcmul`: writes into ``self`` and returns it."""
+
+    def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """``beta * input + alpha * (mat1 @ mat2)``."""
+
+    def addmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addmm`: writes into ``self`` and returns it."""
+
+    def addmv(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """``beta * input + alpha * (mat @ vec)``."""
+
+    def addmv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
+
+    def addr(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """``beta * input + alpha * outer(vec1, vec2)``."""
+
+    def addr_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.addr`: writes into ``self`` and returns it."""
+
+    def adjoint(self) -> Any:
+        """The last two dimensions exchanged, and conjugated."""
+
+    def all(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """Whether all elements are true (not 0), over some dimensions or in all."""
+
+    def allclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+        """Whether all elements are close, see `isclose`."""
+
+    def amax(self, dim: Any = ..., keepdim: Any = False) -> Any:
+        """The largest element over some dimensions, or over all; gradients are shared by equal elements."""
+
+    def amin(self, dim: Any = ..., keepdim: Any = False) -> Any:
+        """The smallest element over some dimensions, or over all; gradients are shared by equal elements."""
+
+    def aminmax(self, *, dim: Any = None, keepdim: Any = False) -> Any:
+        """The smallest and the largest element."""
+
+    def angle(self) -> Tensor:
+        """The angle of each element as a complex number: pi for negative real ones."""
+
+    def any(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """Whether any element is true (not 0), over some dimensions or in all."""
+
+    def arccos(self, *, out: Any = None) -> Tensor:
+        """The angle whose cosine is each element, in radians."""
+
+    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
+
+    def arccosh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic cosine of each element."""
+
+    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
+
+    def arcsin(self, *, out: Any = None) -> Tensor:
+        """The angle whose sine is each element, in radians."""
+
+    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
+
+    def arcsinh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic sine of each element."""
+
+    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
+
+    def arctan(self, *, out: Any = None) -> Tensor:
+        """The angle whose tangent is each element, in radians."""
+
+    def arctan2(self, other: Any, *, out: Any = None) -> Tensor:
+        """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+
+    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
+
+    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
+
+    def arctanh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic tangent of each element."""
+
+    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
+
+    def argmax(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """The position of the largest element along a dimension, or in the flat tensor."""
+
+    def argmin(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """The position of the smallest element along a dimension, or in the flat tensor."""
+
+    def argsort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+        """The positions that put the elements in order along a dimension."""
+
+    def argwhere(self) -> Any:
+        """The positions of elements that are not 0, one in a row."""
+
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        """A view of the tensor's storage with any sizes and strides, counted in elements."""
+
+    def asin(self, *, out: Any = None) -> Tensor:
+        """The angle whose sine is each element, in radians."""
+
+    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
+
+    def asinh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic sine of each element."""
+
+    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
+
+    def atan(self, *, out: Any = None) -> Tensor:
+        """The angle whose tangent is each element, in radians."""
+
+    def atan2(self, other: Any, *, out: Any = None) -> Tensor:
+        """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+
+    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
+
+    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
+
+    def atanh(self, *, out: Any = None) -> Tensor:
+        """The inverse hyperbolic tangent of each element."""
+
+    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
+
+    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None) -> Any:
+        """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from."""
+
+    def baddbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        """``beta * input + alpha * bmm(batch1, batch2)``."""
+
+    def baddbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
+
+    def bernoulli(self, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+        """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
+
+    def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._bernoulli`: writes into ``self`` and returns it."""
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """The tensor as bfloat16."""
+
+    def bincount(self, weights: Any = None, minlength: Any = 0) -> Any:
+        """How often each integer from 0 on occurs, or the sum of the weights at its places."""
+
+    def bitwise_and(self, other: Any, *, out: Any = None) -> Any:
+        """The bits that are set in both."""
+
+    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
+
+    def bitwise_left_shift(self, other: Any, *, out: Any = None) -> Any:
+        """``input * 2 ** other``: the bits moved to the left."""
+
+    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
+
+    def bitwise_not(self, *, out: Any = None) -> Any:
+        """All bits flipped; for bool, the other truth value."""
+
+    def bitwise_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_not`: writes into ``self`` and returns it."""
+
+    def bitwise_or(self, other: Any, *, out: Any = None) -> Any:
+        """The bits that are set in one or both."""
+
+    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
+
+    def bitwise_right_shift(self, other: Any, *, out: Any = None) -> Any:
+        """``input / 2 ** other``, rounded down: the bits moved to the right."""
+
+    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
+
+    def bitwise_xor(self, other: Any, *, out: Any = None) -> Any:
+        """The bits that are set in exactly one."""
+
+    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
+
+    def bmm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
+        """The products of two batches of matrices of one batch size."""
+
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """The tensor as bool."""
+
+    def broadcast_to(self, size: Any) -> Any:
+        """`expand` under NumPy's name."""
+
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """The tensor as uint8."""
+
+    def cauchy_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._cauchy`: writes into ``self`` and returns it."""
+
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """The tensor as complex128."""
+
+    def ceil(self, *, out: Any = None) -> Tensor:
+        """The smallest integer not below each element."""
+
+    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """The tensor as complex64."""
+
+    def char(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int8."""
+
+    def chunk(self, chunks: Any, dim: Any = 0) -> Any:
+        """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        """Each element moved into [min, max]."""
+
+    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
+
+    def clamp_max(self, max: Any) -> Tensor:
+        """Each element, but at most ``max``."""
+
+    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
+
+    def clamp_min(self, min: Any) -> Tensor:
+        """Each element, but at least ``min``."""
+
+    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
+
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+        """Each element moved into [min, max]."""
+
+    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
+
+    def conj(self) -> Any:
+        """The complex conjugate; a real tensor is itself."""
+
+    def conj_physical(self) -> Any:
+        """The complex conjugate, in new memory for complex tensors."""
+
+    def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself if its elements lie in order in memory, else a copy that is so."""
+
+    def copy_(self, src: Any, non_blocking: Any = False) -> Tensor:
+        """Write the values of another tensor, converted to this dtype and device, and broadcast."""
+
+    def copysign(self, other: Any, *, out: Any = None) -> Any:
+        """The size of ``input`` with the sign of ``other``."""
+
+    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.copysign`: writes into ``self`` and returns it."""
+
+    def cos(self, *, out: Any = None) -> Tensor:
+        """The cosine of each element, in radians."""
+
+    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
+
+    def cosh(self, *, out: Any = None) -> Tensor:
+        """The hyperbolic cosine of each element."""
+
+    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
+
+    def count_nonzero(self, dim: Any = None) -> Any:
+        """How many elements are not 0, along some dimensions or in all."""
+
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """The tensor on the CPU."""
+
+    def cross(self, other: Any, dim: Any = None) -> Any:
+        """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+
+    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> Tensor:
+        """The tensor on a CUDA device."""
+
+    def cummax(self, dim: Any) -> Any:
+        """The largest element up to each one along a dimension, and where it is."""
+
+    def cummin(self, dim: Any) -> Any:
+        """The smallest element up to each one along a dimension, and where it is."""
+
+    def cumprod(self, dim: Any, *, dtype: Any = None) -> Any:
+        """The products of all elements up to each one, along a dimension."""
+
+    def cumprod_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.cumprod`: writes into ``self`` and returns it."""
+
+    def cumsum(self, dim: Any, *, dtype: Any = None) -> Any:
+        """The sums of all elements up to each one, along a dimension."""
+
+    def cumsum_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.cumsum`: writes into ``self`` and returns it."""
+
+    def data_ptr(self) -> Any:
+        """Return the address of the first element; 0 if there is none."""
+
+    def deg2rad(self, *, out: Any = None) -> Tensor:
+        """Degrees to radians."""
+
+    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
+
+    def detach(self) -> Any:
+        """The same memory, without history: a new leaf that does not require grad."""
+
+    def diag(self, diagonal: Any = 0) -> Any:
+        """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+
+    def diag_embed(self, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+        """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+
+    def diagflat(self, offset: Any = 0) -> Any:
+        """The matrix with all elements along a diagonal."""
+
+    def diagonal(self, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+        """The elements at equal positions of two dimensions, as the last dimension."""
+
+    def diagonal_scatter(self, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+        """A copy of ``input`` with a diagonal replaced."""
+
+    def diff(self, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+        """The differences of neighbours along a dimension, n times over."""
+
+    def digamma(self, *, out: Any = None) -> Any:
+        """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
+
+    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.digamma`: writes into ``self`` and returns it."""
+
+    def dist(self, other: Any, p: Any = 2) -> Any:
+        """The p-norm of ``input - other``."""
+
+    def div(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+        """The quotient of each pair of elements."""
+
+    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.div`: writes into ``self`` and returns it."""
+
+    def divide(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+        """The quotient of each pair of elements."""
+
+    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.div`: writes into ``self`` and returns it."""
+
+    def dot(self, tensor: Any) -> Any:
+        """The sum of the products of two vectors' elements."""
+
+    def double(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float64."""
+
+    def dsplit(self, indices_or_sections: Any) -> Any:
+        """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
+
+    def eq(self, other: Any, *, out: Any = None) -> Any:
+        """Where the elements are equal."""
+
+    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.eq`: writes into ``self`` and returns it."""
+
+    def equal(self, other: Any) -> Any:
+        """Whether two tensors have the same shape and elements."""
+
+    def erf(self, *, out: Any = None) -> Any:
+        """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
+
+    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
+
+    def erfc(self, *, out: Any = None) -> Any:
+        """``1 - erf(x)``, without loss of precision for large x."""
+
+    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
+
+    def erfinv(self, *, out: Any = None) -> Any:
+        """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
+
+    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.erfinv`: writes into ``self`` and returns it."""
+
+    def exp(self, *, out: Any = None) -> Tensor:
+        """The exponential of each element."""
+
+    def exp2(self, *, out: Any = None) -> Tensor:
+        """2 raised to the power of each element."""
+
+    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
+
+    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
+
+    def expand(self, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+        """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
+
+    def expand_as(self, other: Any) -> Any:
+        """`expand` to the shape of another tensor."""
+
+    def expm1(self, *, out: Any = None) -> Tensor:
+        """The exponential of each element, minus 1, exact near 0."""
+
+    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
+
+    def exponential_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._exponential`: writes into ``self`` and returns it."""
+
+    def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
+
+    def fix(self, *, out: Any = None) -> Tensor:
+        """Each element without its fraction."""
+
+    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
+
+    def flatten(self, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+        """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+
+    def flip(self, *args: Any, dims: Any = None) -> Any:
+        """The elements in reverse order along some dimensions."""
+
+    def fliplr(self) -> Any:
+        """The columns in reverse order."""
+
+    def flipud(self) -> Any:
+        """The rows in reverse order."""
+
+    def float(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float32."""
+
+    def float_power(self, exponent: Any) -> Tensor:
+        """`pow` in float64, or complex128 if one of the two is complex."""
+
+    def floor(self, *, out: Any = None) -> Tensor:
+        """The largest integer not above each element."""
+
+    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
+
+    def floor_divide(self, other: Any, *, out: Any = None) -> Tensor:
+        """The quotient of each pair of elements, rounded down."""
+
+    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
+
+    def fmax(self, other: Any, *, out: Any = None) -> Tensor:
+        """The larger of each pair of elements; the other one if one is nan."""
+
+    def fmin(self, other: Any, *, out: Any = None) -> Tensor:
+        """The smaller of each pair of elements; the other one if one is nan."""
+
+    def fmod(self, other: Any, *, out: Any = None) -> Tensor:
+        """The remainder of the division rounded towards zero: it has the dividend's sign."""
+
+    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.fmod`: writes into ``self`` and returns it."""
+
+    def frac(self, *, out: Any = None) -> Tensor:
+        """The fraction of each element, with its sign."""
+
+    def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
+
+    def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
+        """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
+
+    def gcd(self, other: Any, *, out: Any = None) -> Any:
+        """The greatest common divisor of each pair of elements."""
+
+    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
+
+    def ge(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is greater than or equal to ``other``."""
+
+    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
+
+    def geometric_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
+
+    def ger(self, vec2: Any) -> Any:
+        """The products of all pairs of elements of two vectors."""
+
+    def greater(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is greater than ``other``."""
+
+    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
+
+    def greater_equal(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is greater than or equal to ``other``."""
+
+    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
+
+    def gt(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is greater than ``other``."""
+
+    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
+
+    def half(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float16."""
+
+    def heaviside(self, other: Any, *, out: Any = None) -> Any:
+        """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
+
+    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
+
+    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
+        """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
+
+    def hsplit(self, indices_or_sections: Any) -> Any:
+        """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
+
+    def hypot(self, other: Any, *, out: Any = None) -> Tensor:
+        """The length of the hypotenuse for each pair of legs."""
+
+    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.hypot`: writes into ``self`` and returns it."""
+
+    @property
+    def imag(self) -> Any: ...
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
+
+    def index_add(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+        """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+
+    def index_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.index_add`: writes into ``self`` and returns it."""
+
+    def index_copy(self, dim: Any, index: Any, source: Any) -> Any:
+        """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+
+    def index_copy_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.index_copy`: writes into ``self`` and returns it."""
+
+    def index_fill(self, dim: Any, index: Any, value: Any) -> Any:
+        """A copy of ``input`` with one value at some positions along a dimension."""
+
+    def index_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.index_fill`: writes into ``self`` and returns it."""
+
+    def index_put(self, indices: Any, values: Any, accumulate: Any = False) -> Any:
+        """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
+
+    def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
+
+    def index_select(self, dim: Any, index: Any) -> Any:
+        """The slices at some positions along a dimension."""
+
+    def inner(self, other: Any) -> Any:
+        """Inner products along the last dimension of both."""
+
+    def int(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int32."""
+
+    def is_conj(self) -> Any:
+        """False: conjugation is never postponed."""
+
+    def is_contiguous(self, memory_format: Any = None) -> Tensor:
+        """Whether the elements lie in order in memory."""
+
+    def is_neg(self) -> Any:
+        """False: conjugation is never postponed."""
+
+    def is_pinned(self, device: Any = None) -> Any:
+        """Whether the memory is page-locked; weft does not pin."""
+
+    def is_set_to(self, tensor: Any) -> Any:
+        """Whether both are the same view of the same memory."""
+
+    def is_shared(self) -> Any:
+        """Whether another process sees the same memory."""
+
+    def isclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+        """Where ``|input - other| <= atol + rtol * |other|``."""
+
+    def isfinite(self, *, out: Any = None) -> Any:
+        """Where the element is neither infinite nor nan."""
+
+    def isin(self, test_elements: Any, *, assume_unique: Any = False, invert: Any = False) -> Any:
+        """Where each element is one of ``test_elements``."""
+
+    def isinf(self, *, out: Any = None) -> Any:
+        """Where the element is infinite."""
+
+    def isnan(self, *, out: Any = None) -> Any:
+        """Where the element is not a number."""
+
+    def isneginf(self, *, out: Any = None) -> Any:
+        """Where the element is negative infinity."""
+
+    def isposinf(self, *, out: Any = None) -> Any:
+        """Where the element is positive infinity."""
+
+    def isreal(self, *, out: Any = None) -> Any:
+        """Where the imaginary part is 0."""
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
+
+    def kron(self, other: Any) -> Any:
+        """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
+
+    def kthvalue(self, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+        """The k-th smallest element along a dimension, and where it is."""
+
+    def lcm(self, other: Any, *, out: Any = None) -> Any:
+        """The least common multiple of each pair of elements."""
+
+    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
+
+    def le(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is less than or equal to ``other``."""
+
+    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.le`: writes into ``self`` and returns it."""
+
+    def lerp(self, end: Any, weight: Any) -> Tensor:
+        """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
+
+    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.lerp`: writes into ``self`` and returns it."""
+
+    def less(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is less than ``other``."""
+
+    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
+
+    def less_equal(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is less than or equal to ``other``."""
+
+    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.le`: writes into ``self`` and returns it."""
+
+    def lgamma(self, *, out: Any = None) -> Any:
+        """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
+
+    def lgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.lgamma`: writes into ``self`` and returns it."""
+
+    def log(self, *, out: Any = None) -> Tensor:
+        """The natural logarithm of each element."""
+
+    def log10(self, *, out: Any = None) -> Tensor:
+        """The logarithm to base 10 of each element."""
+
+    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
+
+    def log1p(self, *, out: Any = None) -> Tensor:
+        """The natural logarithm of 1 plus each element, exact near 0."""
+
+    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
+
+    def log2(self, *, out: Any = None) -> Tensor:
+        """The logarithm to base 2 of each element."""
+
+    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
+
+    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.log`: writes into ``self`` and returns it."""
+
+    def log_normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
+
+    def log_softmax(self, dim: Any, *, dtype: Any = None) -> Any:
+        """The logarithm of `softmax`, computed in one go."""
+
+    def logaddexp(self, other: Any, *, out: Any = None) -> Tensor:
+        """``log(exp(input) + exp(other))`` without overflow."""
+
+    def logaddexp2(self, other: Any, *, out: Any = None) -> Tensor:
+        """``log2(2 ** input + 2 ** other)`` without overflow."""
+
+    def logcumsumexp(self, dim: Any) -> Any:
+        """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+
+    def logical_and(self, other: Any, *, out: Any = None) -> Any:
+        """Where both are true (not 0)."""
+
+    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.logical_and`: writes into ``self`` and returns it."""
+
+    def logical_not(self, *, out: Any = None) -> Any:
+        """Where the element is 0."""
+
+    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.logical_not`: writes into ``self`` and returns it."""
+
+    def logical_or(self, other: Any, *, out: Any = None) -> Any:
+        """Where at least one is true (not 0)."""
+
+    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.logical_or`: writes into ``self`` and returns it."""
+
+    def logical_xor(self, other: Any, *, out: Any = None) -> Any:
+        """Where exactly one is true (not 0)."""
+
+    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.logical_xor`: writes into ``self`` and returns it."""
+
+    def logit(self, eps: Any = None) -> Tensor:
+        """The logarithm of the odds ``x / (1 - x)``."""
+
+    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
+
+    def logsumexp(self, dim: Any, keepdim: Any = False) -> Any:
+        """The logarithm of the sum of exponentials over some dimensions, without overflow."""
+
+    def long(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int64."""
+
+    def lt(self, other: Any, *, out: Any = None) -> Any:
+        """Where ``input`` is less than ``other``."""
+
+    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
+
+    @property
+    def mH(self) -> Any: ...
+
+    @property
+    def mT(self) -> Any: ...
+
+    def masked_fill(self, mask: Any, value: Any) -> Any:
+        """``input`` with another value where the mask holds."""
+
+    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
+
+    def masked_scatter(self, mask: Any, source: Any) -> Any:
+        """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+
+    def masked_scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.masked_scatter`: writes into ``self`` and returns it."""
+
+    def masked_select(self, mask: Any) -> Any:
+        """The elements where the mask holds, in one dimension."""
+
+    def matmul(self, other: Any) -> Any:
+        """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+
+    def matrix_power(self, n: Any) -> Any:
+        """A square matrix multiplied with itself n times; with negative n its inverse."""
+
+    def max(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+
+    def maximum(self, other: Any, *, out: Any = None) -> Tensor:
+        """The larger of each pair of elements; nan if one is nan."""
+
+    def mean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+        """The mean over some dimensions, or over all."""
+
+    def median(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """The lower median over all elements, or along a dimension with its position."""
+
+    def min(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+
+    def minimum(self, other: Any, *, out: Any = None) -> Tensor:
+        """The smaller of each pair of elements; nan if one is nan."""
+
+    def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
+        """The product of two matrices."""
+
+    def mode(self, dim: Any = -1, keepdim: Any = False) -> Any:
+        """The most frequent value along a dimension (the smallest of several), and a position of it."""
+
+    def moveaxis(self, source: Any, destination: Any) -> Any:
+        """Some dimensions moved to other places; the others keep their order."""
+
+    def movedim(self, source: Any, destination: Any) -> Any:
+        """Some dimensions moved to other places; the others keep their order."""
+
+    def msort(self) -> Any:
+        """The elements in order along the first dimension."""
+
+    def mul(self, other: Any, *, out: Any = None) -> Tensor:
+        """The product of each pair of elements."""
+
+    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
+
+    def multinomial(self, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
+        """Columns drawn at random, with weights, from each row."""
+
+    def multiply(self, other: Any, *, out: Any = None) -> Tensor:
+        """The product of each pair of elements."""
+
+    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
+
+    def mv(self, vec: Any) -> Any:
+        """The product of a matrix and a vector."""
+
+    def mvlgamma(self, p: Any) -> Any:
+        """The logarithm of the multivariate gamma function of dimension ``p``."""
+
+    def mvlgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.mvlgamma`: writes into ``self`` and returns it."""
+
+    def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
+        """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+
+    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
+
+    def nanmean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+        """The mean of the elements that are not nan."""
+
+    def nanmedian(self, dim: Any = None, keepdim: Any = False) -> Any:
+        """The lower median over all elements, or along a dimension with its position; nan is left out."""
+
+    def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+        """`quantile` of the elements that are not nan."""
+
+    def nansum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+        """The sum of the elements that are not nan."""
+
+    def narrow(self, dim: Any, start: Any, length: Any) -> Any:
+        """``length`` positions from ``start`` on, along a dimension."""
+
+    def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
+        """A copy of `narrow`."""
+
+    def ne(self, other: Any, *, out: Any = None) -> Any:
+        """Where the elements differ."""
+
+    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
+
+    def neg(self, *, out: Any = None) -> Tensor:
+        """The negative of each element."""
+
+    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
+
+    def negative(self, *, out: Any = None) -> Tensor:
+        """The negative of each element."""
+
+    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
+
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """An uninitialised tensor of this one's dtype and device."""
+
+    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """An uninitialised tensor with these strides, of this one's dtype and device."""
+
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """One value everywhere, of this tensor's dtype and device."""
+
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """Ones of this tensor's dtype and device."""
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """A copy of the data, of this tensor's dtype and device."""
+
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+        """Zeros of this tensor's dtype and device."""
+
+    def nextafter(self, other: Any, *, out: Any = None) -> Any:
+        """The next floating-point number from ``input`` in the direction of ``other``."""
+
+    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
+
+    def nonzero(self, *, as_tuple: Any = False) -> Any:
+        """The positions of elements that are not 0."""
+
+    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+        """The p-norm over some dimensions, or over all."""
+
+    def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._normal`: writes into ``self`` and returns it."""
+
+    def not_equal(self, other: Any, *, out: Any = None) -> Any:
+        """Where the elements differ."""
+
+    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
+
+    def numpy(self, *, force: Any = False) -> Any:
+        """Return a NumPy array that shares memory with the tensor."""
+
+    def outer(self, vec2: Any) -> Any:
+        """The products of all pairs of elements of two vectors."""
+
+    def permute(self, *args: Any, dims: Any = None) -> Any:
+        """The dimensions in another order, sharing memory."""
+
+    def polygamma(self, n: Any) -> Any:
+        ...
+
+    def polygamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
+
+    def positive(self) -> Tensor:
+        """The tensor itself."""
+
+    def pow(self, exponent: Any) -> Tensor:
+        """Each element of ``input`` raised to the power of the element of ``exponent``."""
+
+    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
+
+    def prod(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+        """The product over one dimension, or over all."""
+
+    def put(self, index: Any, source: Any, accumulate: Any = False) -> Any:
+        """A copy with ``source`` at positions of the flattened tensor."""
+
+    def put_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._put`: writes into ``self`` and returns it."""
+
+    def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+        """The value below which a share q of the elements lies, along a dimension or over all."""
+
+    def rad2deg(self, *, out: Any = None) -> Tensor:
+        """Radians to degrees."""
+
+    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
+
+    def random_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._random`: writes into ``self`` and returns it."""
+
+    def ravel(self) -> Any:
+        """All elements in one dimension."""
+
+    @property
+    def real(self) -> Any: ...
+    @real.setter
+    def real(self, value: Any) -> None: ...
+
+    def reciprocal(self, *, out: Any = None) -> Tensor:
+        """1 divided by each element."""
+
+    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it."""
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+        """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
+
+    def relu(self, *, out: Any = None) -> Any:
+        """Each element, but at least 0."""
+
+    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
+
+    def remainder(self, other: Any, *, out: Any = None) -> Tensor:
+        """The remainder of the division rounded down: it has the divisor's sign."""
+
+    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
+
+    def renorm(self, p: Any, dim: Any, maxnorm: Any) -> Any:
+        """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+
+    def renorm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
+
+    def repeat(self, *args: Any, repeats: Any = None) -> Any:
+        """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
+
+    def repeat_interleave(self, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+        """Each element (or slice along ``dim``) repeated, one after the other."""
+
+    def reshape(self, *args: Any, shape: Any = None) -> Any:
+        """The same elements under another shape: a view where the strides allow it, else a copy."""
+
+    def reshape_as(self, other: Any) -> Any:
+        """`reshape` to the shape of another tensor."""
+
+    def resolve_conj(self) -> Any:
+        """The tensor itself: conjugation is never postponed."""
+
+    def resolve_neg(self) -> Any:
+        """The tensor itself: conjugation is never postponed."""
+
+    def retain_grad(self) -> Any:
+        """Keep the gradient of this tensor in ``.grad`` although it is no leaf."""
+
+    @property
+    def retains_grad(self) -> Any: ...
+
+    def roll(self, shifts: Any, dims: Any = ...) -> Any:
+        """The elements moved along some dimensions, those pushed out coming in at the other end."""
+
+    def rot90(self, k: Any = 1, dims: Any = ...) -> Any:
+        """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+
+    def round(self, *, decimals: Any = 0) -> Tensor:
+        """Each element rounded to the nearest value with so many decimals; halves to even."""
+
+    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.round`: writes into ``self`` and returns it."""
+
+    def rsqrt(self, *, out: Any = None) -> Tensor:
+        """1 divided by the square root of each element."""
+
+    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
+
+    def scatter(self, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+        """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
+
+    def scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.scatter`: writes into ``self`` and returns it."""
+
+    def scatter_add(self, dim: Any, index: Any, src: Any) -> Any:
+        """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+
+    def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
+
+    def select(self, dim: Any, index: Any) -> Any:
+        """One position along a dimension, which is removed."""
+
+    def select_scatter(self, src: Any, dim: Any, index: Any) -> Any:
+        """A copy of ``input`` with one position along a dimension replaced."""
+
+    def set_(self, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Tensor:
+        """Make this tensor a view of other memory."""
+
+    def sgn(self, *, out: Any = None) -> Tensor:
+        """Each element divided by its absolute value; 0 stays 0."""
+
+    def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sgn`: writes into ``self`` and returns it."""
+
+    def short(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int16."""
+
+    def sigmoid(self, *, out: Any = None) -> Tensor:
+        """``1 / (1 + exp(-x))`` of each element x."""
+
+    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
+
+    def sign(self, *, out: Any = None) -> Tensor:
+        """-1, 0 or 1, by the sign of each element."""
+
+    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sign`: writes into ``self`` and returns it."""
+
+    def signbit(self, *, out: Any = None) -> Any:
+        """Where the sign bit is set: negative elements, and -0."""
+
+    def sin(self, *, out: Any = None) -> Tensor:
+        """The sine of each element, in radians."""
+
+    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
+
+    def sinc(self, *, out: Any = None) -> Tensor:
+        """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
+
+    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
+
+    def sinh(self, *, out: Any = None) -> Tensor:
+        """The hyperbolic sine of each element."""
+
+    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
+
+    def slice_scatter(self, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+        """A copy of ``input`` with a slice along a dimension replaced."""
+
+    def softmax(self, dim: Any, *, dtype: Any = None) -> Any:
+        """``exp(input)`` divided by its sum along a dimension, without overflow."""
+
+    def sort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+        """The elements in order along a dimension, and where they were."""
+
+    def split(self, split_size_or_sections: Any, dim: Any = 0) -> Any:
+        """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+
+    def split_with_sizes(self, split_size_or_sections: Any, dim: Any = 0) -> Any:
+        """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+
+    def sqrt(self, *, out: Any = None) -> Tensor:
+        """The square root of each element; nan for negative real ones."""
+
+    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
+
+    def square(self) -> Tensor:
+        """The square of each element; bool becomes int64."""
+
+    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.square`: writes into ``self`` and returns it."""
+
+    def squeeze(self, dim: Any = None) -> Any:
+        """Without the dimensions of size 1, or without those among ``dim``."""
+
+    def std(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+        """The standard deviation: the square root of `var`."""
+
+    def storage(self) -> Any:
+        """Return the memory that this tensor is a view of, as elements of its dtype."""
+
+    def storage_offset(self) -> Any:
+        """Return how many elements of the storage are before the first of this tensor."""
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``input - alpha * other``, element by element."""
+
+    def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
+
+    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        """``input - alpha * other``, element by element."""
+
+    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
+
+    def sum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+        """The sum over some dimensions, or over all."""
+
+    def sum_to_size(self, *size: Any) -> Any:
+        """The sum over the dimensions that broadcasting would have to expand from ``size``."""
+
+    def swapaxes(self, dim0: Any, dim1: Any) -> Any:
+        """Two dimensions exchanged, sharing memory."""
+
+    def swapdims(self, dim0: Any, dim1: Any) -> Any:
+        """Two dimensions exchanged, sharing memory."""
+
+    def t(self) -> Any:
+        """The transpose of a tensor of at most 2 dimensions."""
+
+    def take(self, index: Any) -> Any:
+        """Elements at positions of the flattened tensor."""
+
+    def take_along_dim(self, indices: Any, dim: Any = None) -> Any:
+        """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+
+    def tan(self, *, out: Any = None) -> Tensor:
+        """The tangent of each element, in radians."""
+
+    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
+
+    def tanh(self, *, out: Any = None) -> Tensor:
+        """The hyperbolic tangent of each element."""
+
+    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
+
+    def tensor_split(self, indices_or_sections: Any, dim: Any = 0) -> Any:
+        """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+
+    def tile(self, *args: Any, dims: Any = None) -> Any:
+        """The tensor repeated along each dimension; missing repeats are 1."""
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
+        """The tensor with another dtype or on another device; itself if nothing changes."""
+
+    def tolist(self) -> Any:
+        """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
+
+    def topk(self, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+        """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+
+    def trace(self) -> Any:
+        """The sum of a matrix's diagonal."""
+
+    def transpose(self, dim0: Any, dim1: Any) -> Any:
+        """Two dimensions exchanged, sharing memory."""
+
+    def tril(self, diagonal: Any = 0) -> Any:
+        """The elements on and below a diagonal of each matrix; zeros above."""
+
+    def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.tril`: writes into ``self`` and returns it."""
+
+    def triu(self, diagonal: Any = 0) -> Any:
+        """The elements on and above a diagonal of each matrix; zeros below."""
+
+    def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
+
+    def true_divide(self, other: Any, *, out: Any = None) -> Tensor:
+        """The quotient of each pair of elements; integers are divided as floating-point numbers."""
+
+    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
+
+    def trunc(self, *, out: Any = None) -> Tensor:
+        """Each element without its fraction."""
+
+    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
+
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Tensor:
+        """The name of the tensor's type, or the tensor as another dtype."""
+
+    def type_as(self, other: Any) -> Tensor:
+        """The tensor with the dtype and on the device of another."""
+
+    def unbind(self, dim: Any = 0) -> Any:
+        """All positions along a dimension, as a tuple."""
+
+    def unflatten(self, dim: Any, sizes: Any) -> Any:
+        """One dimension divided into several."""
+
+    def unfold(self, dimension: Any, size: Any, step: Any) -> Any:
+        """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+
+    def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
+
+    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+        """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+
+    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+        """Without the elements (or slices along ``dim``) that equal the one before."""
+
+    def unsqueeze(self, dim: Any) -> Any:
+        """With another dimension of size 1 in front of ``dim``."""
+
+    def untyped_storage(self) -> Any:
+        """Return the memory that this tensor is a view of, as bytes."""
+
+    def var(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+        """The variance over some dimensions, or over all."""
+
+    def vdot(self, other: Any) -> Any:
+        """`dot` with the first vector conjugated."""
+
+    def view(self, *shape: Any) -> Any:
+        """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
+
+    def view_as(self, other: Any) -> Any:
+        """`view` with the shape of another tensor."""
+
+    def vsplit(self, indices_or_sections: Any) -> Any:
+        """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
+
+    def where(self, condition: Any, other: Any) -> Any:
+        ...
+
+    def xlogy(self, other: Any, *, out: Any = None) -> Tensor:
+        """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+
+    def xlogy_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
+
+    def zero_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft._zero`: writes into ``self`` and returns it."""

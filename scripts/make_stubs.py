@@ -1,0 +1,153 @@
+"""Write the stubs that tell editors and type checkers what the declarations of ops make at run time.
+
+python scripts/make_stubs.py [--check]
+
+``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor. With ``--check``
+nothing is written; the exit status says whether they are current.
+"""
+
+import argparse
+import ast
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import weft
+from weft import _api, _tensor
+from weft._engine.tensor import TensorBase
+
+CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
+PORTIONS = ("nn", "optim", "text", "utils", "vision")
+NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
+RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
+INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose
+
+
+def default(value: Any) -> str:
+    """How a stub writes a parameter's default."""
+    plain = value is None or type(value) in (bool, int, float, str)
+    return repr(value) if plain and value not in (float("inf"), float("-inf")) and value == value else "..."
+
+
+def parameters(function: Any, method: bool) -> str:
+    """The parameters of a function, or of the method that has a function's first argument as self."""
+    pieces, star, slash = [], False, False
+    listed = list(inspect.signature(function).parameters.values())
+    for position, each in enumerate(listed):
+        if method and position == 0:
+            pieces.append("self")
+            slash = each.kind is each.POSITIONAL_ONLY
+            continue
+        if slash and each.kind is not each.POSITIONAL_ONLY:
+            pieces.append("/")
+        slash = each.kind is each.POSITIONAL_ONLY
+        if each.kind is each.KEYWORD_ONLY and not star:
+            pieces.append("*")
+        star = star or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+        prefix = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+        value = "" if each.default is each.empty else f" = {default(each.default)}"
+        pieces.append(f"{prefix}{each.name}: Any{value}")
+    return ", ".join(pieces)
+
+
+def returned(function: Any, name: str) -> str:
+    """The type of the result, as far as the declaration says it."""
+    inplace = name.endswith("_") and not name.endswith("__")
+    operator = name.startswith("__") and function.__module__.startswith(("weft._engine", "weft.ops._declare"))
+    if inplace or operator or function.__module__ in RETURNS_A_TENSOR:
+        return "Tensor"
+    return "Any"
+
+
+def definition(name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
+    """The lines of one function or method."""
+    ignore = "  # type: ignore[override]" if method and name in INCOMPATIBLE else ""
+    yield f"{indent}def {name}({parameters(function, method)}) -> {returned(function, name)}:{ignore}"
+    summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
+    yield f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
+
+
+def api() -> Iterator[str]:
+    """The lines of ``_api.pyi``."""
+    from weft.ops import functions
+
+    yield f'"""What ``import weft`` offers. {NOTE}"""\n'
+    yield "from typing import Any\n"
+    made = functions()
+    core = {module.name for module in pkgutil.iter_modules([str(CORE)]) if not module.name.startswith("_")}
+    for name in sorted(core | set(PORTIONS)):
+        if name not in vars(_api) or isinstance(vars(_api)[name], ModuleType):
+            yield f"import weft.{name} as {name}"
+    others = {name: value for name, value in vars(_api).items() if not name.startswith("_") and name not in made}
+    del others["weft"], others["functions"]
+    instances = []
+    for name, value in sorted(others.items()):
+        home, real = getattr(value, "__module__", None), getattr(value, "__name__", None)
+        if home and real and getattr(sys.modules.get(home), real, None) is value:
+            yield f"from {home} import {real} as {name}"
+        elif not isinstance(value, ModuleType):
+            instances.append((name, type(value)))
+    yield "from weft._dtypes import dtype as _dtype\n"
+    for name, kind in instances:
+        yield f"{name}: {'_dtype' if kind is weft.dtype else f'{kind.__name__}' if kind.__name__ in others else 'Any'}"
+    for name, function in sorted(made.items()):
+        yield ""
+        yield from definition(name, function, "", method=False)
+
+
+def methods() -> Iterator[str]:
+    """The lines of ``_methods.pyi``."""
+    yield f'"""What the ops put on Tensor. {NOTE}"""\n'
+    yield "from typing import Any\n"
+    yield "from weft._engine.tensor import TensorBase"
+    yield "from weft._tensor import Tensor\n"
+    yield "class Methods(TensorBase):"
+    yield '    """The methods and operators that declarations and other modules attach."""'
+    for name, value in sorted(vars(weft.Tensor).items()):
+        if name in written_by_hand() or (hasattr(object, name) and name not in INCOMPATIBLE):
+            continue
+        if isinstance(value, property):
+            yield f"\n    @property\n    def {name}(self) -> Any: ..."
+            if value.fset is not None:
+                yield f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ..."
+        elif inspect.isroutine(value) and not isinstance(value, (classmethod, staticmethod)):
+            yield ""
+            yield from definition(name, value, "    ", method=True)
+        elif not name.startswith("__"):
+            yield f"\n    {name}: Any"
+
+
+def written_by_hand() -> set[str]:
+    """What the body of the class itself defines, or its base."""
+    tree = ast.parse(inspect.getsource(_tensor))
+    (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
+    names = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    for node in body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names | set(vars(TensorBase)) | {"__module__", "__doc__", "__dict__", "__weakref__"} - INCOMPATIBLE
+
+
+def main() -> int:
+    """Write both files, or compare them with what is there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is not current")
+    check = parser.parse_args().check
+    stale = []
+    for name, lines in (("_api.pyi", api()), ("_methods.pyi", methods())):
+        text, file = "\n".join(lines) + "\n", CORE / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if not check:
+                file.write_text(text, encoding="utf-8")
+    if check and stale:
+        print(f"make_stubs: not current: {', '.join(stale)}; ./dev lint --fix makes them anew", file=sys.stderr)
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
