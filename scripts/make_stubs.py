@@ -25,6 +25,7 @@ PORTIONS = ("nn", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
 RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
 INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose
+COMPARISONS = INCOMPATIBLE | {"__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
 
 
 def default(value: Any) -> str:
@@ -108,7 +109,7 @@ def methods() -> Iterator[str]:
     yield "class Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
     for name, value in sorted(vars(weft.Tensor).items()):
-        if name in written_by_hand() or (hasattr(object, name) and name not in INCOMPATIBLE):
+        if name in written_by_hand() or (hasattr(object, name) and name not in COMPARISONS):
             continue
         if isinstance(value, property):
             yield f"\n    @property\n    def {name}(self) -> Any: ..."
@@ -129,7 +130,7 @@ def written_by_hand() -> set[str]:
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names | set(vars(TensorBase)) | {"__module__", "__doc__", "__dict__", "__weakref__"} - INCOMPATIBLE
+    return names | set(vars(TensorBase)) | {"__module__", "__doc__", "__dict__", "__weakref__"}
 
 
 def main() -> int:

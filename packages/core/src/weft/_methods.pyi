@@ -56,8 +56,14 @@ class Methods(TensorBase):
     def __floordiv__(self, other: Any) -> Tensor:
         ...
 
+    def __ge__(self, other: Any) -> Tensor:
+        ...
+
     def __getitem__(self, index: Any) -> Any:
         """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
+
+    def __gt__(self, other: Any) -> Tensor:
+        ...
 
     def __iadd__(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
@@ -104,7 +110,13 @@ class Methods(TensorBase):
     def __ixor__(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
+    def __le__(self, other: Any) -> Tensor:
+        ...
+
     def __lshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __lt__(self, other: Any) -> Tensor:
         ...
 
     def __matmul__(self, other: Any) -> Any:
