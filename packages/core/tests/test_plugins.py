@@ -112,7 +112,7 @@ def test_backends_lists_names_without_importing(crowd):
 def test_a_plugin_that_raises_fails_alone_with_its_own_exception_as_the_cause(crowd):
     printed = crowd.run("print(error(plugins.backend, 'broken')); print(plugins.backend('good').device_type)")
     message, good = printed.splitlines()
-    assert message.startswith("PluginError: device 'broken': plugin weft-broken 1.2 is failed: ZeroDivisionError")
+    assert message.startswith("PluginError: device 'broken': plugin weft-broken 1.2 failed to load: ZeroDivisionError")
     assert message.endswith("<- ZeroDivisionError: division by zero")
     assert good == "good"
 
@@ -151,7 +151,7 @@ def test_a_namespace_hook_chooses_what_the_attribute_is(site):
 def test_a_namespace_that_fails_raises_when_it_is_asked_for(site):
     site.install("weft-dull", {"weft.namespace": "dull = dull_plugin"}, dull_plugin="import no_such_library")
     message = site.run("weft.plugins; print(error(getattr, weft, 'dull'))")
-    assert message.startswith("PluginError: weft.dull: plugin weft-dull 1.2 is failed: ModuleNotFoundError")
+    assert message.startswith("PluginError: weft.dull: plugin weft-dull 1.2 failed to load: ModuleNotFoundError")
 
 
 @pytest.mark.parametrize("disabled", ["good", "weft-good", "x,Weft_Good", " good , broken"])
@@ -226,6 +226,19 @@ def test_kernels_are_collected_for_the_device_they_are_for(site):
     assert site.run(code) == "{'nn::conv2d': <built-in function print>} {}"
 
 
+def test_a_kernel_of_a_plugin_wins_over_the_backends_own(site):
+    source = """
+        from weft.plugins import hookimpl
+
+        @hookimpl
+        def weft_kernels(device):
+            return {"core::exp": lambda array: array + 100}
+    """
+    site.install("weft-quick", {"weft.kernels": "cpu = quick_plugin"}, quick_plugin=source)
+    code = "print(weft.exp(weft.tensor([1.0])).tolist(), weft.log(weft.tensor([1.0])).tolist())"
+    assert site.run(code) == "[101.0] [0.0]"
+
+
 def test_kernels_that_fail_leave_the_device_its_own_and_warn(site):
     site.install("weft-slow", {"weft.kernels": "cpu = slow_plugin"}, slow_plugin="1 / 0")
     site.install("weft-quick", {"weft.kernels": "cpu = quick_plugin"}, quick_plugin=KERNELS)
@@ -238,7 +251,9 @@ def test_kernels_that_fail_leave_the_device_its_own_and_warn(site):
     """
     kernels, warning = site.run(code).splitlines()
     assert kernels == "['nn::conv2d']"
-    assert warning.startswith("RuntimeWarning kernels for 'cpu': plugin weft-slow 1.2 is failed: ZeroDivisionError")
+    assert warning.startswith(
+        "RuntimeWarning kernels for 'cpu': plugin weft-slow 1.2 failed to load: ZeroDivisionError"
+    )
 
 
 def test_two_kernels_for_one_op_are_a_question_for_the_user(site):

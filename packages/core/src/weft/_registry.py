@@ -98,12 +98,18 @@ class Plugin:
 
     def explain(self, wanted: str) -> PluginError:
         """The error for somebody who asked for what the plugin would have brought."""
-        advice = {
-            REFUSED: f"Install versions that fit together: pip install --upgrade weft-core {self.distribution}",
-            FAILED: f"Repair or reinstall it; `weft plugins` lists all. WEFT_DISABLE_PLUGINS={self.name} leaves it out",
-            DISABLED: "Remove it from that list to use it",
+        happened, advice = {
+            FAILED: (
+                "failed to load",
+                f"Repair or reinstall it; `weft plugins` lists all. WEFT_DISABLE_PLUGINS={self.name} leaves it out",
+            ),
+            REFUSED: (
+                "is refused",
+                f"Install versions that fit together: pip install --upgrade weft-core {self.distribution}",
+            ),
+            DISABLED: ("is disabled", "Remove it from that list to use it"),
         }[self.state]
-        return PluginError(f"{wanted}: plugin {self} is {self.state}: {self.reason}. {advice}.")
+        return PluginError(f"{wanted}: plugin {self} {happened}: {self.reason}. {advice}.")
 
     def record(self) -> Record:
         """What `weft.plugins.status` tells of it."""
