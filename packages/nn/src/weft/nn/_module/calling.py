@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-import weft
 from weft import Tensor
 from weft.nn._module import hooks
 from weft.nn._module.backward_hooks import BackwardHooks
@@ -31,8 +30,6 @@ class Calling(Hooks):
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
         if not (
             self._forward_hooks
             or self._forward_pre_hooks
@@ -50,8 +47,7 @@ class Calling(Hooks):
         return self._call_with_hooks(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Let `weft.compile` take over the calls of this module, in place; arguments as there."""
-        self._compiled_call_impl = weft.compile(self._call_impl, *args, **kwargs)
+        """Do nothing: modules run as they are. For programs that ask for a compiler where there is one."""
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()

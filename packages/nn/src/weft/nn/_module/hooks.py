@@ -6,10 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from weft.utils.hooks import RemovableHandle
-
 from weft.nn._module import registry
 from weft.nn._module.state_dict import StateDict
+from weft.utils.hooks import RemovableHandle
 
 # The hooks of all modules. They run before those of the module itself.
 global_forward_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()

@@ -72,7 +72,6 @@ class Registry:
     dump_patches: ClassVar[bool] = False
     call_super_init: ClassVar[bool] = False
     _version: int = 1
-    _compiled_call_impl: Callable[..., Any] | None = None
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -111,11 +110,6 @@ class Registry:
         for name, make in _TABLES.items():  # a pickle from before a table existed
             if name not in self.__dict__:
                 self.__dict__[name] = make()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)
-        return state
 
     # -- attributes --------------------------------------------------------------------------------------------------
 

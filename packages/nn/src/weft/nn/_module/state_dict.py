@@ -96,9 +96,10 @@ class StateDict(Conversion):
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _local_state(self) -> dict[str, Tensor]:
-        tables: list[tuple[str, Tensor | None]] = [*self._parameters.items()]
-        tables += [item for item in self._buffers.items() if item[0] not in self._non_persistent_buffers_set]
-        return {name: tensor for name, tensor in tables if tensor is not None}
+        parameters = {name: each for name, each in self._parameters.items() if each is not None}
+        hidden = self._non_persistent_buffers_set
+        buffers = {name: each for name, each in self._buffers.items() if each is not None and name not in hidden}
+        return {**parameters, **buffers}
 
     # -- loading -----------------------------------------------------------------------------------------------------
 

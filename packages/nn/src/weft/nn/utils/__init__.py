@@ -1,6 +1,9 @@
-"""Tools for training: gradients and parameters of a whole model at once."""
+"""Tools for training: gradients and parameters of a whole model at once, and parametrized weights."""
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
 
 from weft.nn.utils import rnn
 from weft.nn.utils.clip_grad import (
@@ -20,7 +23,29 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
     "skip_init",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
+
+# Rarely wanted, and made of layers, which are imported after this module: loaded when first asked for.
+_HOMES = {
+    "remove_spectral_norm": "spectral_norm_hook",
+    "remove_weight_norm": "weight_norm_hook",
+    "spectral_norm": "spectral_norm_hook",
+    "weight_norm": "weight_norm_hook",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("parametrizations", "parametrize"):
+        return importlib.import_module(f"weft.nn.utils.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"weft.nn.utils.{_HOMES[name]}"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TypeVar
 
+import weft
 from weft.nn.module import Module
 
 AnyModule = TypeVar("AnyModule", bound=Module)
@@ -12,6 +13,8 @@ AnyModule = TypeVar("AnyModule", bound=Module)
 
 def skip_init(module_cls: type[AnyModule], *args: object, **kwargs: object) -> AnyModule:
     """Make ``module_cls(*args, **kwargs)`` with parameters of arbitrary values, to be overwritten by the caller.
+
+    The random generator stays where it was.
 
     Parameters
     ----------
@@ -29,5 +32,5 @@ def skip_init(module_cls: type[AnyModule], *args: object, **kwargs: object) -> A
         raise RuntimeError(f"skip_init: expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError(f"skip_init: {module_cls.__name__} must support a 'device' arg to skip initialization")
-    device = kwargs.pop("device", "cpu")
-    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)  # type: ignore[arg-type]
+    with weft.random.fork_rng():
+        return module_cls(*args, **kwargs)
