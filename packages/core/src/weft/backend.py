@@ -85,6 +85,10 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all that was asked of a device is done."""
 
+    def describe(self) -> dict[str, str]:
+        """What `weft doctor` shows of it, line by line: the libraries in use, and those that it does without."""
+        return {}
+
     # Random numbers
 
     def random_stream(self, seed: int, index: int | None) -> Any:
@@ -132,3 +136,6 @@ class ArrayNamespaceBackend(Backend):
 
     def to_device(self, array: Any, index: int | None) -> Any:
         return array.copy()
+
+    def describe(self) -> dict[str, str]:
+        return {"arrays": f"{self.xp.__name__} {getattr(self.xp, '__version__', '')}".rstrip()}

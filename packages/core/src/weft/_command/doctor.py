@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 import weft
-from weft.plugins import status
+from weft.plugins import backend, status
 
 Line = tuple[str, str]
 
@@ -102,6 +102,9 @@ def plugins() -> Iterator[Line]:
     for record in records:
         text = f"{record.state} ({record.group}, {record.distribution} {record.version})"
         yield record.name, f"{text}: {record.reason}" if record.reason else text
+        if record.group == "weft.backends" and record.state == "loaded":
+            for name, fact in backend(record.name).describe().items():
+                yield f"  {name}", fact
     if not any(record.group == "weft.backends" for record in records):
         yield "no backend", "missing: pip install weft-backend-cpu"
 
