@@ -93,6 +93,28 @@ TRAJECTORIES = [
     ),
 ]
 
+# Options of L-BFGS, the losses of 6 steps on Rosenbrock's function, and the numbers of evaluations and iterations:
+# what PyTorch 2.13 gives.
+LBFGS_RUNS = [
+    ({"lr": 0.1}, [49.7, 4.682137662, 3.77174696, 3.754673705, 3.727585734, 3.703142737], (120, 120)),
+    ({"max_iter": 4, "lr": 0.5}, [49.7, 3.890243078, 3.733999638, 3.732748381, 3.725147066, 3.766596613], (24, 24)),
+    (
+        {"max_iter": 5, "history_size": 3, "line_search_fn": "strong_wolfe"},
+        [49.7, 3.728844166, 3.725765765, 3.711688464, 3.703404467, 3.701479781],
+        (36, 25),
+    ),
+    (
+        {"lr": 0.1, "max_eval": 7, "line_search_fn": "strong_wolfe"},
+        [49.7, 3.934959805, 3.736220033, 3.733799432, 3.715440428, 3.703575328],
+        (43, 21),
+    ),
+    (
+        {"lr": 20.0, "line_search_fn": "strong_wolfe"},
+        [49.7, 3.704247757, 3.70142861, 3.70142861, 3.70142861, 3.70142861],
+        (47, 22),
+    ),
+]
+
 
 def gradient(step):
     rows = [[math.sin(step + 2 * r + i) + 0.1 * (i + 1 + 2 * r) for i in range(2)] for r in range(2)]
@@ -544,3 +566,40 @@ def test_an_option_without_default_must_be_given():
 
     with pytest.raises(ValueError, match="must set the option 'lr'"):
         optim.Optimizer([parameter()], {"lr": required})
+
+
+# L-BFGS
+
+
+def minimize_rosenbrock(steps, **options):
+    param = weft.tensor([-1.2, 1.0, 0.5, 0.3], dtype=weft.float64).requires_grad_()
+    optimizer = optim.LBFGS([param], **options)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = ((1 - param[:-1]) ** 2).sum() + 100 * ((param[1:] - param[:-1] ** 2) ** 2).sum()
+        loss.backward()
+        return loss
+
+    losses = [optimizer.step(closure).item() for _ in range(steps)]
+    state = optimizer.state[param]
+    return losses, (state["func_evals"], state["n_iter"])
+
+
+@pytest.mark.parametrize(
+    ("options", "losses", "counts"),
+    LBFGS_RUNS,
+)
+def test_lbfgs_takes_the_path_of_pytorch(options, losses, counts):
+    found, evaluations = minimize_rosenbrock(6, **options)
+    assert evaluations == counts
+    assert found == pytest.approx(losses, rel=1e-6)
+
+
+def test_lbfgs_needs_a_closure_and_one_group():
+    with pytest.raises(TypeError, match="closure is required"):
+        optim.LBFGS([parameter()]).step()
+    with pytest.raises(ValueError, match="doesn't support per-parameter options"):
+        optim.LBFGS([{"params": [parameter()]}, {"params": [parameter()]}])
+    with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
+        minimize_rosenbrock(1, line_search_fn="golden")

@@ -8,6 +8,7 @@ from weft.optim.adam import Adam
 from weft.optim.adamax import Adamax
 from weft.optim.adamw import AdamW
 from weft.optim.asgd import ASGD
+from weft.optim.lbfgs import LBFGS
 from weft.optim.nadam import NAdam
 from weft.optim.optimizer import Optimizer
 from weft.optim.radam import RAdam
@@ -23,6 +24,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "LBFGS",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -68,7 +68,7 @@ class MultiTensorStep:
         **options
             Of the formula.
         """
-        rows = list(zip(*columns, strict=True))
+        rows: list[Row] = list(zip(*columns, strict=True))
         for kind, chosen in self._by_kind(rows).items():
             if kind is None:
                 for row in chosen:

@@ -14,10 +14,9 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from weft.utils.hooks import RemovableHandle
-
 import weft
 from weft import Tensor
+from weft.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sized
+from typing import Any
 
 import weft
 from weft.utils.data.sampler import Sampler
@@ -78,11 +79,10 @@ class DistributedSampler(Sampler[int]):
 
 def _process_group() -> tuple[int, int]:
     """The size of the default process group and this process's rank in it."""
-    try:
-        distributed = weft.distributed
-    except AttributeError:
+    distributed: Any = getattr(weft, "distributed", None)
+    if distributed is None:
         raise RuntimeError(
             "DistributedSampler: Requires distributed package to be available, and it is not; "
             "pass num_replicas and rank"
-        ) from None
+        )
     return distributed.get_world_size(), distributed.get_rank()

@@ -117,7 +117,7 @@ class SegmentWriter:
             end += -(-part.nbytes // _alignment) * _alignment
         segment = self._take(max(end, 1))
         for (start, nbytes), part in zip(layout, parts):
-            segment.memory[start : start + nbytes] = part  # type: ignore[assignment]
+            segment.memory[start : start + nbytes] = part
         self._lent[segment.path] = segment
         given_up, self._given_up = self._given_up, []
         return segment.path, segment.size, layout, given_up
