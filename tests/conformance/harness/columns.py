@@ -504,7 +504,12 @@ def out(case: Case, sample: Any) -> None:
             return [my_outs, [list(t.stride()) for t in my_outs if t.numel()]]
 
         try:
-            case.both(reference, call)
+            if form == "of another dtype":  # only here a refusal is a claim
+                case.both(reference, call)
+            else:
+                case.comparison()(case.judged(reference), case.tried(call))
+        except Unjudged:
+            continue
         except Mismatch as mismatch:
             raise Mismatch(f"out= {form}: {mismatch.cause}", str(mismatch)) from mismatch
 
@@ -567,6 +572,7 @@ def cause_of(error: BaseException) -> str:
     first = (str(error).splitlines() or [""])[0]
     if isinstance(error, AttributeError) and "has no attribute" in first:
         return f"missing: {first}"
+    first = re.sub(r"^[\w.]+(\(\))?(?=[: ])", "op", first)
     first = re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", first)
     first = re.sub(r"\((N, )*N?,?\)|\[(N, )*N?\]", "SHAPE", first)
     return f"{type(error).__name__}: {first[:140]}"
