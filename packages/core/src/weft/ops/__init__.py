@@ -17,6 +17,8 @@ FAMILIES = (
     "sorting",
     "cumulative",
     "softmax",
+    "special",
+    "activation",
     "random",
     "random",
 )

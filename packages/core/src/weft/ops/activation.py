@@ -1,0 +1,38 @@
+"""The rectifier, which tensors have as a method. The other activation functions are in `weft.nn.functional`."""
+
+from __future__ import annotations
+
+from weft.ops._declare import op, pointwise
+
+
+@pointwise("relu", "relu_", accepts="int float")
+def relu(xp, input):
+    """Each element, but at least 0.
+
+    Examples
+    --------
+    >>> weft.relu(weft.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return xp.maximum(input, 0)
+
+
+@relu.gradient("input")
+def _(grad, output):
+    return threshold_backward.op(grad, output, 0)
+
+
+@op(tensors="grad input", result="same", half="native", accepts="int float", name="threshold_backward")
+def threshold_backward(grad, input, threshold):
+    """A gradient where the input is above a threshold (or nan), and 0 elsewhere."""
+    return threshold_backward.op(grad, input, threshold)
+
+
+@threshold_backward.kernel
+def _(xp, grad, input, threshold):
+    return xp.where(input <= threshold, xp.zeros((), grad.dtype), grad)
+
+
+@threshold_backward.gradient("grad")
+def _(grad, input, threshold):
+    return threshold_backward.op(grad, input, threshold)
