@@ -7,7 +7,7 @@ from typing import Any
 
 from weft._dtypes import ALL, dtype
 from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
-from weft._engine.tensor import local
+from weft._engine.tensor import intercept, local, state
 
 
 class device:
@@ -143,6 +143,16 @@ def kinds_on(where: device) -> dict[Any, Kind]:
     return _make_kinds(where, True) if kinds is None else kinds
 
 
+def make_room(count: int) -> None:
+    """Give every op a place for the kernels of a new device."""
+    more = count - state.kinds
+    if more > 0:
+        for op in state.ops:
+            op.kernels.extend([None] * more)
+            op.kinds.extend([None] * more)
+        state.kinds = count
+
+
 def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
     backend = backend_of(where)
     siblings = kinds_on(where) if not plain else {}
@@ -150,11 +160,21 @@ def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
         if (where, plain) in _kinds:
             return _kinds[where, plain]
         slot = _slots.setdefault(where, len(_slots))
+        make_room((slot + 1) * DTYPES_PER_DEVICE)
         kinds = {}
         for number, element in enumerate(ALL):
             index = slot * DTYPES_PER_DEVICE + number
             kinds[element.numpy] = Kind(
-                element, where, plain, index, backend.array_type, backend.asarray, siblings if not plain else kinds
+                element,
+                where,
+                plain,
+                index,
+                backend.array_type,
+                backend.asarray,
+                siblings if not plain else kinds,
+                backend.xp.add,
             )
+            state.known_kinds.append(kinds[element.numpy])
+        intercept(0)
         _kinds[where, plain] = kinds
         return kinds

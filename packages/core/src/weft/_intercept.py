@@ -6,20 +6,15 @@ and ``state.intercepting`` counts the modes that are active in any thread.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase, local, state
-
-_lock = threading.Lock()
-
+from weft._engine.tensor import TensorBase, intercept, local
 
 def push(interceptor: Any) -> None:
     """Let an object see this thread's ops: its ``intercept(function, args)`` runs instead of each."""
-    with _lock:
-        state.intercepting += 1
+    intercept(1)
     local.interceptors = (*local.interceptors, interceptor)
 
 
@@ -27,8 +22,7 @@ def pop() -> Any:
     """Take the newest interceptor off again."""
     interceptor = local.interceptors[-1]
     local.interceptors = local.interceptors[:-1]
-    with _lock:
-        state.intercepting -= 1
+    intercept(-1)
     return interceptor
 
 

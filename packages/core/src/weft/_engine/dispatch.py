@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
-from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, state
+from weft._engine.kinds import Kind
+from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, set_grad, state
 
 new_tensor = TensorBase.__new__
 
@@ -106,16 +106,14 @@ class Op:
         self.is_view = False
         self.promotes = False  # dtypes and numbers are the slow path's business, always
         self.differentiable = False
-        self.kernels: list[Any] = [None] * DTYPES_PER_DEVICE
-        self.kinds: list[Any] = [None] * DTYPES_PER_DEVICE
+        self.kernels: list[Any] = [None] * state.kinds
+        self.kinds: list[Any] = [None] * state.kinds
+        state.ops.append(self)
         self.plans: dict[int, Plan] = {}
 
     def kernel(self, kind: Kind) -> Any:
         """The kernel for a kind, resolved by the declaration when it is first asked for."""
         index = kind.index
-        while index >= len(self.kernels):
-            self.kernels.extend([None] * DTYPES_PER_DEVICE)
-            self.kinds.extend([None] * DTYPES_PER_DEVICE)
         kernel = self.kernels[index]
         if kernel is None:
             kernel, result = self.declaration.resolve(kind)
@@ -174,7 +172,7 @@ class Op:
                 arrays[position] = group
         if kind is None:
             return self.declaration.slow(args)
-        kernel = self.kernels[kind.index] if kind.index < len(self.kernels) else None
+        kernel = self.kernels[kind.index]
         if kernel is None:
             kernel = self.kernel(kind)
         try:
@@ -409,7 +407,7 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value, list) and len(value) != 0 and isinstance(value[0], SavedOutput):
             values.append([unpack_output(node, each) for each in value])
             continue
-        version = node.versions[position]
+        version = node.versions[position] if position < len(node.versions) else -1
         if version >= 0 and isinstance(value, TensorBase):
             counter = value._version_counter
             if counter is not None and counter.value != version:
@@ -481,11 +479,11 @@ class View:
             base = self.base
             if base._requires_grad and self.recorded:
                 before = local.grad_enabled
-                local.grad_enabled = True
+                set_grad(True)
                 try:
                     again = self.replay(base)
                 finally:
-                    local.grad_enabled = before
+                    set_grad(before)
                 tensor._node = again._node
                 tensor._requires_grad = True
                 set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
@@ -501,6 +499,8 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
         counter = Version(0)
         source._version_counter = counter
     out._version_counter = counter
+    if not op.differentiable:  # detach: the memory is shared, the history is not
+        return
     parent: Any = None if source._extra is None else source._extra.view
     base: TensorBase = source if parent is None else parent.base
     extra = out._extra
@@ -514,25 +514,28 @@ def binary_operator(op: Op, slow: Any) -> Any:
     """The function behind ``a + b`` and its like: one call frame to the kernel."""
     kernels = op.kernels
     kinds = op.kinds
+    run = state.run
+    tensor_class = state.tensor_class
+    next_sequence = state.next_sequence
     pair_plans: list[Optional[Plan]] = [None, None, None, None]
 
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
             return slow((self, other))
         kind = self.kind
-        if kind is not other.kind or state.intercepting or not kind.plain:
+        if kind is not other.kind or not kind.fast:
             return slow((self, other))
         index = kind.index
-        kernel = kernels[index] if index < len(kernels) else None
+        kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
         try:
-            array = state.run(kernel, self._array, other._array)
+            array = run(kernel, self._array, other._array)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array, other._array), (self, other))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = new_tensor(state.tensor_class)
+        out: TensorBase = new_tensor(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._requires_grad = False
@@ -540,8 +543,8 @@ def binary_operator(op: Op, slow: Any) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
-        if (self._requires_grad or other._requires_grad) and local.grad_enabled and op.differentiable:
-            mask = (1 if self._requires_grad else 0) | (2 if other._requires_grad else 0)
+        if (self._requires_grad or other._requires_grad) and not (state.unrecorded and not local.grad_enabled):
+            mask = 2 if not self._requires_grad else 3 if other._requires_grad else 1
             plan = pair_plans[mask]
             if plan is None:
                 plan = op.plan(mask)
@@ -552,7 +555,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
             node: OpNode = new_node(OpNode)
-            node.sequence = state.next_sequence()
+            node.sequence = next_sequence()
             node.plan = plan
             node.shape = array.shape
             if pair == 0:
@@ -563,12 +566,15 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 node.saved = (self,) if pair == 1 else (other,)
             node.versions = plan.unwritten
             node.extra = None
-            first: object = self if self._node is None else self._node
-            second: object = other if other._node is None else other._node
-            if mask == 3:
-                node.edges = (first, second)
+            if mask == 1:
+                node.edges = (self if self._node is None else self._node,)
+            elif mask == 2:
+                node.edges = (other if other._node is None else other._node,)
             else:
-                node.edges = (first,) if mask == 1 else (second,)
+                node.edges = (
+                    self if self._node is None else self._node,
+                    other if other._node is None else other._node,
+                )
             out._requires_grad = True
             out._node = node
         return out
@@ -581,22 +587,24 @@ def unary_operator(op: Op) -> Any:
     kernels = op.kernels
     kinds = op.kinds
     slow = op.declaration.slow
+    run = state.run
+    tensor_class = state.tensor_class
 
     def operator(self: TensorBase) -> object:
         kind = self.kind
-        if state.intercepting or not kind.plain:
+        if not kind.fast:
             return slow((self,))
         index = kind.index
-        kernel = kernels[index] if index < len(kernels) else None
+        kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
         try:
-            array = state.run(kernel, self._array)
+            array = run(kernel, self._array)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array,), (self,))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = new_tensor(state.tensor_class)
+        out: TensorBase = new_tensor(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._requires_grad = False

@@ -10,7 +10,8 @@ from __future__ import annotations
 import heapq
 from typing import Any, Optional
 
-from weft._engine.tensor import Node, TensorBase, local, state
+from weft._engine.dispatch import OpNode
+from weft._engine.tensor import Node, TensorBase, local, set_grad, state
 
 
 class Leaf:
@@ -74,7 +75,7 @@ class Walk:
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
         enabled = local.grad_enabled
-        local.grad_enabled = self.create_graph
+        set_grad(self.create_graph)
         try:
             heap = self.heap
             pending = self.pending
@@ -90,7 +91,7 @@ class Walk:
             for leaf in list(self.leaves.values()):
                 self.finish(leaf)
         finally:
-            local.grad_enabled = enabled
+            set_grad(enabled)
 
     def visit(self, node: Node, arrived: Any) -> None:
         """Apply a node with several outputs, hooks or a trace, or in a walk that captures."""
@@ -114,6 +115,7 @@ class Walk:
     def distribute(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
         """Send each gradient along its edge, in the shape that the edge wants."""
         pending = self.pending
+        leaves = self.leaves
         position = -1
         for edge in node.edges:
             position += 1
@@ -137,10 +139,17 @@ class Walk:
                     grad = fit(node, position, grad, shape)
                 self.send(edge, index, grad, False)
                 continue
-            owned = is_owned(grad, incoming, results, position)
-            if grad._array.shape != edge._array.shape:
-                grad = fit(node, position, grad, edge._array.shape)
-            self.send(edge, 0, grad, owned)
+            shape = edge._array.shape
+            if grad._array.shape != shape:
+                grad = fit(node, position, grad, shape)
+            leaf = leaves.get(id(edge))
+            if leaf is None:
+                leaves[id(edge)] = Leaf(edge, grad, is_owned(node, grad, incoming, results, position))
+            elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind:
+                state.run(grad.kind.accumulate, leaf.grad._array, grad._array, leaf.grad._array)
+            else:
+                leaf.grad = self.add(leaf.grad, grad)
+                leaf.owned = True
 
     def finish(self, leaf: Leaf) -> None:
         """Run a leaf's hooks, then capture or accumulate."""
@@ -177,9 +186,9 @@ def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
     return state.sum_to_size(grad, shape)
 
 
-def is_owned(grad: Any, incoming: Any, results: Any, position: int) -> bool:
+def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) -> bool:
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
-    if grad is incoming or grad._version_counter is not None:
+    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None:
         return False
     for other in range(position):
         if results[other] is grad:

@@ -15,6 +15,8 @@ class Kind:
     dtype, device : the interned objects that users see.
     plain : bool
         False for a class of tensors that overrides ``__torch_function__``: those take the slow path.
+    fast : bool
+        ``plain``, and no mode wants to see each call.
     index : int
         Where an op keeps the kernel for this kind.
     is_complex, is_differentiable : bool
@@ -23,6 +25,8 @@ class Kind:
         The backend's array class. Whatever else a kernel returns (a NumPy scalar) goes through `asarray`.
     siblings : dict
         From an array's dtype to the plain kind on the same device.
+    accumulate : callable
+        ``accumulate(a, b, a)`` adds one array to another in place.
     """
 
     def __init__(
@@ -34,16 +38,19 @@ class Kind:
         array_type: Any,
         asarray: Any,
         siblings: dict[Any, Kind],
+        accumulate: Any,
     ) -> None:
         self.dtype = dtype
         self.device = device
         self.plain = plain
+        self.fast = plain  # plain, and no mode wants to see each call
         self.index = index
         self.is_complex: bool = dtype.is_complex
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
         self.array_type = array_type
         self.asarray = asarray
         self.siblings = siblings
+        self.accumulate = accumulate
 
     def __repr__(self) -> str:
         return f"<Kind {self.dtype} on {self.device}>"

@@ -147,6 +147,11 @@ class State:
 
     def __init__(self) -> None:
         self.intercepting = 0
+        self.unrecorded = 0  # threads in which operations are not recorded
+        self.lock = _thread.allocate_lock()
+        self.known_kinds: list[Kind] = []
+        self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each
+        self.ops: list[Any] = []
         self.next_sequence: Any = itertools.count(1).__next__
         self.tensor_class: Any = TensorBase
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
@@ -176,3 +181,19 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
 
 state = State()
 local = Local()
+
+
+def set_grad(enabled: bool) -> None:
+    """Record operations of this thread or not. The fast path asks its thread only if some thread does not."""
+    if enabled != local.grad_enabled:
+        with state.lock:
+            state.unrecorded += -1 if enabled else 1
+        local.grad_enabled = enabled
+
+
+def intercept(more: int) -> None:
+    """Count a mode that wants to see each call (1) or that ended (-1)."""
+    with state.lock:
+        state.intercepting += more
+        for kind in state.known_kinds:
+            kind.fast = kind.plain and state.intercepting == 0

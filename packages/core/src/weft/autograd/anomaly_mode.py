@@ -6,8 +6,7 @@ import traceback
 import warnings
 from typing import Any
 
-from weft._engine.tensor import Node, TensorBase, local, state
-from weft._intercept import _lock
+from weft._engine.tensor import Node, TensorBase, intercept, local
 from weft.autograd.hooks import watch_of
 
 
@@ -92,8 +91,7 @@ class detect_anomaly(set_detect_anomaly):
 def switch(mode: str) -> None:
     """Set the mode of this thread: "" (off), "trace" or "nan"."""
     if bool(mode) != bool(local.anomaly):
-        with _lock:
-            state.intercepting += 1 if mode else -1
+        intercept(1 if mode else -1)
     local.anomaly = mode
 
 

@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from weft._engine.tensor import TensorBase, Version, local, state
-from weft._intercept import _lock
+from weft._engine.tensor import TensorBase, Version, intercept, local, set_grad
 
 
 class _Mode:
@@ -79,10 +78,10 @@ class no_grad(_Mode):
 
     def __enter__(self) -> None:
         self.before.append(local.grad_enabled)
-        local.grad_enabled = False
+        set_grad(False)
 
     def __exit__(self, *exc: object) -> None:
-        local.grad_enabled = self.before.pop()
+        set_grad(self.before.pop())
 
 
 class enable_grad(no_grad):
@@ -90,7 +89,7 @@ class enable_grad(no_grad):
 
     def __enter__(self) -> None:
         self.before.append(local.grad_enabled)
-        local.grad_enabled = True
+        set_grad(True)
 
 
 class set_grad_enabled(_Mode):
@@ -99,20 +98,20 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         self.before = local.grad_enabled
         self.mode = bool(mode)
-        local.grad_enabled = self.mode
+        set_grad(self.mode)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        local.grad_enabled = self.before  # it was meant for the function alone
+        set_grad(self.before)  # it was meant for the function alone
         return super().__call__(function)
 
     def again(self) -> set_grad_enabled:
         return set_grad_enabled(self.mode)
 
     def __enter__(self) -> None:
-        local.grad_enabled = self.mode
+        set_grad(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        local.grad_enabled = self.before
+        set_grad(self.before)
 
 
 class inference_mode(_Mode):
@@ -142,18 +141,18 @@ class inference_mode(_Mode):
     def __enter__(self) -> None:
         self.before.append((local.grad_enabled, local.inference))
         enter_inference(self.mode)
-        local.grad_enabled = not self.mode
+        set_grad(not self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        local.grad_enabled, inference = self.before.pop()
+        enabled, inference = self.before.pop()
+        set_grad(enabled)
         enter_inference(inference)
 
 
 def enter_inference(mode: bool) -> None:
     """Switch inference mode for this thread; the engine counts the threads that are in it."""
     if mode != local.inference:
-        with _lock:
-            state.intercepting += 1 if mode else -1
+        intercept(1 if mode else -1)
         local.inference = mode
 
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from weft._engine.dispatch import SavedOutput, edge_of, extra_of, make, unpack_output
 from weft._engine.tensor import Node as Node
-from weft._engine.tensor import TensorBase, local, state
-from weft._intercept import _lock
+from weft._engine.tensor import TensorBase, intercept, local
 from weft.autograd.hooks import accumulator_of, output_index
 from weft.utils.hooks import RemovableHandle
 
@@ -41,14 +40,12 @@ class saved_tensors_hooks:
         refusal = local.saved_hooks_refused
         if refusal:
             raise RuntimeError(refusal)
-        with _lock:
-            state.intercepting += 1
+        intercept(1)
         local.saved_hooks = (*local.saved_hooks, self.hooks)
 
     def __exit__(self, *exc: object) -> None:
         local.saved_hooks = local.saved_hooks[:-1]
-        with _lock:
-            state.intercepting -= 1
+        intercept(-1)
 
 
 class save_on_cpu(saved_tensors_hooks):
