@@ -1,0 +1,173 @@
+"""Parametrized weights: parametrize, weight norm, spectral norm; and the older norms by hooks."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import weft
+from weft import nn
+from weft.nn.utils import parametrizations, parametrize
+
+
+class Symmetric(nn.Module):
+    def forward(self, matrix):
+        return matrix.triu() + matrix.triu(1).T
+
+    def right_inverse(self, matrix):
+        return matrix.triu()
+
+
+class Double(nn.Module):
+    def forward(self, value):
+        return value * 2
+
+    def right_inverse(self, value):
+        return value / 2
+
+
+def test_a_parametrized_weight_is_computed_from_the_original():
+    layer = nn.Linear(3, 3)
+    weight = layer.weight
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    assert layer.weight.tolist() == layer.weight.T.tolist()
+    assert layer.parametrizations.weight.original is weight
+    assert list(layer.state_dict()) == ["bias", "parametrizations.weight.original"]
+    assert type(layer).__name__ == "ParametrizedLinear"
+    assert isinstance(layer, nn.Linear)
+    assert parametrize.type_before_parametrizations(layer) is nn.Linear
+
+
+def test_gradients_reach_the_original():
+    layer = parametrize.register_parametrization(nn.Linear(2, 1), "weight", Double())
+    layer(weft.tensor([[3.0, 4.0]])).sum().backward()
+    assert layer.parametrizations.weight.original.grad.tolist() == [[6.0, 8.0]]
+
+
+def test_parametrizations_are_applied_in_order_and_undone_on_assignment():
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    parametrize.register_parametrization(layer, "weight", Double())
+    layer.weight = weft.tensor([[2.0, 4.0], [4.0, 6.0]])
+    assert layer.parametrizations.weight.original.tolist() == [[1.0, 2.0], [0.0, 3.0]]
+    assert layer.weight.tolist() == [[2.0, 4.0], [4.0, 6.0]]
+
+
+def test_cached_computes_once():
+    layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    with parametrize.cached():
+        assert layer.weight is layer.weight
+    assert layer.weight is not layer.weight
+
+
+@pytest.mark.parametrize("leave_parametrized", [True, False])
+def test_removing_makes_it_an_ordinary_parameter_again(leave_parametrized):
+    layer = nn.Linear(2, 2)
+    weight, before = layer.weight, layer.weight.tolist()
+    parametrize.register_parametrization(layer, "weight", Double(), unsafe=True)
+    value = layer.weight.tolist()
+    parametrize.remove_parametrizations(layer, "weight", leave_parametrized)
+    assert layer.weight is weight
+    np.testing.assert_allclose(layer.weight.tolist(), value if leave_parametrized else np.array(before) / 2)
+    assert type(layer) is nn.Linear
+    assert list(layer.state_dict()) == ["bias", "weight"]
+
+
+def test_a_copy_has_its_own_original():
+    layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    other = copy.deepcopy(layer)
+    with weft.no_grad():
+        other.parametrizations.weight.original.zero_()
+    assert other.weight.abs().sum().item() == 0
+    assert layer.weight.abs().sum().item() > 0
+    with pytest.raises(RuntimeError, match="state_dict"):
+        pickle.dumps(layer)
+
+
+def test_wrong_parametrizations_are_refused():
+    with pytest.raises(ValueError, match="nothing"):
+        parametrize.register_parametrization(nn.Linear(2, 2), "nothing", Double())
+    with pytest.raises(ValueError, match="shape"):
+        parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Flatten(0))
+    with pytest.raises(ValueError, match="no parametrization"):
+        parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
+
+
+# -- weight norm -----------------------------------------------------------------------------------------------------
+
+
+def norms(weight):
+    return np.linalg.norm(weight.detach().numpy(), axis=1)
+
+
+@pytest.mark.parametrize("by_hook", [False, True])
+@pytest.mark.filterwarnings("ignore:.*weight_norm.* is deprecated:FutureWarning")
+def test_weight_norm_trains_norm_and_direction_apart(by_hook):
+    layer = nn.Linear(3, 2)
+    before = layer.weight.detach().numpy()
+    if by_hook:
+        nn.utils.weight_norm(layer)
+        g, v = layer.weight_g, layer.weight_v
+    else:
+        parametrizations.weight_norm(layer)
+        g, v = layer.parametrizations.weight.original0, layer.parametrizations.weight.original1
+    np.testing.assert_allclose(layer.weight.detach().numpy(), before, rtol=1e-5)
+    with weft.no_grad():
+        g.fill_(3.0)
+        v.mul_(7.0)
+    layer(weft.ones(1, 3)).sum().backward()
+    np.testing.assert_allclose(norms(layer.weight), [3.0, 3.0], rtol=1e-5)
+    assert g.shape == (2, 1)
+    assert g.grad is not None
+    assert v.grad is not None
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm.* is deprecated:FutureWarning")
+def test_the_older_weight_norm_can_be_removed_and_its_file_loaded_by_the_newer():
+    layer = nn.utils.weight_norm(nn.Linear(3, 2))
+    newer = parametrizations.weight_norm(nn.Linear(3, 2))
+    newer.load_state_dict(layer.state_dict())
+    np.testing.assert_allclose(newer.weight.detach().numpy(), layer.weight.detach().numpy(), rtol=1e-6)
+    with pytest.raises(RuntimeError, match="two"):
+        nn.utils.weight_norm(layer)
+    nn.utils.remove_weight_norm(layer)
+    assert list(layer.state_dict()) == ["bias", "weight"]
+    with pytest.raises(ValueError, match="not found"):
+        nn.utils.remove_weight_norm(layer)
+
+
+# -- spectral norm ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_hook", [False, True])
+@pytest.mark.parametrize("make", [lambda: nn.Linear(5, 4), lambda: nn.ConvTranspose1d(3, 4, 2)], ids=["linear", "conv"])
+def test_spectral_norm_makes_the_largest_singular_value_one(by_hook, make):
+    weft.manual_seed(0)
+    layer = (nn.utils.spectral_norm if by_hook else parametrizations.spectral_norm)(make())
+    input = weft.ones(1, 5) if isinstance(layer, nn.Linear) else weft.ones(1, 3, 4)
+    for _ in range(30):  # each forward is one step of power iteration
+        layer(input)
+    layer.eval()
+    layer(input)
+    weight = layer.weight.detach().numpy()
+    matrix = weight if weight.ndim == 2 else np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1)
+    assert np.linalg.svd(matrix, compute_uv=False)[0] == pytest.approx(1.0, abs=1e-2)
+
+
+def test_the_older_spectral_norm_can_be_removed():
+    layer = nn.utils.spectral_norm(nn.Linear(3, 2))
+    assert list(layer.state_dict()) == ["bias", "weight_orig", "weight_u", "weight_v"]
+    layer(weft.ones(1, 3)).sum().backward()
+    assert layer.weight_orig.grad is not None
+    nn.utils.remove_spectral_norm(layer)
+    assert list(layer.state_dict()) == ["bias", "weight"]
+
+
+def test_spectral_norm_checks_its_options():
+    with pytest.raises(ValueError, match="n_power_iterations"):
+        parametrizations.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
+    with pytest.raises(ValueError, match="n_power_iterations"):
+        nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
+    with pytest.raises(ValueError, match="nothing"):
+        parametrizations.spectral_norm(nn.Linear(2, 2), "nothing")
