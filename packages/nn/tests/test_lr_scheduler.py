@@ -220,6 +220,24 @@ def test_sequential_begins_the_next_schedule_at_its_own_epoch_zero():
     assert found == pytest.approx([0.5, 0.75, *cosine], abs=1e-15)
 
 
+@pytest.mark.parametrize("part", ["sequential", "chained"])
+@pytest.mark.parametrize("first", [True, False])
+def test_schedules_of_schedules_nest(part, first):
+    def make_part(optimizer):
+        parts = [schedules.ConstantLR(optimizer, 0.5, 2), schedules.ExponentialLR(optimizer, 0.9)]
+        if part == "sequential":
+            return schedules.SequentialLR(optimizer, parts, [2])
+        return schedules.ChainedScheduler(parts)
+
+    optimizer = make_optimizer()
+    alone = rates(optimizer, make_part(optimizer), 5)
+    optimizer = make_optimizer()
+    parts = [make_part(optimizer), schedules.ConstantLR(optimizer, 0.25, 9)]
+    found = rates(optimizer, schedules.SequentialLR(optimizer, parts if first else parts[::-1], [5]), 10)
+    constant = [0.25] * 5
+    assert found == pytest.approx(alone + constant if first else constant + alone)
+
+
 def test_cosine_restarts_accept_fractions_of_an_epoch():
     optimizer = make_optimizer()
     scheduler = schedules.CosineAnnealingWarmRestarts(optimizer, 2)

@@ -86,8 +86,8 @@ class ASGD(GroupOptimizer):
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         return {
             "step": new_step_count(),
-            "eta": weft.tensor(float(group["lr"]), dtype=weft.float32),
-            "mu": weft.ones((), dtype=weft.float32),
+            "eta": weft.tensor(float(group["lr"]), dtype=weft.float32, device="cpu"),
+            "mu": weft.ones((), dtype=weft.float32, device="cpu"),
             "ax": weft.zeros_like(param),
         }
 

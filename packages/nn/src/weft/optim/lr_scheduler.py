@@ -107,6 +107,14 @@ class LRScheduler:
         finally:
             self._is_initial = False
 
+    def _undo(self) -> None:
+        """Forget the step that was taken when this was made."""
+        self.last_epoch -= 1
+
+    def _begin_later(self) -> None:
+        """Take epoch 0 now, in the middle of a training."""
+        self._go_to(0)
+
     def state_dict(self) -> dict[str, Any]:
         """All attributes except the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
@@ -744,6 +752,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._find_cycle(epoch)
         self._go_to(math.floor(epoch))
 
+    def _begin_later(self) -> None:
+        self.step(0)
+
     def _find_cycle(self, epoch: float) -> None:
         """Set the cycle that an epoch is in, and the place within it."""
         if epoch < self.T_0:
@@ -1004,6 +1015,18 @@ class _Composite(LRScheduler):
 
     _schedulers: list[LRScheduler]
 
+    def _undo(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._undo()
+
+    def _begin_later(self) -> None:
+        self._reset_rates()
+        self._initial_step()
+
+    def _reset_rates(self) -> None:
+        for group in self.optimizer.param_groups:
+            _write(group, "lr", group["initial_lr"])
+
     @staticmethod
     def _check_parts(name: str, schedulers: Sequence[LRScheduler], optimizer: Optimizer) -> None:
         for index, scheduler in enumerate(schedulers):
@@ -1063,12 +1086,13 @@ class SequentialLR(_Composite):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         # Each part took its first step when it was made: undo them all, then begin with the first alone.
-        for group in optimizer.param_groups:
-            _write(group, "lr", group["initial_lr"])
-        for scheduler in schedulers:
-            scheduler.last_epoch -= 1
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+        self._reset_rates()
+        self._undo()
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
         """Step the schedule whose turn it is; at a milestone the next begins with its epoch 0."""
@@ -1076,10 +1100,7 @@ class SequentialLR(_Composite):
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
         if index > 0 and self._milestones[index - 1] == self.last_epoch:
-            if isinstance(scheduler, CosineAnnealingWarmRestarts):
-                scheduler.step(0)
-            else:
-                scheduler._go_to(0)
+            scheduler._begin_later()
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -1103,6 +1124,11 @@ class ChainedScheduler(_Composite):
         self._schedulers = list(schedulers)
         self.optimizer = optimizer
         self._last_lr = [_copy(group["lr"]) for group in optimizer.param_groups]
+
+    def _initial_step(self) -> None:
+        for scheduler in self._schedulers:
+            scheduler._initial_step()
+        self._last_lr = [_copy(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
         """Step every schedule, in order."""

@@ -92,7 +92,7 @@ class NAdam(GroupOptimizer):
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         return {
             "step": new_step_count(),
-            "mu_product": weft.ones((), dtype=weft.float32),
+            "mu_product": weft.ones((), dtype=weft.float32, device="cpu"),
             "exp_avg": weft.zeros_like(param),
             "exp_avg_sq": weft.zeros_like(param),
         }

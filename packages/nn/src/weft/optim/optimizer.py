@@ -494,7 +494,7 @@ class GroupOptimizer(Optimizer):
 
 def new_step_count() -> Tensor:
     """The ``"step"`` of a state: a float32 scalar, as in PyTorch's files."""
-    return weft.zeros((), dtype=weft.float32)
+    return weft.zeros((), dtype=weft.float32, device="cpu")
 
 
 def real_views(tensors: Iterable[Tensor]) -> list[Tensor]:

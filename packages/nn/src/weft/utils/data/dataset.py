@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import weft
 from weft import Generator, Tensor
+from weft.utils.data.sampler import permutation
 
 __all__ = [
     "ChainDataset",
@@ -80,8 +81,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         """The collated batch of these samples by one indexing for each tensor; None where that may differ."""
         if type(self).__getitem__ is not TensorDataset.__getitem__ or not all(type(i) is int for i in indices):
             return None
-        positions = weft.tensor(indices)
-        return [tensor[positions] for tensor in self.tensors]
+        return [tensor[weft.tensor(indices, device=tensor.device)] for tensor in self.tensors]
 
 
 class StackDataset(Dataset[Any]):
@@ -275,7 +275,7 @@ def random_split(
             "random_split: Sum of input lengths does not equal the length of the input dataset! "
             f"They sum to {sum(lengths)}, the dataset has {total} samples"
         )
-    order = weft.randperm(int(sum(lengths)), generator=generator).tolist()
+    order = permutation(int(sum(lengths)), generator)
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(length) : end]) for end, length in zip(ends, lengths)]
 

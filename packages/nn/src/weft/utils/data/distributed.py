@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sized
 from typing import Any
 
 import weft
-from weft.utils.data.sampler import Sampler
+from weft.utils.data.sampler import Sampler, permutation
 
 __all__ = ["DistributedSampler"]
 
@@ -62,7 +62,7 @@ class DistributedSampler(Sampler[int]):
         if self.shuffle:
             generator = weft.Generator()
             generator.manual_seed(self.seed + self.epoch)
-            indices = weft.randperm(count, generator=generator).tolist()
+            indices = permutation(count, generator)
         else:
             indices = list(range(count))
         if not self.drop_last and indices:

@@ -99,13 +99,15 @@ class RandomSampler(Sampler[int]):
     def _with_replacement(self, n: int, generator: Generator) -> Iterator[int]:
         for start in range(0, self.num_samples, 32):
             count = min(32, self.num_samples - start)
-            yield from weft.randint(high=n, size=(count,), dtype=weft.int64, generator=generator).tolist()
+            yield from weft.randint(
+                high=n, size=(count,), dtype=weft.int64, generator=generator, device=generator.device
+            ).tolist()
 
     def _permutations(self, n: int, generator: Generator) -> Iterator[int]:
         for _ in range(self.num_samples // n):
-            yield from weft.randperm(n, generator=generator).tolist()
+            yield from permutation(n, generator)
         # Drawn also when nothing of it is used, as PyTorch does: the generator is left in the same state.
-        yield from weft.randperm(n, generator=generator).tolist()[: self.num_samples % n]
+        yield from permutation(n, generator)[: self.num_samples % n]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -125,7 +127,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for position in weft.randperm(len(self.indices), generator=self.generator).tolist():
+        for position in permutation(len(self.indices), self.generator):
             yield self.indices[position]
 
     def __len__(self) -> int:
@@ -155,7 +157,7 @@ class WeightedRandomSampler(Sampler[int]):
         _check_positive(name, "num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"{name}: replacement should be a boolean value, but got replacement={replacement}")
-        tensor = weft.as_tensor(weights, dtype=weft.float64)
+        tensor = weft.as_tensor(weights, dtype=weft.float64, device=_device_of(generator))
         if tensor.ndim != 1:
             raise ValueError(
                 f"{name}: weights should be a 1d sequence but given weights have shape {tuple(tensor.shape)}"
@@ -210,4 +212,15 @@ class BatchSampler(Sampler[list[int]]):
 
 def draw_seed(generator: Generator | None = None) -> int:
     """A seed for another generator: one 63-bit number from this one."""
-    return int(weft.empty((), dtype=weft.int64).random_(generator=generator).item())
+    return int(weft.empty((), dtype=weft.int64, device=_device_of(generator)).random_(generator=generator).item())
+
+
+def permutation(n: int, generator: Generator | None = None) -> list[int]:
+    """The numbers below n in random order."""
+    order: list[int] = weft.randperm(n, generator=generator, device=_device_of(generator)).tolist()
+    return order
+
+
+def _device_of(generator: Generator | None) -> Any:
+    """Where a generator draws; indices are the CPU's also when another device is the default."""
+    return "cpu" if generator is None else generator.device
