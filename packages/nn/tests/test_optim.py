@@ -1,9 +1,11 @@
 """Optimizers: their numbers against PyTorch's, state dicts, groups, hooks, and the errors of wrong calls."""
 
 import copy
+import gc
 import io
 import math
 import pickle
+import threading
 
 import pytest
 
@@ -603,3 +605,98 @@ def test_lbfgs_needs_a_closure_and_one_group():
         optim.LBFGS([{"params": [parameter()]}, {"params": [parameter()]}])
     with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
         minimize_rosenbrock(1, line_search_fn="golden")
+
+
+# How a step runs
+
+
+@pytest.mark.parametrize("shape", [(200, 300), (1, 40000), (40000, 1), (3, 5, 4000)], ids=str)
+@pytest.mark.parametrize("transposed", [False, True], ids=["contiguous", "transposed"])
+def test_a_large_parameter_is_stepped_in_blocks_as_a_whole_one_is(shape, transposed):
+    count = math.prod(shape)
+    values = (weft.arange(count, dtype=weft.float64) / count - 0.3).reshape(shape)
+    grad = weft.sin(weft.arange(count, dtype=weft.float64))
+    grad = grad.reshape(shape[::-1]).permute(*reversed(range(len(shape)))) if transposed else grad.reshape(shape)
+    param = values.clone().requires_grad_()
+    optimizer = optim.SGD([param], lr=0.5, momentum=0.9, weight_decay=0.1)
+    velocity, expected = 0.0, values.numpy()
+    for _ in range(3):
+        param.grad = grad
+        optimizer.step()
+        velocity = 0.9 * velocity + grad.numpy() + 0.1 * expected
+        expected = expected - 0.5 * velocity
+    assert abs(param.detach().numpy() - expected).max() < 1e-12
+
+
+def test_parameters_of_several_dtypes_are_stepped_together():
+    dtypes = [weft.float64, weft.float32, weft.float64, weft.bfloat16, weft.float16, weft.complex64]
+    params = [weft.ones(2, dtype=dtype).requires_grad_() for dtype in dtypes]
+    optimizer = optim.AdamW(params, lr=0.5, weight_decay=0.0)
+    for param in params:
+        param.grad = weft.ones_like(param).detach()
+    optimizer.step()
+    for param, dtype in zip(params, dtypes):
+        assert param.dtype is dtype
+        assert param.detach().real.tolist() == pytest.approx([0.5, 0.5], rel=1e-2)
+
+
+def test_a_backends_kernel_of_the_formulas_name_steps_the_whole_list():
+    from weft._devices import backend_of
+
+    kernels = backend_of(weft.device("cpu")).kernels
+    calls = []
+
+    def kernel(params, grads, buffers, **options):
+        calls.append((len(params), buffers, options["lr"]))
+        for param, grad in zip(params, grads):
+            param -= 2 * grad
+
+    params = [parameter(), parameter()]
+    for param in params:
+        param.grad = weft.ones_like(param).detach()
+    assert "optim::sgd_step" not in kernels
+    kernels["optim::sgd_step"] = kernel
+    try:
+        optim.SGD(params, lr=0.25).step()
+    finally:
+        del kernels["optim::sgd_step"]
+    assert calls == [(2, [None, None], 0.25)]
+    assert flat(params[1]) == [-1.0, -4.0, -1.5, 1.0]
+
+
+def test_a_step_between_forward_and_backward_is_noticed():
+    param = parameter()
+    loss = (param**2).sum()
+    param.grad = gradient(0)
+    optim.SGD([param], lr=0.1).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("name", sorted({case[0] for case in TRAJECTORIES}))
+def test_a_step_leaves_nothing_for_the_collector(name):
+    param = parameter()
+    optimizer = getattr(optim, name)([param])
+    take_steps(optimizer, param, range(2))
+    gc.collect()
+    gc.disable()
+    try:
+        take_steps(optimizer, param, range(2, 5))
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_threads_step_their_own_optimizers():
+    def train(results, index):
+        param = parameter()
+        take_steps(optim.Adam([param], lr=0.1), param, range(20))
+        results[index] = flat(param)
+
+    results = [None] * 4
+    threads = [threading.Thread(target=train, args=(results, index)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [results[0]] * 4
