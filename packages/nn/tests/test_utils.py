@@ -74,7 +74,9 @@ def test_skip_init_gives_shapes_and_draws_nothing():
     assert module.weight.shape == (4, 3)
     with pytest.raises(RuntimeError, match="device"):
         nn.utils.skip_init(nn.ReLU)
-    with pytest.raises(RuntimeError, match="Module"):
+    with pytest.raises(RuntimeError, match="subclass of Module"):
+        nn.utils.skip_init(dict)
+    with pytest.raises(TypeError, match="subclass of Module"):
         nn.utils.skip_init(3)
 
 

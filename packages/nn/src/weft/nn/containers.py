@@ -70,7 +70,7 @@ class _ModuleSequence(Module):
     def pop(self, key: Any) -> Module:
         """Take away the module at position ``key``, and return it."""
         module = cast(Module, self[key])  # type: ignore[index]
-        del self[key]  # type: ignore[attr-defined]
+        del self[key]
         return module
 
 
@@ -84,7 +84,6 @@ class Sequential(_ModuleSequence):
 
     Examples
     --------
-    >>> import weft
     >>> model = weft.nn.Sequential(weft.nn.Flatten(), weft.nn.Linear(4, 3), weft.nn.ReLU())
     >>> model[1:]
     Sequential(
@@ -180,7 +179,6 @@ class ModuleList(_ModuleSequence):
 
     Examples
     --------
-    >>> import weft
     >>> layers = weft.nn.ModuleList(weft.nn.Linear(4, 4) for _ in range(3))
     >>> layers
     ModuleList(

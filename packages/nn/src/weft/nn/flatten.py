@@ -15,7 +15,6 @@ class Flatten(Module):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.Flatten()(weft.zeros(32, 1, 5, 5)).shape
     weft.Size([32, 25])
     """

@@ -97,7 +97,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         if self.in_features != 0 and not self.has_uninitialized_params():
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Give the parameters their shapes and initial values."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
@@ -175,7 +175,7 @@ class _LazyNorm(LazyModuleMixin):
         if self.num_features != 0 and not self.has_uninitialized_params():
             super().reset_parameters()  # type: ignore[misc]
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Give parameters and statistics their shapes and initial values."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]

@@ -23,7 +23,6 @@ class Identity(Module):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.Identity(54, unused=True)(weft.ones(2)).tolist()
     [1.0, 1.0]
     """
@@ -56,7 +55,6 @@ class Linear(Module):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.Linear(20, 30)(weft.zeros(128, 20)).shape
     weft.Size([128, 30])
     """

@@ -93,7 +93,6 @@ class MSELoss(_Loss):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.MSELoss()(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 4.0])).item()
     2.0
     """
@@ -205,7 +204,6 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Examples
     --------
-    >>> import weft
     >>> loss = weft.nn.CrossEntropyLoss()(weft.zeros(1, 4), weft.tensor([2]))
     >>> round(loss.item(), 4)  # log(4)
     1.3863

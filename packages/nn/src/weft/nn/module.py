@@ -40,7 +40,6 @@ class Module(Calling):
 
     Examples
     --------
-    >>> import weft
     >>> class Scale(weft.nn.Module):
     ...     def __init__(self, factor):
     ...         super().__init__()

@@ -368,7 +368,6 @@ class LayerNorm(Module):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.LayerNorm(3)(weft.tensor([1.0, 2.0, 3.0])).round(decimals=2).tolist()[1]
     0.0
     """

@@ -41,14 +41,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     Examples
     --------
-    >>> import weft
     >>> weft.nn.Parameter(weft.tensor([1.0, 2.0]))
     Parameter containing:
     tensor([1., 2.], requires_grad=True)
     """
 
     # A plain tensor under another name: results of operations are plain tensors, on the fast path.
-    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+    __torch_function__: Any = classmethod(disabled_torch_function)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """Share the memory of ``data``."""
@@ -59,7 +58,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter: data must be a Tensor, got {type(data).__name__}; wrap it in weft.tensor(...)")
         parameter = data.detach().requires_grad_(requires_grad)
-        parameter._is_param = True  # type: ignore[attr-defined]
+        parameter._is_param = True
         return parameter
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -100,7 +99,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         Whether it is part of the state dict.
     """
 
-    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+    __torch_function__: Any = classmethod(disabled_torch_function)
 
     persistent: bool
 
@@ -116,7 +115,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 class UninitializedTensorMixin(Tensor):
     """A tensor whose shape is not known yet; `materialize` gives it one."""
 
-    __torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]
+    __torch_function__: Any = classmethod(disabled_torch_function)
 
     cls_to_become: type[Tensor] = Tensor
 

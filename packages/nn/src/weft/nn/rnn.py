@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -161,7 +160,7 @@ class RNNBase(Module):
 
     def _check_sizes(self, dropout: Any) -> None:
         name = self._get_name()
-        if isinstance(dropout, bool) or not isinstance(dropout, numbers.Real) or not 0 <= dropout <= 1:
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
             raise ValueError(
                 f"{name}: dropout should be a number in range [0, 1], the probability of an element being zeroed, got "
                 f"{dropout!r}"
@@ -254,10 +253,8 @@ class RNNBase(Module):
             the end of each sequence, of the shape of the initial one.
         """
         state = None if hx is None else (tuple(hx) if self.mode == "LSTM" else (hx,))
-        if isinstance(input, PackedSequence):
-            output, state = self._forward_packed(input, state)
-        else:
-            output, state = self._forward_padded(input, state)
+        run: Any = self._forward_packed if isinstance(input, PackedSequence) else self._forward_padded
+        output, state = run(input, state)
         return output, state if self.mode == "LSTM" else state[0]
 
     def _forward_padded(self, input: Tensor, state: State | None) -> tuple[Tensor, State]:

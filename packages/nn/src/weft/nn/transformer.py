@@ -382,7 +382,7 @@ class Transformer(Module):
         """Encode ``src`` and decode ``tgt``; masks as in `MultiheadAttention`."""
         self._check(src, tgt)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,

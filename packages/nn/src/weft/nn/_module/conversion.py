@@ -177,7 +177,7 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
     if device is not None and not isinstance(device, (str, int, weft.device)):
         raise _invalid_to(args, kwargs)
     if device is not None:
-        device = weft.device(device)
+        device = weft.device(device)  # type: ignore[arg-type]  # an int is the index of the accelerator
     return device, dtype, bool(options.get("non_blocking", False)), memory_format
 
 

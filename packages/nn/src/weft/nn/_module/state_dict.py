@@ -62,7 +62,8 @@ class StateDict(Conversion):
                 FutureWarning,
                 stacklevel=2,
             )
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **given})
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -85,7 +86,7 @@ class StateDict(Conversion):
                     f"state_dict: a post-hook must return None, got {type(result).__name__}; change the dict in place"
                 )
             destination = result
-        return destination  # type: ignore[no-any-return]
+        return destination
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Put this module's own parameters, persistent buffers and extra state into ``destination``."""

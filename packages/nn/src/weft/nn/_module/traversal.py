@@ -214,7 +214,6 @@ class Traversal(Registry):
 
         Examples
         --------
-        >>> import weft
         >>> def fill(module):
         ...     if isinstance(module, weft.nn.Linear):
         ...         module.weight.data.fill_(1.0)

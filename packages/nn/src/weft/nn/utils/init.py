@@ -25,11 +25,15 @@ def skip_init(module_cls: type[AnyModule], *args: object, **kwargs: object) -> A
 
     Raises
     ------
+    TypeError
+        If ``module_cls`` is no class.
     RuntimeError
-        If ``module_cls`` is no such class.
+        If it is not a Module's, or does not take ``device``.
     """
-    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
-        raise RuntimeError(f"skip_init: expected a Module; got {module_cls}")
+    if not isinstance(module_cls, type):
+        raise TypeError(f"skip_init: expected a subclass of Module, got {module_cls!r}; arguments follow separately")
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"skip_init: expected a subclass of Module, got {module_cls.__name__}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError(f"skip_init: {module_cls.__name__} must support a 'device' arg to skip initialization")
     with weft.random.fork_rng():

@@ -184,7 +184,6 @@ def register_parametrization(
 
     Examples
     --------
-    >>> import weft
     >>> class Symmetric(weft.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T

@@ -119,14 +119,14 @@ def pack_padded_sequence(
     RuntimeError
         For lengths that do not fit, or are not sorted although they must be.
     """
-    lengths = weft.as_tensor(lengths, dtype=weft.int64)
+    sizes = weft.as_tensor(lengths, dtype=weft.int64)
     sorted_indices = None
     if not enforce_sorted:
-        lengths, sorted_indices = weft.sort(lengths, descending=True, stable=True)
+        sizes, sorted_indices = weft.sort(sizes, descending=True, stable=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     steps = input.transpose(0, 1) if batch_first else input
-    counts = [int(length) for length in lengths.tolist()]
+    counts = [int(length) for length in sizes.tolist()]
     _check_lengths(counts, steps)
     batch_sizes = [sum(length > step for length in counts) for step in range(counts[0])]
     data = weft.cat([steps[step, :size] for step, size in enumerate(batch_sizes)])
