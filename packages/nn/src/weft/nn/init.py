@@ -326,7 +326,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     References
     ----------
-    arXiv:1312.6120. The Q factor of a normal matrix, its signs fixed by the diagonal of R, is uniformly distributed.
+    arXiv:1312.6120. The Q factor of a normal matrix, with a positive diagonal of R, is uniformly distributed.
     """
     if tensor.dim() < 2:
         raise ValueError(
@@ -338,9 +338,19 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     columns = tensor.numel() // rows
     with weft.no_grad():
         normal = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = weft.linalg.qr(normal.t() if rows < columns else normal)
-        q = q * weft.diagonal(r).sign()
-        return tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+        q = _orthonormal(normal.t()).t() if rows < columns else _orthonormal(normal)
+        return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
+
+
+def _orthonormal(matrix: Tensor) -> Tensor:
+    """Return the Q of a tall matrix's QR decomposition, the one whose R has a positive diagonal, by Gram-Schmidt."""
+    basis = matrix.double().clone()
+    for column in range(basis.size(1)):
+        done, vector = basis[:, :column], basis[:, column]
+        for _ in range(2):  # the second time removes what rounding left over
+            vector = vector - done @ (done.t() @ vector)
+        basis[:, column] = vector / vector.norm()
+    return basis
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:

@@ -45,8 +45,7 @@ def get_total_norm(
             return weft.tensor(0.0)
         norm_type = float(norm_type)
         device = tensors[0].device
-        norms = [weft.linalg.vector_norm(tensor, norm_type).to(device) for tensor in tensors]
-        total_norm = weft.linalg.vector_norm(weft.stack(norms), norm_type)
+        total_norm = weft.stack([tensor.norm(norm_type).to(device) for tensor in tensors]).norm(norm_type)
         if error_if_nonfinite and not bool(weft.isfinite(total_norm)):
             raise RuntimeError(
                 f"get_total_norm: the total norm of order {norm_type} for gradients is non-finite "
