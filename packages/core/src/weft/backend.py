@@ -78,6 +78,15 @@ class Backend:
         """The index of the device that is meant by the bare type."""
         return 0
 
+    def set_device(self, index: int) -> None:
+        """Make a device the one that is meant by the bare type."""
+        if index != 0:
+            raise RuntimeError(f"set_device: there is no {self.device_type}:{index}; this backend has one device")
+
+    def device_name(self, index: int | None = None) -> str:
+        """The name of a device, for people."""
+        return self.device_type
+
     def guard(self, index: int | None) -> AbstractContextManager[Any]:
         """Makes a device the current one for the time of a call."""
         return nullcontext()

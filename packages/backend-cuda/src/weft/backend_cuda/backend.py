@@ -1,0 +1,66 @@
+"""CUDABackend: `ArrayNamespaceBackend` over CuPy, for several devices."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import cupy
+import numpy
+
+from weft._dtypes import dtype
+from weft.backend import ArrayNamespaceBackend
+
+
+class CUDABackend(ArrayNamespaceBackend):
+    """CuPy on NVIDIA's GPUs.
+
+    An array remembers its device; whatever makes a new one runs with that device as the current one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("cuda", cupy)
+
+    def device_count(self) -> int:
+        return int(cupy.cuda.runtime.getDeviceCount())
+
+    def current_device(self) -> int:
+        return int(cupy.cuda.runtime.getDevice())
+
+    def set_device(self, index: int) -> None:
+        cupy.cuda.runtime.setDevice(index)
+
+    def device_name(self, index: int | None = None) -> str:
+        properties = cupy.cuda.runtime.getDeviceProperties(self.current_device() if index is None else index)
+        found: str = properties["name"].decode()
+        return found
+
+    def guard(self, index: int | None) -> AbstractContextManager[Any]:
+        device: AbstractContextManager[Any] = cupy.cuda.Device(index)
+        return device
+
+    def synchronize(self, index: int | None = None) -> None:
+        cupy.cuda.Device(index).synchronize()
+
+    def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
+        with self.guard(index):
+            return cupy.empty(shape, element.numpy)
+
+    def from_numpy(self, array: numpy.ndarray[Any, Any], index: int | None) -> Any:
+        with self.guard(index):
+            return cupy.asarray(array)
+
+    def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
+        found: numpy.ndarray[Any, Any] = cupy.asnumpy(array)
+        return found
+
+    def to_device(self, array: Any, index: int | None) -> Any:
+        with self.guard(index):
+            return cupy.array(array)  # a copy, over the link between the devices if there is one
+
+    def describe(self) -> dict[str, str]:
+        return {
+            "arrays": f"cupy {cupy.__version__}",
+            "device": self.device_name(),
+            "devices": str(self.device_count()),
+        }
