@@ -47,7 +47,7 @@ class _Worker:
     def _flush(self) -> None:
         while self.waiting:
             released = self.reader.released[:]
-            message = ForkingPickler.dumps(Task(self.waiting[0], released))
+            message = _dumps(Task(self.waiting[0], released))
             if self.in_pipe and sum(self.in_pipe) + len(message) > _pipe_bytes:
                 return
             del self.reader.released[: len(released)]
@@ -114,7 +114,7 @@ class WorkerPool:
             while worker.answers_due:
                 self.receive([worker_id], 0)
             with self._reporting_deaths():
-                worker.connection.send_bytes(ForkingPickler.dumps(Reset()))
+                worker.connection.send_bytes(_dumps(Reset()))
 
     def answers_due(self, worker_id: int) -> int:
         """How many tasks a worker has not answered."""
@@ -212,6 +212,13 @@ def _start(context: Any, job: Job, earlier: list[_Worker]) -> _Worker:
     finally:
         theirs.close()
     return _Worker(process, ours, SegmentReader())
+
+
+def _dumps(message: Any) -> bytes:
+    """Pickle a message. What ForkingPickler returns is a view of a stream: if an exception keeps it alive in a cycle of
+    references, the collector may free the stream first, which ends some versions of Python.
+    """
+    return bytes(ForkingPickler.dumps(message))
 
 
 def _cause_of_death(exitcode: int | None) -> str:
