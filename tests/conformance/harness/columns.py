@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from harness.translate import Library, Translator, Untranslatable, array_of
 SEED = 20
 # Decompositions whose vectors are unique only up to a sign or phase: what their own gradient tests compare is compared.
 UP_TO_SIGN = {"svd", "linalg.svd", "linalg.eig", "linalg.eigh", "svd_lowrank", "pca_lowrank", "lobpcg"}
+
+# Which of several equal elements is meant is not defined; the place of ``dim`` among the arguments after the input.
+UP_TO_TIES = {"sort": 0, "argsort": 0, "topk": 1, "kthvalue": 1, "mode": 0}
 
 
 class Unjudged(Exception):
@@ -179,9 +183,28 @@ def _forward(case: Case, sample: Any) -> None:
 
 def _outputs_to_compare(case: Case, sample: Any, translator: Translator) -> tuple[Any, Any]:
     """What is done to PyTorch's and to the library's result before they are compared."""
-    if case.entry.name not in UP_TO_SIGN:
-        return _itself, _itself
-    return sample.output_process_fn_grad, translator.function(sample.output_process_fn_grad)
+    if case.entry.name in UP_TO_SIGN:
+        return sample.output_process_fn_grad, translator.function(sample.output_process_fn_grad)
+    if case.entry.name in UP_TO_TIES and not sample.kwargs.get("stable"):
+        values = array_of(sample.input)
+        return partial(_selected, case, sample, values, array_of), partial(
+            _selected, case, sample, values, case.library.to_array
+        )
+    return _itself, _itself
+
+
+def _selected(case: Case, sample: Any, values: np.ndarray, to_array: Any, result: Any) -> list[Any]:
+    """A result with indices, which are replaced by the values that they select."""
+    parts = list(result) if isinstance(result, tuple) else [result]
+    indices, place = parts[-1], UP_TO_TIES[case.entry.name]
+    if not str(indices.dtype).endswith("int64"):
+        raise Mismatch(f"indices of dtype {indices.dtype}")
+    dim = sample.kwargs.get("dim", sample.args[place] if len(sample.args) > place else -1)
+    picked = to_array(indices)
+    if values.ndim:
+        at = np.expand_dims(picked, dim) if picked.ndim < values.ndim else picked
+        picked = np.take_along_axis(values, at, dim).reshape(picked.shape)
+    return [*parts[:-1], picked.tolist()]
 
 
 def _itself(value: Any) -> Any:
