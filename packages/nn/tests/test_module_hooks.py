@@ -197,3 +197,18 @@ def test_global_backward_hooks_see_every_module():
     finally:
         handle.remove()
     assert seen == ["Tanh", "Identity", "Sequential"]
+
+
+def test_hooks_make_no_reference_cycle():
+    model = nn.Sequential(nn.Linear(2, 2))
+    model[0].register_load_state_dict_pre_hook(lambda module, *args: None)
+    model[0].register_full_backward_hook(lambda *args: None)
+    model[0].register_forward_hook(lambda *args: None)
+    model(weft.ones(1, 2, requires_grad=True)).sum().backward()
+    alive = [weakref.ref(model), weakref.ref(model[0]), weakref.ref(model[0].weight)]
+    gc.disable()
+    try:
+        del model
+        assert [reference() for reference in alive] == [None, None, None]
+    finally:
+        gc.enable()

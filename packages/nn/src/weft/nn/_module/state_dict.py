@@ -5,16 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import weft
 from weft import Tensor
 from weft.nn._module.conversion import Conversion
 from weft.nn.parameter import Parameter, UninitializedTensorMixin
 from weft.utils.hooks import RemovableHandle
-
-if TYPE_CHECKING:
-    from weft.nn._module.registry import Registry
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -169,7 +166,11 @@ class StateDict(Conversion):
             Filled here, reported by `load_state_dict`.
         """
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            found = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            if isinstance(hook, _TakesModule):
+                hook.hook(self, *found)
+            else:
+                hook(*found)
         local_state = self._local_state()
         assign = bool(local_metadata.get("assign_to_params_buffers", False))
         for name, tensor in local_state.items():
@@ -279,7 +280,7 @@ class StateDict(Conversion):
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
         """As `register_load_state_dict_pre_hook`; the module is given only on request. Kept for older programs."""
-        return _added(self._load_state_dict_pre_hooks, _BoundHook(hook, self) if with_module else hook)
+        return _added(self._load_state_dict_pre_hooks, _TakesModule(hook) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after this module has loaded.
@@ -289,15 +290,11 @@ class StateDict(Conversion):
         return _added(self._load_state_dict_post_hooks, hook)
 
 
-class _BoundHook:
-    """A hook with its module put first. A class, so that it is pickled with the module and copied with it."""
+class _TakesModule:
+    """Marks a hook that is given its module. The hook does not hold the module: that would be a reference cycle."""
 
-    def __init__(self, hook: Callable[..., Any], module: Registry) -> None:
+    def __init__(self, hook: Callable[..., Any]) -> None:
         self.hook = hook
-        self.module = module
-
-    def __call__(self, *args: Any) -> Any:
-        return self.hook(self.module, *args)
 
 
 class _Loading:
@@ -331,7 +328,7 @@ class _Loading:
                 )
 
 
-def _added(hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
