@@ -221,7 +221,7 @@ class OpNode(Node):
                 "saved tensors after calling backward."
             )
         plan = self.plan
-        if plan.saves_output or (self.extra is not None and self.extra.unpack is not None):
+        if plan.saves_output or (self._extra is not None and self._extra.unpack is not None):
             saved = unpack_saved(self, saved)
         else:
             for value, version in zip(saved, self.versions):
@@ -300,7 +300,7 @@ def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
         return
     plan = op.plan(mask)
     node = make_node(op, plan, args, mask)
-    node.shape = out._array.shape
+    node._shape = out._array.shape
     if plan.saves_output:
         save_outputs(node, [out])
     out._requires_grad = True
@@ -314,7 +314,7 @@ def record_many(op: Op, outputs: list[TensorBase], args: tuple[Any, ...], mask: 
     plan = op.plan(mask)
     node = make_node(op, plan, args, mask)
     extra_of(node).outputs = len(outputs)
-    node.shape = [out._array.shape for out in outputs]
+    node._shape = [out._array.shape for out in outputs]
     if plan.saves_output:
         save_outputs(node, outputs)
     for index, out in enumerate(outputs):
@@ -366,10 +366,10 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
         else:
             versions.append(-1)
     node: OpNode = new_node(OpNode)
-    node.sequence = state.next_sequence()
+    node._sequence = state.next_sequence()
     node.plan = plan
-    node.edges = tuple(edges)
-    node.extra = None
+    node._edges = tuple(edges)
+    node._extra = None
     node.saved = tuple(saved)
     node.versions = tuple(versions)
     if several:
@@ -378,9 +378,9 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
 
 
 def extra_of(node: Node) -> NodeExtra:
-    if node.extra is None:
-        node.extra = NodeExtra()
-    return node.extra
+    if node._extra is None:
+        node._extra = NodeExtra()
+    return node._extra
 
 
 def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
@@ -392,13 +392,13 @@ def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
             out._version_counter = counter
         kept.append(SavedOutput(out._array, out.kind, counter, index))
     assert node.saved is not None
-    node.saved = (*node.saved, kept[0] if node.extra is None or node.extra.outputs == 0 else kept)
+    node.saved = (*node.saved, kept[0] if node._extra is None or node._extra.outputs == 0 else kept)
 
 
 def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """The saved values as tensors: outputs get their history back, packed ones go through their hook."""
-    if node.extra is not None and node.extra.unpack is not None:
-        saved = node.extra.unpack(node, saved)
+    if node._extra is not None and node._extra.unpack is not None:
+        saved = node._extra.unpack(node, saved)
     values: list[Any] = []
     for position, value in enumerate(saved):
         if isinstance(value, SavedOutput):
@@ -555,9 +555,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
             node: OpNode = new_node(OpNode)
-            node.sequence = next_sequence()
+            node._sequence = next_sequence()
             node.plan = plan
-            node.shape = array.shape
+            node._shape = array.shape
             if pair == 0:
                 node.saved = ()
             elif pair == 3:
@@ -565,13 +565,13 @@ def binary_operator(op: Op, slow: Any) -> Any:
             else:
                 node.saved = (self,) if pair == 1 else (other,)
             node.versions = plan.unwritten
-            node.extra = None
+            node._extra = None
             if mask == 1:
-                node.edges = (self if self._node is None else self._node,)
+                node._edges = (self if self._node is None else self._node,)
             elif mask == 2:
-                node.edges = (other if other._node is None else other._node,)
+                node._edges = (other if other._node is None else other._node,)
             else:
-                node.edges = (
+                node._edges = (
                     self if self._node is None else self._node,
                     other if other._node is None else other._node,
                 )

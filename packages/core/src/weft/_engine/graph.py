@@ -63,12 +63,12 @@ class Walk:
             return
         arrived = self.pending.get(edge)
         if arrived is None:
-            heapq.heappush(self.heap, (-edge.sequence, edge))
-        if edge.extra is None or edge.extra.outputs == 0:
+            heapq.heappush(self.heap, (-edge._sequence, edge))
+        if edge._extra is None or edge._extra.outputs == 0:
             self.pending[edge] = grad if arrived is None else self.add(arrived, grad)
             return
         if arrived is None:
-            arrived = [None] * edge.extra.outputs
+            arrived = [None] * edge._extra.outputs
             self.pending[edge] = arrived
         arrived[index] = grad if arrived[index] is None else self.add(arrived[index], grad)
 
@@ -82,7 +82,7 @@ class Walk:
             while heap:
                 node = heapq.heappop(heap)[1]
                 arrived = pending.pop(node)
-                if node.extra is None and self.captures is None:
+                if node._extra is None and self.captures is None:
                     self.distribute(node, node.apply([arrived], None), arrived, None)
                 else:
                     self.visit(node, arrived)
@@ -95,7 +95,7 @@ class Walk:
 
     def visit(self, node: Node, arrived: Any) -> None:
         """Apply a node with several outputs, hooks or a trace, or in a walk that captures."""
-        extra = node.extra
+        extra = node._extra
         grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
         watch: Any = None if extra is None else extra.watch
         if watch is not None:
@@ -117,24 +117,24 @@ class Walk:
         pending = self.pending
         leaves = self.leaves
         position = -1
-        for edge in node.edges:
+        for edge in node._edges:
             position += 1
             grad = results[position]
             if grad is None or edge is None or (needed is not None and not needed[position]):
                 continue
             if isinstance(edge, Node):
-                if edge.extra is None:
-                    if grad._array.shape != edge.shape:
-                        grad = fit(node, position, grad, edge.shape)
+                if edge._extra is None:
+                    if grad._array.shape != edge._shape:
+                        grad = fit(node, position, grad, edge._shape)
                     arrived = pending.get(edge)
                     if arrived is None:
                         pending[edge] = grad
-                        heapq.heappush(self.heap, (-edge.sequence, edge))
+                        heapq.heappush(self.heap, (-edge._sequence, edge))
                     else:
                         pending[edge] = self.add(arrived, grad)
                     continue
-                index = 0 if node.extra is None or node.extra.indices is None else node.extra.indices[position]
-                shape = edge.shape if edge.extra.outputs == 0 else edge.shape[index]
+                index = 0 if node._extra is None or node._extra.indices is None else node._extra.indices[position]
+                shape = edge._shape if edge._extra.outputs == 0 else edge._shape[index]
                 if grad._array.shape != shape:
                     grad = fit(node, position, grad, shape)
                 self.send(edge, index, grad, False)
@@ -218,7 +218,7 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
             continue
         seen.add(node)
         order.append(node)
-        for edge in node.edges:
+        for edge in node._edges:
             if isinstance(edge, Node):
                 stack.append(edge)
     order.sort(key=sequence_of)
@@ -230,7 +230,7 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
     for node in order:
         flags: list[bool] = []
         useful = False
-        for edge in node.edges:
+        for edge in node._edges:
             if isinstance(edge, Node):
                 leads = edge in needed or edge in targeted
             else:
@@ -243,4 +243,4 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
 
 
 def sequence_of(node: Node) -> int:
-    return node.sequence
+    return node._sequence

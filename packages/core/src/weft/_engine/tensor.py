@@ -46,25 +46,28 @@ class Version:
 class Node:
     """One recorded operation: how gradients of its outputs become gradients of its inputs.
 
+    The names begin with an underscore since a custom function's context is its node, where users put
+    names of their own (``ctx.shape``).
+
     Attributes
     ----------
-    edges : tuple
+    _edges : tuple
         For each tensor input: the node that made it, the tensor itself if it is a leaf that requires
         grad, or None. A node never holds an input that it does not save.
-    shape : tuple of int, or list of them for several outputs
+    _shape : tuple of int, or list of them for several outputs
         What a gradient that arrives must have; the walk sums over broadcast dimensions to get there.
-    sequence : int
+    _sequence : int
         Larger for a younger node; backward visits the largest first.
-    extra : NodeExtra or None
+    _extra : NodeExtra or None
         What few nodes have.
     """
 
-    __slots__ = ("edges", "extra", "sequence", "shape", "__weakref__")
+    __slots__ = ("_edges", "_extra", "_sequence", "_shape", "__weakref__")
 
-    edges: tuple[Any, ...]
-    extra: Optional[NodeExtra]
-    sequence: int
-    shape: Any
+    _edges: tuple[Any, ...]
+    _extra: Optional[NodeExtra]
+    _sequence: int
+    _shape: Any
 
     def label(self) -> str:
         """The name that users read, ``MulBackward0``."""

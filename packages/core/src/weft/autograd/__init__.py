@@ -1,6 +1,7 @@
 """Automatic differentiation: backward and grad, modes, custom functions, hooks and checks."""
 
 from weft._tensor import Tensor as Variable
+from weft.autograd import functional as functional
 from weft.autograd import graph as graph
 from weft.autograd._backward import backward as backward
 from weft.autograd._backward import grad as grad
@@ -13,6 +14,9 @@ from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from weft.autograd.gradcheck import GradcheckError as GradcheckError
+from weft.autograd.gradcheck import gradcheck as gradcheck
+from weft.autograd.gradcheck import gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function",
@@ -21,7 +25,11 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "GradcheckError",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_anomaly_enabled",

@@ -31,38 +31,38 @@ class FunctionCtx:
                     f"save_for_backward can only save variables, but argument is of type {type(each).__name__}; keep "
                     "other values as attributes of ctx"
                 )
-        self.to_save = tensors
+        self._to_save = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward has changed in place; they must be returned."""
-        self.dirty_tensors = tensors
+        self._dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say which outputs have no gradient."""
-        self.non_differentiable = tensors
+        self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for outputs without gradient."""
-        self.materialize_grads = value
+        self._materialize_grads = value
 
 
 class FunctionNode(Node, FunctionCtx):
     """The node of a custom function, and its ctx."""
 
-    function: Any = None
-    to_save: tuple[Any, ...] = ()
-    dirty_tensors: tuple[Any, ...] = ()
-    non_differentiable: tuple[Any, ...] = ()
-    materialize_grads = True
+    _function: Any = None
+    _to_save: tuple[Any, ...] = ()
+    _dirty_tensors: tuple[Any, ...] = ()
+    _non_differentiable: tuple[Any, ...] = ()
+    _materialize_grads = True
     needs_input_grad: tuple[bool, ...] = ()
 
     def label(self) -> str:
         return type(self).__name__
 
-    def keep(self, outputs: list[Any]) -> None:
+    def _keep(self, outputs: list[Any]) -> None:
         """Turn what was to be saved into saved values: outputs without their history."""
         kept: list[Any] = []
-        for tensor in self.to_save:
+        for tensor in self._to_save:
             if tensor is None:
                 kept.append(None)
                 continue
@@ -73,17 +73,17 @@ class FunctionNode(Node, FunctionCtx):
                 kept.append(SavedOutput(tensor._array, tensor.kind, tensor._version_counter, index))
             else:
                 kept.append((tensor, tensor._version_counter.value))
-        self.kept: Any = kept
-        self.to_save = ()
+        self._kept: Any = kept
+        self._to_save = ()
         if local.saved_hooks:
             pack, unpack = local.saved_hooks[-1]
-            self.kept = [None if each is None else pack(plain_tensor(each)) for each in kept]
-            self.unpack: Any = unpack
+            self._kept = [None if each is None else pack(plain_tensor(each)) for each in kept]
+            self._unpack: Any = unpack
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors that forward saved, checked to be unchanged."""
-        kept = self.__dict__.get("kept", [])
+        kept = self.__dict__.get("_kept", [])
         if kept is None:
             raise RuntimeError(
                 f"{self.label()}: Trying to backward through the graph a second time (or directly access saved tensors "
@@ -91,14 +91,14 @@ class FunctionNode(Node, FunctionCtx):
                 ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
                 "second time or if you need to access saved tensors after calling backward."
             )
-        unpack = self.__dict__.get("unpack")
+        unpack = self.__dict__.get("_unpack")
         if unpack is not None:
             return tuple(None if each is None else unpack(each) for each in kept)
-        return tuple(self.unkept(each) for each in kept)
+        return tuple(self._unkept(each) for each in kept)
 
     saved_variables = saved_tensors
 
-    def unkept(self, value: Any) -> Any:
+    def _unkept(self, value: Any) -> Any:
         if value is None:
             return None
         if isinstance(value, SavedOutput):
@@ -113,16 +113,16 @@ class FunctionNode(Node, FunctionCtx):
     def apply(self, grads: list[Any], needed: Any) -> Any:
         """Run the user's backward and check what it returns."""
         grads = list(grads)
-        if self.materialize_grads:
-            grads = [state.zeros(*self.outputs[n]) if grad is None else grad for n, grad in enumerate(grads)]
-        function = self.function
+        if self._materialize_grads:
+            grads = [state.zeros(*self._outputs[n]) if grad is None else grad for n, grad in enumerate(grads)]
+        function = self._function
         backward = function.backward if function.backward is not Function.backward else function.vjp
         returned = backward(self, *grads)
         if not isinstance(returned, tuple):
             returned = tuple(returned) if isinstance(returned, list) else (returned,)
-        return self.gradients_of_tensors(returned)
+        return self._gradients_of_tensors(returned)
 
-    def gradients_of_tensors(self, returned: tuple[Any, ...]) -> list[Any]:
+    def _gradients_of_tensors(self, returned: tuple[Any, ...]) -> list[Any]:
         """The gradients of the tensor arguments among those of all.
 
         Raises
@@ -130,7 +130,7 @@ class FunctionNode(Node, FunctionCtx):
         RuntimeError
             For a wrong number, or a gradient of something that is no tensor.
         """
-        expected = len(self.tensor_arguments)
+        expected = len(self._tensor_arguments)
         if len(returned) > expected and all(each is None for each in returned[expected:]):
             returned = returned[:expected]
         if len(returned) != expected:
@@ -139,7 +139,7 @@ class FunctionNode(Node, FunctionCtx):
                 f"{len(returned)})"
             )
         results = []
-        for position, (kind, grad) in enumerate(zip(self.tensor_arguments, returned)):
+        for position, (kind, grad) in enumerate(zip(self._tensor_arguments, returned)):
             if kind is None:
                 if grad is not None:
                     raise RuntimeError(
@@ -157,7 +157,7 @@ class FunctionNode(Node, FunctionCtx):
         return results
 
     def free(self) -> None:
-        self.kept = None
+        self._kept = None
 
 
 def plain_tensor(value: Any) -> Any:
@@ -171,7 +171,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: Any, attributes: Any) -> None:
         super().__init__(name, bases, attributes)
-        cls._node_class = type(f"{name}Backward", (FunctionNode,), {"function": cls})
+        cls._node_class = type(f"{name}Backward", (FunctionNode,), {"_function": cls})
 
 
 class Function(metaclass=FunctionMeta):
@@ -232,7 +232,7 @@ class Function(metaclass=FunctionMeta):
         node = new_function_node(cls._node_class)
         recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)
-        node.tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in args]
+        node._tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in args]
         split = cls.setup_context is not Function.setup_context
         with no_grad():
             returned = cls.forward(*args, **kwargs) if split else cls.forward(node, *args, **kwargs)
@@ -242,18 +242,18 @@ class Function(metaclass=FunctionMeta):
         outputs = list(returned) if many else [returned]
         made = attach_history(node, list(args), outputs, recorded)
         if recorded:
-            node.keep([each for each in made if isinstance(each, TensorBase)])
+            node._keep([each for each in made if isinstance(each, TensorBase)])
         else:
-            node.to_save = ()
+            node._to_save = ()
         return tuple(made) if many else made[0]
 
 
 def new_function_node(cls: Any) -> Any:
     node = Node.__new__(cls)
-    node.edges = ()
-    node.extra = None
-    node.shape = None
-    node.sequence = state.next_sequence()
+    node._edges = ()
+    node._extra = None
+    node._shape = None
+    node._sequence = state.next_sequence()
     return node
 
 
@@ -261,10 +261,10 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
     """The outputs with the node as their history; what forward returned of its inputs becomes a view or is rewritten."""
     inputs = [each for each in args if isinstance(each, TensorBase)]
     if recorded:
-        node.edges = tuple(edge_of(each) for each in inputs)
+        node._edges = tuple(edge_of(each) for each in inputs)
         extra_of(node).indices = tuple(output_index(each) for each in inputs)
-        node.sequence = state.next_sequence()
-    for each in node.dirty_tensors:
+        node._sequence = state.next_sequence()
+    for each in node._dirty_tensors:
         if not any(each is output for output in outputs):
             raise RuntimeError(
                 f"{node.label()}: Some elements marked as dirty during the forward method were not returned as output. The "
@@ -279,7 +279,7 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
             made.append(output)
             continue
         tensor = settle(node, output, inputs, recorded)
-        differentiable = recorded and tensor.kind.is_differentiable and not is_in(output, node.non_differentiable)
+        differentiable = recorded and tensor.kind.is_differentiable and not is_in(output, node._non_differentiable)
         if differentiable:
             tensor._requires_grad, tensor._node = True, node
             set_output_index(tensor, index)
@@ -288,9 +288,9 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         described.append((tensor._array.shape, tensor.kind))
         index += 1
     if recorded:
-        node.outputs = described
+        node._outputs = described
         several = len(shapes) != 1
-        node.shape = shapes if several else shapes[0]
+        node._shape = shapes if several else shapes[0]
         extra_of(node).outputs = len(shapes) if several else 0
     return made
 
@@ -301,7 +301,7 @@ def is_in(tensor: Any, tensors: Any) -> bool:
 
 def settle(node: Any, output: Any, inputs: list[Any], recorded: bool) -> Any:
     """An output that may get the node as its history."""
-    if is_in(output, node.dirty_tensors):
+    if is_in(output, node._dirty_tensors):
         from weft.ops._inplace import bump, check_writable
 
         if recorded:

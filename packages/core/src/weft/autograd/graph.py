@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import SavedOutput, edge_of, extra_of, make, unpack_output
+from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, unpack_output
 from weft._engine.tensor import Node as Node
 from weft._engine.tensor import TensorBase, intercept, local
 from weft.autograd.hooks import accumulator_of, output_index
@@ -78,8 +78,8 @@ def pack_saved(result: Any) -> None:
     """Pack what the node of a new result has saved."""
     first = result[0] if isinstance(result, tuple) and result else result
     node: Any = first._node if isinstance(first, TensorBase) else None
-    saved = getattr(node, "saved", None)
-    if not saved or (node.extra is not None and node.extra.unpack is not None):
+    saved = node.saved if isinstance(node, OpNode) else None
+    if not saved or (node._extra is not None and node._extra.unpack is not None):
         return
     pack, unpack = local.saved_hooks[-1]
 

@@ -57,7 +57,7 @@ def replacement(grad: Any, returned: Any) -> Any:
 
 
 class Watch:
-    """The hooks of a node and of its outputs, and where it was recorded (in ``node.extra.watch``)."""
+    """The hooks of a node and of its outputs, and where it was recorded (in ``node._extra.watch``)."""
 
     def __init__(self) -> None:
         self.outputs: dict[int, HookDict] = {}
@@ -237,9 +237,9 @@ def accumulator_of(leaf: Any) -> AccumulateGrad:
 
 def next_functions(self: Node) -> tuple[Any, ...]:
     """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
-    indices = None if self.extra is None else self.extra.indices
+    indices = None if self._extra is None else self._extra.indices
     found = []
-    for position, edge in enumerate(self.edges):
+    for position, edge in enumerate(self._edges):
         if edge is None or isinstance(edge, Node):
             found.append((edge, 0 if indices is None else indices[position]))
         else:

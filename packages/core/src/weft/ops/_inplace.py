@@ -181,7 +181,7 @@ def assign(name: str, self: Any, result: Any) -> None:
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
     node = make_node(scatter, scatter.plan(mask), (before, result, view), mask)
-    node.shape = base._array.shape
+    node._shape = base._array.shape
     base._node, base._requires_grad = node, True
     set_output_index(base, 0)
     self._requires_grad = True
