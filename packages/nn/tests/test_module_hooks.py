@@ -1,5 +1,8 @@
 """Hooks of modules: when they run, what they see, what they may change."""
 
+import gc
+import weakref
+
 import pytest
 
 import weft
