@@ -149,11 +149,16 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
     with contextlib.suppress(ValueError):  # a handler of the parent's would keep terminate() from working
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
+        if hasattr(signal, "pthread_sigmask"):  # blocked while the process was started
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         _serve(job, connection)
     except KeyboardInterrupt:  # it reaches all processes; the parent's traceback is enough
         pass
     except (EOFError, ConnectionError):  # the parent was killed before it could say stop, and cannot clean up
         remove_folders(job.folders)
+    finally:
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end is near
 
 
 def _serve(job: Job, connection: Connection) -> None:

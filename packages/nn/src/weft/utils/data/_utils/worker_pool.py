@@ -10,7 +10,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -163,7 +163,7 @@ class WorkerPool:
         return [connection for connection in connections if connection in ready]
 
     @contextlib.contextmanager
-    def _reporting_deaths(self) -> Any:
+    def _reporting_deaths(self) -> Iterator[None]:
         """Turn a broken pipe into the error that names the dead worker."""
         try:
             yield
@@ -199,7 +199,7 @@ def _start(context: Any, job: Job, earlier: list[_Worker]) -> _Worker:
     inherited = [ours, *(worker.connection for worker in earlier)] if context.get_start_method() == "fork" else []
     process = context.Process(target=run_worker, args=(job, theirs, inherited), daemon=True)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _interrupts_held_back():
             if threading.active_count() == 1:
                 # Python warns of a fork with several threads, counting those of native libraries. A fork is unsafe if
                 # another thread holds a lock: with one Python thread that could be only a library's own, and those
@@ -212,6 +212,19 @@ def _start(context: Any, job: Job, earlier: list[_Worker]) -> _Worker:
     finally:
         theirs.close()
     return _Worker(process, ours, SegmentReader())
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Start a process with interrupts blocked: it lets them in when it is ready to end quietly."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _dumps(message: Any) -> bytes:
