@@ -144,7 +144,7 @@ def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
     array: Any = tensor._array
     if not isinstance(array, numpy.ndarray):
         array = backend_of(tensor.kind.device).to_numpy(array)
-    return array  # type: ignore[no-any-return]
+    return array
 
 
 @method
@@ -216,7 +216,7 @@ def tensor(
         made = on_device(state.run(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
     else:
         made = on_device(array_of(data, element), device)
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def element_type(name: str, given: Any) -> dtype | None:
@@ -258,7 +258,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
         data = from_numpy(data)
         device = resolve_device(device)
     if isinstance(data, TensorBase):
-        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)  # type: ignore[attr-defined, no-any-return]
+        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)
     return tensor(data, dtype=element, device=device)
 
 
@@ -302,8 +302,8 @@ def asarray(
     else:
         made = placed(made, element, device, copy)
     if requires_grad is False and made._requires_grad:
-        return made.detach()  # type: ignore[no-any-return]
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+        return made.detach()
+    return made.requires_grad_() if requires_grad else made
 
 
 def shared(obj: Any, element: dtype | None) -> Any:
@@ -388,7 +388,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     if not array.flags.writeable:
         warn_read_only("frombuffer", "buffer")
     made: Any = make(array, kind_of(element, cpu))
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 # DLPack --------------------------------------------------------------------------------------------------
@@ -436,7 +436,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     made: Any = make(array, kind_of(BY_NUMPY[array.dtype], source))
     if copy or target is not source:
         made = made.to(target, copy=True)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 class Capsule:

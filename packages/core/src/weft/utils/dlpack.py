@@ -23,4 +23,4 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> weft.from_dlpack(to_dlpack(weft.ones(2)))
     tensor([1., 1.])
     """
-    return tensor.__dlpack__()  # type: ignore[attr-defined]
+    return tensor.__dlpack__()
