@@ -258,7 +258,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
         data = from_numpy(data)
         device = resolve_device(device)
     if isinstance(data, TensorBase):
-        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)
+        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)  # type: ignore[attr-defined]
     return tensor(data, dtype=element, device=device)
 
 
