@@ -1,0 +1,83 @@
+"""What several families need: sizes along each spatial dimension, reductions of losses, in-place variants."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from weft import Tensor
+from weft.ops._inplace import write_inplace
+
+__all__ = ["check_floating", "inplace_or_not", "reduce_loss", "sizes"]
+
+
+def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
+    """One integer for each spatial dimension, from one for all or from a sequence of one or ``count``.
+
+    Raises
+    ------
+    TypeError
+        If a size is no integer.
+    RuntimeError
+        If there are more or fewer.
+    """
+    if isinstance(value, Tensor) and value.ndim:
+        value = value.tolist()
+    given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    try:
+        whole = tuple([operator.index(each) for each in given])
+    except TypeError:
+        wrong = next(each for each in given if not hasattr(each, "__index__"))
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be int or tuple of ints, but found {type(wrong).__name__}"
+        ) from None
+    if len(whole) == 1:
+        return whole * count
+    if len(whole) != count:
+        raise RuntimeError(
+            f"{name}: expected {argument} to be a single integer value or a list of {count} values, one for each "
+            f"spatial dimension, but got {argument}={list(whole)}"
+        )
+    return whole
+
+
+def reduce_loss(name: str, loss: Tensor, reduction: str) -> Tensor:
+    """The losses of all elements as they are, their mean, or their sum.
+
+    Raises
+    ------
+    ValueError
+        For another reduction.
+    """
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    check_reduction(name, reduction)
+    return loss
+
+
+def check_reduction(name: str, reduction: str) -> None:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{name}: {reduction!r} is not a valid value for reduction; expected 'none', 'mean' or 'sum'")
+
+
+def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args: Any) -> Tensor:
+    """Call a function of a tensor, writing its result into that tensor if asked to."""
+    if not inplace:
+        return function(input, *args)
+    return write_inplace(name, input, function, getattr(function, "declaration", None), args, {})
+
+
+def check_floating(name: str, tensor: Tensor) -> None:
+    """The tensor holds real or complex floating-point numbers.
+
+    Raises
+    ------
+    NotImplementedError
+        If it does not.
+    """
+    if not tensor.kind.is_differentiable:
+        raise NotImplementedError(
+            f"{name}: not implemented for '{tensor.dtype.spoken}' ({tensor.dtype}); convert with .float()"
+        )

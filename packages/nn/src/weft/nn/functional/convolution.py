@@ -1,0 +1,503 @@
+"""Convolutions over 1, 2 and 3 spatial dimensions, as cross-correlations, and their transposes.
+
+Three ops for each number of dimensions: the convolution, its gradient with respect to the input, and that
+with respect to the weight. Each is linear in both tensors, and each one's gradients are the other two, so
+that derivatives of any order come from these. Kernels gather windows with the channels last, where one row of a
+window is contiguous, and multiply all of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft import Tensor
+from weft.nn.functional._common import sizes
+from weft.ops._declare import op
+from weft.ops._geometry import elements
+from weft.ops.matrices import same_dtype
+from weft.ops.pointwise import conj
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"]
+
+BUDGET = 1 << 21  # elements of gathered windows at a time
+
+Sizes = tuple[int, ...]
+
+
+# Kernels: arrays with the channels last are (N, *spatial, C).
+
+
+def channels_last(xp: Any, array: Any, padding: Sizes, after: Sizes | None = None) -> Any:
+    """A copy of (N, C, *spatial) with the channels last, between zeros before and after each spatial dimension."""
+    spatial = array.shape[2:]
+    after = padding if after is None else after
+    order = (0, *range(2, array.ndim), 1)
+    moved = array.transpose(order)
+    if not any(padding) and not any(after):
+        return xp.ascontiguousarray(moved)
+    shape = (array.shape[0], *[n + p + q for n, p, q in zip(spatial, padding, after)], array.shape[1])
+    padded = xp.zeros(shape, array.dtype)
+    padded[(slice(None), *[slice(p, p + n) for n, p in zip(spatial, padding)])] = moved
+    return padded
+
+
+def channels_first(xp: Any, array: Any) -> Any:
+    """A contiguous copy of (N, *spatial, C) as (N, C, *spatial)."""
+    return xp.ascontiguousarray(array.transpose(0, array.ndim - 1, *range(1, array.ndim - 1)))
+
+
+def windows_of(xp: Any, padded: Any, kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+    """A view (groups, N, *out, *kernel, C / groups) of (N, *spatial, C)."""
+    count = len(kernel)
+    batch, channels = padded.shape[0], padded.shape[-1]
+    steps = padded.strides
+    each = channels // groups
+    return xp.lib.stride_tricks.as_strided(
+        padded,
+        (groups, batch, *out, *kernel, each),
+        (
+            steps[-1] * each,
+            steps[0],
+            *[step * s for step, s in zip(steps[1 : count + 1], stride)],
+            *[step * d for step, d in zip(steps[1 : count + 1], dilation)],
+            steps[-1],
+        ),
+    )
+
+
+def batches(batch: int, each: int) -> list[slice]:
+    """Slices of a batch whose windows, ``each`` elements for one, fit the budget."""
+    size = max(1, BUDGET // max(each, 1))
+    return [slice(start, min(start + size, batch)) for start in range(0, batch, size)]
+
+
+def weight_rows(xp: Any, weight: Any, groups: int) -> Any:
+    """(O, C, *kernel) as matrices (groups, *kernel * C, O / groups) in the order of the windows."""
+    out_channels, channels, *kernel = weight.shape
+    parts = weight.reshape(groups, out_channels // groups, channels, *kernel)
+    moved = parts.transpose(0, *range(3, parts.ndim), 2, 1)
+    return xp.ascontiguousarray(moved).reshape(groups, math.prod(kernel) * channels, out_channels // groups)
+
+
+def convolve_padded(xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> Any:
+    """The convolution of (N, *spatial, C), already padded, with the channels first again."""
+    kernel = weight.shape[2:]
+    batch, out_channels = padded.shape[0], weight.shape[0]
+    out = tuple(
+        (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(padded.shape[1:-1], kernel, stride, dilation)
+    )
+    places, depth = math.prod(out), math.prod(weight.shape[1:])
+    matrices = weight_rows(xp, weight, groups)
+    windows = windows_of(xp, padded, kernel, out, stride, dilation, groups)
+    result = xp.empty((batch, out_channels, places), padded.dtype)
+    for part in batches(batch, places * depth * groups):
+        gathered = windows[:, part].reshape(groups, -1, depth)
+        if groups == 1:
+            product = xp.matmul(gathered[0], matrices[0])
+            result[part] = product.reshape(-1, places, out_channels).transpose(0, 2, 1)
+        else:
+            product = xp.matmul(gathered, matrices)  # (groups, N * places, O / groups)
+            split = product.reshape(groups, -1, places, out_channels // groups).transpose(1, 0, 3, 2)
+            result[part] = split.reshape(-1, out_channels, places)
+    return result.reshape(batch, out_channels, *out)
+
+
+def convolve(
+    xp: Any, input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """The convolution itself."""
+    if is_pointwise(weight.shape, stride, padding, groups):
+        result = multiply_channels(xp, input, weight)
+    else:
+        result = convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups)
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * (input.ndim - 2))
+    return result
+
+
+def is_pointwise(weight: Sizes, stride: Sizes, padding: Sizes, groups: int) -> bool:
+    return groups == 1 and all(each == 1 for each in (*weight[2:], *stride)) and not any(padding)
+
+
+def multiply_channels(xp: Any, input: Any, weight: Any) -> Any:
+    """A convolution of size 1: each image is a matrix of channels by places."""
+    batch, channels, *spatial = input.shape
+    flat = xp.ascontiguousarray(input).reshape(batch, channels, math.prod(spatial))
+    return xp.matmul(weight.reshape(weight.shape[:2]), flat).reshape(batch, weight.shape[0], *spatial)
+
+
+def input_gradient(
+    xp: Any,
+    output_grad: Any,
+    weight: Any,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """The transposed convolution: what the output's gradient is for an input of this shape."""
+    kernel = weight.shape[2:]
+    if is_pointwise(weight.shape, stride, padding, groups) and output_grad.shape[2:] == shape[2:]:
+        return multiply_channels(xp, output_grad, weight.swapaxes(0, 1))
+    reach = [d * (k - 1) for k, d in zip(kernel, dilation)]
+    before = tuple(r - p for r, p in zip(reach, padding))
+    if all(s == 1 for s in stride) and min(before) >= 0:
+        # Without strides it is a convolution with the kernel turned around.
+        flipped = weight[(slice(None), slice(None), *[slice(None, None, -1)] * len(kernel))]
+        parts = flipped.reshape(groups, -1, *flipped.shape[1:]).swapaxes(1, 2)
+        turned = parts.reshape(-1, *parts.shape[2:])  # (C, O / groups, *kernel)
+        after = tuple(n - g + r - b for n, g, r, b in zip(shape[2:], output_grad.shape[2:], reach, before))
+        return convolve_padded(xp, channels_last(xp, output_grad, before, after), turned, stride, dilation, groups)
+    return scatter_windows(xp, output_grad, weight, shape, stride, padding, dilation, groups)
+
+
+def scatter_windows(
+    xp: Any,
+    output_grad: Any,
+    weight: Any,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """The transposed convolution with strides: each window is computed, and added where it comes from."""
+    kernel, out = weight.shape[2:], output_grad.shape[2:]
+    batch, channels = shape[:2]
+    padded = tuple(
+        max(n + 2 * p, d * (k - 1) + s * (o - 1) + 1)
+        for n, p, d, k, s, o in zip(shape[2:], padding, dilation, kernel, stride, out)
+    )
+    result = xp.zeros((batch, *padded, channels), output_grad.dtype)
+    matrices = weight_rows(xp, weight, groups).swapaxes(1, 2)  # (groups, O / groups, kernel * C)
+    moved = channels_last(xp, output_grad, (0,) * len(out))
+    each, width = channels // groups, output_grad.shape[1] // groups
+    for part in batches(batch, math.prod(out) * math.prod(weight.shape[1:]) * groups):
+        flat = moved[part].reshape(-1, groups, width).swapaxes(0, 1)
+        product = xp.matmul(flat, matrices).reshape(groups, -1, *out, math.prod(kernel), each)
+        target = result[part]
+        for number, offset in enumerate(offsets(kernel)):
+            place = [slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in zip(offset, dilation, stride, out)]
+            window = target[(slice(None), *place)]
+            for group in range(groups):
+                window[..., group * each : (group + 1) * each] += product[group, ..., number, :]
+    inner = [slice(p, p + n) for p, n in zip(padding, shape[2:])]
+    return channels_first(xp, result[(slice(None), *inner)])
+
+
+def offsets(kernel: Sizes) -> list[Sizes]:
+    """All positions in a window, in order."""
+    found: list[Sizes] = [()]
+    for size in kernel:
+        found = [(*each, i) for each in found for i in range(size)]
+    return found
+
+
+def weight_gradient(
+    xp: Any,
+    output_grad: Any,
+    input: Any,
+    shape: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Any:
+    """The sum over all windows of the input times the output's gradient there."""
+    out_channels, channels, *kernel = shape
+    out = output_grad.shape[2:]
+    reach = [d * (k - 1) + s * (o - 1) + 1 for k, d, s, o in zip(kernel, dilation, stride, out)]
+    after = tuple(max(r - n - p, p) for r, n, p in zip(reach, input.shape[2:], padding))
+    padded = channels_last(xp, input, padding, after)
+    windows = windows_of(xp, padded, tuple(kernel), out, stride, dilation, groups)
+    moved = channels_last(xp, output_grad, (0,) * len(out))
+    depth, width = math.prod(kernel) * channels, out_channels // groups
+    total = xp.zeros((groups, width, depth), output_grad.dtype)
+    for part in batches(input.shape[0], math.prod(out) * depth * groups):
+        gathered = windows[:, part].reshape(groups, -1, depth)
+        flat = moved[part].reshape(-1, groups, width).transpose(1, 2, 0)
+        total += xp.matmul(flat, gathered)
+    parts = total.reshape(out_channels, *kernel, channels)
+    return channels_first(xp, parts)
+
+
+# Declarations
+
+
+def convolution(count: int) -> tuple[Any, Any]:
+    """The op ``conv<count>d``, and its gradient with respect to the input."""
+    name = f"conv{count}d"
+
+    def function(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        batched = check_operands(name, count, input, weight, bias)
+        if not batched:
+            input = input.unsqueeze(0)
+        stride = sizes(name, "stride", stride, count)
+        dilation = sizes(name, "dilation", dilation, count)
+        if isinstance(padding, str):
+            input, padding = padded_by_name(name, input, weight, padding, stride, dilation)
+        else:
+            padding = sizes(name, "padding", padding, count)
+        check_sizes(name, stride, padding, dilation, groups)
+        check_channels(name, input._array.shape, weight._array.shape, groups, bias)
+        check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
+        result = forward.op(input, weight, bias, stride, padding, dilation, groups)
+        return result if batched else result.squeeze(0)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count])
+    forward = op(tensors="input weight bias", result="same", half="float32", namespace="nn")(function)
+    forward.kernel(convolve)
+    by_input = bilinear_op(f"{name}_input_gradient", "output_grad weight", input_gradient)
+    by_weight = bilinear_op(f"{name}_weight_gradient", "output_grad input", weight_gradient)
+
+    @forward.gradient("input")
+    def _(grad, weight, input_shape, stride, padding, dilation, groups):
+        return by_input.op(grad, conj(weight), input_shape, stride, padding, dilation, groups)
+
+    @forward.gradient("weight")
+    def _(grad, input, weight_shape, stride, padding, dilation, groups):
+        return by_weight.op(grad, conj(input), weight_shape, stride, padding, dilation, groups)
+
+    @forward.gradient("bias")
+    def _(grad):
+        return grad.sum((0, *range(2, count + 2)))
+
+    def cropped(result, shape):
+        """The places of the output that there were: a transposed convolution's may be fewer than would fit."""
+        for dim in range(2, count + 2):
+            result = result if result.shape[dim] == shape[dim] else result.narrow(dim, 0, shape[dim])
+        return result
+
+    @by_input.gradient("output_grad")
+    def _(grad, weight, output_grad_shape, stride, padding, dilation, groups):
+        return cropped(forward.op(grad, conj(weight), None, stride, padding, dilation, groups), output_grad_shape)
+
+    @by_input.gradient("weight")
+    def _(grad, output_grad, weight_shape, stride, padding, dilation, groups):
+        return by_weight.op(conj(output_grad), grad, weight_shape, stride, padding, dilation, groups)
+
+    @by_weight.gradient("output_grad")
+    def _(grad, input, output_grad_shape, stride, padding, dilation, groups):
+        return cropped(forward.op(conj(input), grad, None, stride, padding, dilation, groups), output_grad_shape)
+
+    @by_weight.gradient("input")
+    def _(grad, output_grad, input_shape, stride, padding, dilation, groups):
+        return by_input.op(conj(output_grad), grad, input_shape, stride, padding, dilation, groups)
+
+    return forward, by_input
+
+
+def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
+    """An op of two tensors that only other ops call, with checked arguments."""
+
+    def function(*args):
+        return declared.op(*args)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = kernel.__doc__
+    declared = op(tensors=tensors, result="same", half="float32", namespace="nn", name=name)(function)
+    declared.kernel(kernel)
+    return declared
+
+
+SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+CONV_DOC = """Convolve an input (N, C, {spatial}) with kernels, as a cross-correlation.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
+    weight : Tensor, shape (out_channels, in_channels / groups, *kernel_size)
+    bias : Tensor, shape (out_channels,), optional
+    stride, dilation : int or tuple of {count}
+        Steps between windows, and between the elements of one.
+    padding : int or tuple of {count}, "valid" or "same"
+        Zeros on both sides of each spatial dimension; "same" keeps its size (stride 1).
+    groups : int
+        Channels are split into as many parts, each convolved by itself.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, channels or dtypes do not fit together.
+    """
+
+
+def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Dimensions and dtypes; returns whether the input has a batch."""
+    same_dtype(name, *((input, weight) if bias is None else (input, weight, bias)))
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    if weight.ndim != count + 2:
+        raise RuntimeError(
+            f"{name}: weight must have {count + 2} dimensions, (out_channels, in_channels / groups, *kernel_size), got "
+            f"shape {list(weight.shape)}"
+        )
+    return input.ndim == count + 2
+
+
+def check_sizes(name: str, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
+    if min(stride) < 1:
+        raise RuntimeError(f"{name}: non-positive stride is not supported, got stride={list(stride)}")
+    if min(padding) < 0:
+        raise RuntimeError(f"{name}: negative padding is not supported, got padding={list(padding)}")
+    if min(dilation) < 1:
+        raise RuntimeError(f"{name}: dilation should be greater than zero, got dilation={list(dilation)}")
+    if groups < 1:
+        raise RuntimeError(f"{name}: non-positive groups is not supported, got groups={groups}")
+
+
+def check_channels(name: str, input: Sizes, weight: Sizes, groups: int, bias: Tensor | None) -> None:
+    out_channels, channels = weight[:2]
+    if out_channels % groups or out_channels < groups:
+        raise RuntimeError(
+            f"{name}: expected weight to be divisible into groups={groups} along dimension 0, but got weight of size "
+            f"{list(weight)}"
+        )
+    if input[1] != channels * groups:
+        raise RuntimeError(
+            f"{name}: Given groups={groups}, weight of size {list(weight)}, expected input{list(input)} to have "
+            f"{channels * groups} channels, but got {input[1]} channels instead"
+        )
+    check_bias(name, bias, out_channels)
+
+
+def check_bias(name: str, bias: Tensor | None, out_channels: int) -> None:
+    if bias is not None and tuple(bias.shape) != (out_channels,):
+        raise RuntimeError(
+            f"{name}: expected bias to be 1-dimensional with {out_channels} elements, one for each output channel, but "
+            f"got bias of size {list(bias.shape)}"
+        )
+
+
+def check_reach(name: str, spatial: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    if 0 in kernel:
+        raise RuntimeError(f"{name}: kernel size must be greater than zero, got {list(kernel)}")
+    padded = [n + 2 * p for n, p in zip(spatial, padding)]
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
+    if any(n < r for n, r in zip(padded, reach)):
+        shown = " x ".join(map(str, padded)), " x ".join(map(str, reach))
+        raise RuntimeError(
+            f"{name}: Calculated padded input size per channel: ({shown[0]}). Kernel size: ({shown[1]}). Kernel size "
+            "can't be greater than actual input size; add padding or use a smaller kernel"
+        )
+
+
+def padded_by_name(
+    name: str, input: Tensor, weight: Tensor, padding: str, stride: Sizes, dilation: Sizes
+) -> tuple[Tensor, Sizes]:
+    """What "valid" and "same" mean; an odd total pads the input itself at the end by one more."""
+    count = len(stride)
+    if padding == "valid":
+        return input, (0,) * count
+    if padding != "same":
+        raise RuntimeError(f"{name}: Invalid padding string: {padding!r}; expected 'valid', 'same' or integers")
+    if any(each != 1 for each in stride):
+        raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions, got stride={list(stride)}")
+    totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
+    if any(total % 2 for total in totals):
+        from weft.nn.functional.padding import pad
+
+        amounts = [each for total in reversed(totals) for each in (0, total % 2)]
+        input = pad(input, amounts)
+    return input, tuple(total // 2 for total in totals)
+
+
+conv1d, conv1d_input_gradient = convolution(1)
+conv2d, conv2d_input_gradient = convolution(2)
+conv3d, conv3d_input_gradient = convolution(3)
+
+
+def transposed(count: int, by_input: Any) -> Any:
+    """The function ``conv_transpose<count>d``."""
+    name = f"conv_transpose{count}d"
+
+    def function(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        batched = check_operands(name, count, input, weight, bias)
+        if not batched:
+            input = input.unsqueeze(0)
+        stride = sizes(name, "stride", stride, count)
+        padding = sizes(name, "padding", padding, count)
+        dilation = sizes(name, "dilation", dilation, count)
+        extra = sizes(name, "output_padding", output_padding, count)
+        check_sizes(name, stride, padding, dilation, groups)
+        check_extra(name, extra, stride, dilation)
+        in_channels, out_channels = weight.shape[0], weight.shape[1] * groups
+        if input.shape[1] != in_channels or in_channels % groups:
+            raise RuntimeError(
+                f"{name}: Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to "
+                f"have {in_channels} channels, divisible into groups={groups}, but got {input.shape[1]} channels instead"
+            )
+        check_bias(name, bias, out_channels)
+        spatial = [
+            (n - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for n, s, p, d, k, e in zip(input.shape[2:], stride, padding, dilation, weight.shape[2:], extra)
+        ]
+        if min(spatial) < 1:
+            raise RuntimeError(
+                f"{name}: Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
+                f"{spatial}. Output size is too small; reduce the padding"
+            )
+        shape = (input.shape[0], out_channels, *spatial)
+        elements(name, shape)
+        result = by_input.op(input, weight, shape, stride, padding, dilation, groups)
+        if bias is not None:
+            result = result + bias.reshape(-1, *(1,) * count)
+        return result if batched else result.squeeze(0)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = TRANSPOSED_DOC.format(count=count, spatial=SPATIAL[count])
+    return function
+
+
+def check_extra(name: str, extra: Sizes, stride: Sizes, dilation: Sizes) -> None:
+    if any(e < 0 or (e >= s and e >= d) for e, s, d in zip(extra, stride, dilation)):
+        raise RuntimeError(
+            f"{name}: output padding must be smaller than either stride or dilation, and not negative, but got "
+            f"output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
+        )
+
+
+TRANSPOSED_DOC = """The gradient of `conv{count}d` with respect to its input, as a layer ("deconvolution").
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
+    weight : Tensor, shape (in_channels, out_channels / groups, *kernel_size)
+    bias : Tensor, shape (out_channels,), optional
+    stride, padding, dilation : int or tuple of {count}
+        Those of the convolution.
+    output_padding : int or tuple of {count}
+        Added to one side of the output, as several sizes have the same convolution.
+    groups : int
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, channels or dtypes do not fit together.
+    """
+
+conv_transpose1d = transposed(1, conv1d_input_gradient)
+conv_transpose2d = transposed(2, conv2d_input_gradient)
+conv_transpose3d = transposed(3, conv3d_input_gradient)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of an input (T, N, in_channels) with a weight (kernel_size, in_channels, out_channels)."""
+    result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return result.permute(2, 0, 1)

@@ -1,0 +1,151 @@
+"""Dropout: elements or whole channels zeroed at random. The masks are PyTorch's for the same seed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.nn.functional._common import inplace_or_not
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
+
+SELU_LIMIT = -1.7580993408473766  # of selu at minus infinity
+
+
+def check_probability(name: str, p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+
+
+def noise(input: Tensor, shape: Any, p: float) -> Tensor:
+    """1 / (1 - p) with probability 1 - p, else 0; of the input's own layout where the shape is its."""
+    drawn = weft.empty_like(input) if shape is None else input.new_empty(shape)
+    return drawn.bernoulli_(1 - p).div_(1 - p)
+
+
+def masked(input: Tensor, p: float, shape: Any = None) -> Tensor:
+    if p == 1:
+        return input * 0
+    return input * noise(input.detach(), shape, p)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training, zero each element with probability ``p`` and divide the others by ``1 - p``; else do nothing.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1207.0580.
+    """
+    check_probability("dropout", p)
+    if not training:
+        return input
+    if p == 0:
+        return input
+    return inplace_or_not(masked, "dropout_", input, inplace, p)
+
+
+def channel_shape(input: Tensor) -> list[int]:
+    """One element for each channel of each sample: (N, C, 1, ...)."""
+    return [*input.shape[:2], *[1] * (input.ndim - 2)]
+
+
+def by_channel(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    check_probability(name, p)
+    if not training or p == 0:
+        return input
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: Feature dropout requires at least 2 dimensions in the input, got {input.ndim}")
+    return inplace_or_not(masked, f"{name}_", input, inplace, p, channel_shape(input))
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of an input (N, C, L) or (C, L)."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input; use dropout2d or 3d")
+    return without_batch("dropout1d", 2, input, p, training, inplace)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of an input (N, C, H, W)."""
+    if input.ndim not in (3, 4):
+        warnings.warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
+            "in a future release. Use dropout for elements, dropout1d or dropout3d for other channels.",
+            stacklevel=2,
+        )
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension.",
+            stacklevel=2,
+        )
+    return by_channel("dropout2d", input, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
+    if input.ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
+            "in a future release. Use dropout for elements, dropout1d or dropout2d for other channels.",
+            stacklevel=2,
+        )
+    return without_batch("dropout3d", 4, input, p, training, inplace)
+
+
+def without_batch(name: str, ndim: int, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """`by_channel` for one sample of ``ndim`` dimensions, or for a batch."""
+    if input.ndim != ndim:
+        return by_channel(name, input, p, training, inplace)
+    result = by_channel(name, input.unsqueeze(0), p, training, inplace)
+    return input if inplace else result.squeeze(0)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance behind `selu`: dropped elements take its limit at minus infinity.
+
+    References
+    ----------
+    arXiv:1706.02515.
+    """
+    check_probability("alpha_dropout", p)
+    if not training or p == 0:
+        return input
+    return inplace_or_not(alpha_masked, "alpha_dropout_", input, inplace, p, None)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels of an input (N, C, ...)."""
+    check_probability("feature_alpha_dropout", p)
+    if not training or p == 0:
+        return input
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"feature_alpha_dropout: Feature dropout requires at least 2 dimensions in the input, got {input.ndim}"
+        )
+    return inplace_or_not(alpha_masked, "feature_alpha_dropout_", input, inplace, p, channel_shape(input))
+
+
+def alpha_masked(input: Tensor, p: float, shape: Any) -> Tensor:
+    if p == 1:
+        return input * 0
+    drawn = weft.empty_like(input.detach()) if shape is None else input.detach().new_empty(shape)
+    kept = drawn.bernoulli_(1 - p)
+    scale = 1 / math.sqrt((SELU_LIMIT * SELU_LIMIT * p + 1) * (1 - p))
+    shift = (kept - 1) * (SELU_LIMIT * scale) + SELU_LIMIT * scale * p
+    return input * (kept * scale) + shift

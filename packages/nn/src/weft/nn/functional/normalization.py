@@ -1,0 +1,340 @@
+"""Normalization: by batch, layer, group or instance.
+
+The statistics of batch and layer norm are computed by one op with its output, and the gradients of both by a
+second one. Where the gradient itself is recorded, it is computed from the formula instead, so that derivatives
+of any order exist.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft._engine.tensor import local
+from weft.ops._declare import op
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
+
+# Batch norm
+
+
+def by_channel(tensor: Any, ndim: int) -> Any:
+    """(C,) as (1, C, 1, ...)."""
+    return tensor.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+def but_channels(ndim: int) -> tuple[int, ...]:
+    return (0, *range(2, ndim))
+
+
+def channel_sum(xp: Any, array: Any) -> Any:
+    """Sums over all but dimension 1, of an array that is contiguous or not."""
+    if array.ndim == 2:
+        return xp.sum(array, axis=0)
+    flat = array.reshape(*array.shape[:2], -1)
+    return xp.sum(xp.sum(flat, axis=2), axis=0)
+
+
+@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn")
+def batch_norm_training(input, weight, bias, eps):
+    """The input normalized by channel, with the means and biased variances that did it."""
+    return batch_norm_training.op(input, weight, bias, eps)
+
+
+@batch_norm_training.kernel
+def _(xp, input, weight, bias, eps):
+    count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
+    mean = channel_sum(xp, input) / count
+    result = input - by_channel(mean, input.ndim)
+    variance = channel_sum(xp, result * result) / count
+    scale = 1 / xp.sqrt(variance + input.dtype.type(eps))
+    result *= by_channel(scale if weight is None else scale * weight, input.ndim)
+    if bias is not None:
+        result += by_channel(bias, input.ndim)
+    return result, mean, variance
+
+
+@batch_norm_training.gradient("input weight bias")
+def _(grads, input, weight, outputs, eps):
+    grad = grads[0]
+    if local.grad_enabled:
+        return batch_norm_formula(grad, input, weight, eps)
+    return batch_norm_gradient.op(grad, input, weight, outputs[1], outputs[2], eps)
+
+
+def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: float) -> tuple[Any, Any, Any]:
+    """The gradients of batch norm in training, in ops that are differentiable again."""
+    dims = but_channels(input.ndim)
+    centred = input - input.mean(dims, keepdim=True)
+    scale = (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
+    normal = centred * scale
+    inner = grad if weight is None else grad * by_channel(weight, input.ndim)
+    mean = inner.mean(dims, keepdim=True)
+    slope = (inner * normal).mean(dims, keepdim=True)
+    return (inner - mean - normal * slope) * scale, (grad * normal).sum(dims), grad.sum(dims)
+
+
+@op(tensors="output_grad input weight mean variance", half="float32", namespace="nn")
+def batch_norm_gradient(output_grad, input, weight, mean, variance, eps):
+    """The gradients of `batch_norm_training` with respect to input, weight and bias."""
+    return batch_norm_gradient.op(output_grad, input, weight, mean, variance, eps)
+
+
+@batch_norm_gradient.kernel
+def _(xp, output_grad, input, weight, mean, variance, eps):
+    count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
+    scale = 1 / xp.sqrt(variance + input.dtype.type(eps))
+    centred = input - by_channel(mean, input.ndim)
+    by_bias = channel_sum(xp, output_grad)
+    by_weight = channel_sum(xp, output_grad * centred) * scale
+    centred *= by_channel(by_weight * scale / -count, input.ndim)
+    centred += output_grad
+    centred -= by_channel(by_bias / count, input.ndim)
+    centred *= by_channel(scale if weight is None else scale * weight, input.ndim)
+    return centred, by_weight, by_bias
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each channel to mean 0 and variance 1, then scale and shift.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    running_mean, running_var : Tensor, shape (C,), optional
+        Used for normalization unless ``training``; else updated, the variance by the unbiased one.
+    weight, bias : Tensor, shape (C,), optional
+    training : bool
+        Use the batch's own statistics.
+    momentum : float
+        The share of this batch in the running statistics.
+    eps : float
+        Added to the variance.
+
+    Raises
+    ------
+    ValueError
+        If there is only one value for each channel in training.
+    RuntimeError
+        If shapes do not fit, or running statistics are missing in evaluation.
+
+    References
+    ----------
+    arXiv:1502.03167.
+    """
+    check_batch_norm(input, (running_mean, running_var, weight, bias), training)
+    if not training:
+        return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
+    if input.kind.is_differentiable and weight is not None and weight.kind is not input.kind:
+        return mixed_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps)
+    result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
+    update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    return result
+
+
+def mixed_batch_norm(
+    input: Tensor, running_mean: Any, running_var: Any, weight: Tensor, bias: Any, momentum: float, eps: float
+) -> Tensor:
+    """Batch norm of a half-precision input with parameters in float32: the result has the input's dtype."""
+    wide = input.to(weight.dtype)
+    return batch_norm(wide, running_mean, running_var, weight, bias, True, momentum, eps).to(input.dtype)
+
+
+def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+    if input.ndim < 2:
+        raise RuntimeError(f"batch_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
+    channels = input.shape[1]
+    if training and input.numel() == channels:
+        raise ValueError(
+            f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; use a "
+            "larger batch, or eval() mode"
+        )
+    for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
+        if each is not None and each.numel() != channels:
+            raise RuntimeError(
+                f"batch_norm: {name} should contain {channels} elements, one for each channel of input "
+                f"{list(input.shape)}, not {each.numel()}"
+            )
+    if not training and (parameters[0] is None or parameters[1] is None):
+        raise RuntimeError("batch_norm: Expected running_mean and running_var to be defined when training=False")
+
+
+def normalized_by(
+    name: str, input: Tensor, mean: Any, variance: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
+    element = input.dtype
+    wide = input.to(mean.dtype) if element is not mean.dtype else input
+    scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    return (wide * by_channel(scale, input.ndim) + by_channel(shift, input.ndim)).to(element)
+
+
+def update_running(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
+) -> None:
+    """Move the running statistics a share of the way to this batch's."""
+    with weft.no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype) * momentum)
+        if running_var is not None:
+            unbiased = variance.detach().to(running_var.dtype) * (count / max(count - 1, 1))
+            running_var.mul_(1 - momentum).add_(unbiased * momentum)
+
+
+# Layer norm
+
+
+@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn", name="layer_norm")
+def layer_norm_op(input, weight, bias, count, eps):
+    """The input normalized over its last ``count`` dimensions, with means and inverse deviations."""
+    return layer_norm_op.op(input, weight, bias, count, eps)
+
+
+@layer_norm_op.kernel
+def _(xp, input, weight, bias, count, eps):
+    shape = input.shape
+    split = len(shape) - count
+    size = math.prod(shape[split:])
+    flat = xp.ascontiguousarray(input).reshape(math.prod(shape[:split]), size)
+    mean = xp.mean(flat, axis=1, keepdims=True)
+    result = flat - mean
+    variance = row_products(xp, result, result) / flat.dtype.type(max(size, 1))
+    inverse = 1 / xp.sqrt(variance + flat.dtype.type(eps))
+    result *= inverse
+    if weight is not None:
+        result *= weight.reshape(-1)
+    if bias is not None:
+        result += bias.reshape(-1)
+    rows = (*shape[:split], *(1,) * count)
+    return result.reshape(shape), mean.reshape(rows), inverse.reshape(rows)
+
+
+def row_products(xp: Any, a: Any, b: Any) -> Any:
+    """The inner product of each row of a matrix with that of another, as a column."""
+    return xp.matmul(a[:, None, :], b[:, :, None])[:, 0]
+
+
+@layer_norm_op.gradient("input weight bias")
+def _(grads, input, weight, outputs, count, eps):
+    if local.grad_enabled:
+        return layer_norm_formula(grads[0], input, weight, count, eps)
+    return layer_norm_gradient.op(grads[0], input, weight, outputs[1], outputs[2], count)
+
+
+def layer_norm_formula(
+    grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float
+) -> tuple[Any, Any, Any]:
+    """The gradients of layer norm in ops that are differentiable again."""
+    dims, rest = tuple(range(input.ndim - count, input.ndim)), tuple(range(input.ndim - count))
+    centred = input - input.mean(dims, keepdim=True)
+    scale = (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
+    normal = centred * scale
+    inner = grad if weight is None else grad * weight
+    mean, slope = inner.mean(dims, keepdim=True), (inner * normal).mean(dims, keepdim=True)
+    by_weight, by_bias = grad * normal, grad
+    if rest:
+        by_weight, by_bias = by_weight.sum(rest), by_bias.sum(rest)
+    return (inner - mean - normal * slope) * scale, by_weight, by_bias
+
+
+@op(tensors="output_grad input weight mean inverse", half="float32", namespace="nn")
+def layer_norm_gradient(output_grad, input, weight, mean, inverse, count):
+    """The gradients of layer norm with respect to input, weight and bias."""
+    return layer_norm_gradient.op(output_grad, input, weight, mean, inverse, count)
+
+
+@layer_norm_gradient.kernel
+def _(xp, output_grad, input, weight, mean, inverse, count):
+    shape = input.shape
+    split = len(shape) - count
+    size = math.prod(shape[split:])
+    grad = xp.ascontiguousarray(output_grad).reshape(-1, size)
+    mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
+    normal = input.reshape(-1, size) - mean
+    normal *= inverse
+    by_bias = xp.sum(grad, axis=0)
+    scaled = grad * normal
+    by_weight = xp.sum(scaled, axis=0)
+    inner = grad if weight is None else grad * weight.reshape(-1)
+    average = xp.mean(inner, axis=1, keepdims=True)
+    slope = row_products(xp, inner, normal) / grad.dtype.type(max(size, 1))
+    normal *= slope
+    xp.subtract(inner, normal, out=normal)
+    normal -= average
+    normal *= inverse
+    return normal.reshape(shape), by_weight.reshape(shape[split:]), by_bias.reshape(shape[split:])
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalize the last axes of ``input`` to mean 0 and variance 1, then scale and shift.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., *normalized_shape)
+    normalized_shape : int or tuple of int
+    weight, bias : Tensor, shape normalized_shape, default 1 and 0
+    eps : float
+        Added to the variance.
+
+    Raises
+    ------
+    RuntimeError
+        If ``input.shape`` does not end in ``normalized_shape``, or weight or bias have another shape.
+
+    References
+    ----------
+    arXiv:1607.06450, equations 3 and 4. The variance is the biased one.
+
+    Examples
+    --------
+    >>> layer_norm(weft.tensor([1.0, 2.0, 3.0]), 3)
+    tensor([-1.2247,  0.0000,  1.2247])
+    """
+    shape = check_normalized("layer_norm", input, normalized_shape, weight, bias)
+    if weight is not None and weight.kind is not input.kind and input.dtype.is_half:
+        wide = layer_norm_op.op(input.to(weight.dtype), weight, bias, len(shape), eps)[0]
+        return wide.to(input.dtype)
+    return layer_norm_op.op(input, weight, bias, len(shape), eps)[0]
+
+
+def check_normalized(
+    name: str, input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None = None
+) -> tuple[int, ...]:
+    """The normalized shape, which the input ends in, and weight and bias have."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(f"{name}: Expected normalized_shape to be at least 1-dimensional, got []")
+    if tuple(input.shape[-len(shape) :]) != shape:
+        raise RuntimeError(
+            f"{name}: Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, shape))}], but got input of size {list(input.shape)}"
+        )
+    for argument, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != shape:
+            raise RuntimeError(
+                f"{name}: Expected {argument} to be of same shape as normalized_shape, but got {argument} of shape "
+                f"{list(each.shape)} and normalized_shape = {list(shape)}"
+            )
+    return shape

@@ -1,0 +1,489 @@
+"""Pooling: the greatest value or the mean of each window."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.nn.functional._common import sizes
+from weft.ops._declare import op
+from weft.ops._geometry import elements
+
+Sizes = tuple[int, ...]
+SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+# Geometry
+
+
+def pooled_sizes(
+    name: str, input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Sizes:
+    """The spatial sizes of the output; with ``ceil_mode`` the last window may begin inside, and end outside.
+
+    Raises
+    ------
+    RuntimeError
+        If a size, stride or padding is out of range, or the output would be empty.
+    """
+    if min(kernel) < 1:
+        raise RuntimeError(f"{name}: kernel size should be greater than zero, but got kernel_size={list(kernel)}")
+    if min(stride) < 1:
+        raise RuntimeError(f"{name}: stride should not be zero, but got stride={list(stride)}")
+    if min(dilation) < 1:
+        raise RuntimeError(f"{name}: dilation should be greater than zero, but got dilation={list(dilation)}")
+    for k, p, d in zip(kernel, padding, dilation):
+        if p < 0 or p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                f"{name}: pad should be at least 0 and at most half of effective kernel size, but got pad={p}, "
+                f"kernel_size={k} and dilation={d}; pad the input with pad() first"
+            )
+    out = []
+    for n, k, s, p, d in zip(input, kernel, stride, padding, dilation):
+        room = n + 2 * p - d * (k - 1) - 1
+        size = (room + (s - 1 if ceil_mode else 0)) // s + 1
+        if ceil_mode and (size - 1) * s >= n + p:
+            size -= 1
+        out.append(size)
+    if min(out) < 1:
+        raise RuntimeError(
+            f"{name}: Given input size: {list(input)}. Calculated output size: {out}. Output size is too small for "
+            f"kernel_size={list(kernel)}"
+        )
+    return tuple(out)
+
+
+def offsets(kernel: Sizes) -> list[Sizes]:
+    """All positions in a window, in order."""
+    found: list[Sizes] = [()]
+    for size in kernel:
+        found = [(*each, i) for each in found for i in range(size)]
+    return found
+
+
+def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[tuple[Any, ...]]:
+    """For each position in a window the slices of the padded input where it lies, for all windows."""
+    return [
+        (..., *[slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in zip(offset, dilation, stride, out)])
+        for offset in offsets(kernel)
+    ]
+
+
+def padded_to(
+    xp: Any, input: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """The input between values before each spatial dimension and as many after it as the windows reach."""
+    spatial = input.shape[2:]
+    whole = [
+        max(d * (k - 1) + s * (o - 1) + 1, n + p)
+        for n, k, s, p, d, o in zip(spatial, kernel, stride, padding, dilation, out)
+    ]
+    if tuple(whole) == spatial and not any(padding):
+        return input
+    result = xp.full((*input.shape[:2], *whole), value, input.dtype)
+    result[(..., *[slice(p, p + n) for p, n in zip(padding, spatial)])] = input
+    return result
+
+
+def prepared(name: str, count: int, input: Tensor, *, channels: bool = True) -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether it had one."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), but "
+            f"got input of size: {list(input.shape)}"
+        )
+    start = 1 if input.ndim == count + 2 else 0
+    if 0 in input.shape[start:]:
+        raise RuntimeError(
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+        )
+    return (input, True) if start else (input.unsqueeze(0), False)
+
+
+# Max pooling
+
+
+@op(tensors="input", accepts="int float", half="native", namespace="nn")
+def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
+    """The greatest element of each window, and its place among the spatial elements (nan counts as greatest)."""
+    return max_pool_with_indices.op(input, kernel_size, stride, padding, dilation, out)
+
+
+@max_pool_with_indices.kernel
+def _(xp, input, kernel_size, stride, padding, dilation, out):
+    spatial = input.shape[2:]
+    lowest = xp.asarray(-math.inf if input.dtype.kind not in "iu" else xp.iinfo(input.dtype).min, input.dtype)
+    padded = padded_to(xp, input, lowest, kernel_size, stride, padding, dilation, out)
+    whole = padded.shape[2:]
+    places = xp.full(whole, -1, xp.int64)
+    places[tuple(slice(p, p + n) for p, n in zip(padding, spatial))] = xp.arange(math.prod(spatial)).reshape(spatial)
+    best, index = None, None
+    for place in taps(kernel_size, stride, dilation, out):
+        value = padded[place]
+        if best is None:
+            best = value.copy()
+            index = xp.empty(best.shape, xp.int64)
+            index[...] = places[place]
+            continue
+        better = ~(value <= best)
+        better &= best == best
+        better |= (index < 0) & (places[place] >= 0)
+        xp.copyto(best, value, where=better)
+        xp.copyto(index, places[place], where=better)
+    return best, index
+
+
+@max_pool_with_indices.gradient("input")
+def _(grad, outputs, input_shape):
+    return spread_to_places.op(grad, outputs[1], input_shape)
+
+
+@op(tensors="output_grad indices", half="float32", namespace="nn", name="max_pool_gradient")
+def spread_to_places(output_grad, indices, shape):
+    """Sum each element at its place among the spatial elements of a tensor of this shape."""
+    return spread_to_places.op(output_grad, indices, shape)
+
+
+@spread_to_places.kernel
+def _(xp, output_grad, indices, shape):
+    rows, size = math.prod(shape[:2]), math.prod(shape[2:])
+    flat = indices.reshape(rows, -1) + (xp.arange(rows) * size)[:, None]
+    if output_grad.dtype.kind == "f":
+        total = xp.bincount(flat.reshape(-1), xp.ascontiguousarray(output_grad).reshape(-1), rows * size)
+        return total.astype(output_grad.dtype).reshape(shape)
+    total = xp.zeros(rows * size, output_grad.dtype)
+    xp.add.at(total, flat.reshape(-1), output_grad.reshape(-1))
+    return total.reshape(shape)
+
+
+@spread_to_places.gradient("output_grad")
+def _(grad, indices):
+    return take_at_places(grad, indices)
+
+
+def take_at_places(input: Tensor, indices: Tensor) -> Tensor:
+    """The spatial elements at these places."""
+    flat = input.reshape(*input.shape[:2], -1).gather(-1, indices.reshape(*indices.shape[:2], -1))
+    return flat.reshape(indices.shape)
+
+
+def max_pooling(count: int) -> tuple[Any, Any]:
+    """The functions ``max_pool<count>d`` and ``max_pool<count>d_with_indices``."""
+    name = f"max_pool{count}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        kernel = sizes(name, "kernel_size", kernel_size, count)
+        stride = kernel if stride is None or stride == [] else sizes(name, "stride", stride, count)
+        padding, dilation = sizes(name, "padding", padding, count), sizes(name, "dilation", dilation, count)
+        input, batched = prepared(name, count, input)
+        out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, dilation, ceil_mode)
+        values, indices = max_pool_with_indices.op(input, kernel, stride, padding, dilation, out)
+        return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
+
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    function.__name__ = function.__qualname__ = name
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    function.__doc__ = with_indices.__doc__ = MAX_DOC.format(spatial=SPATIAL[count], count=count)
+    return function, with_indices
+
+
+MAX_DOC = """The greatest element of each window of an input (N, C, {spatial}) or (C, {spatial}).
+
+    Parameters
+    ----------
+    input : Tensor
+    kernel_size, stride, padding, dilation : int or tuple of {count}
+        Stride is the kernel size unless given. Padding is of minus infinity, at most half a window.
+    ceil_mode : bool
+        Round the output sizes up.
+    return_indices : bool
+        Return as well where the elements are among the spatial ones.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or sizes do not fit together.
+    """
+
+max_pool1d, max_pool1d_with_indices = max_pooling(1)
+max_pool2d, max_pool2d_with_indices = max_pooling(2)
+max_pool3d, max_pool3d_with_indices = max_pooling(3)
+
+
+# Average pooling
+
+
+def window_counts(
+    xp: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: tuple[bool, int | None]
+) -> Any:
+    """By what each window's sum is divided."""
+    include_pad, divisor = options
+    if divisor is not None:
+        return xp.full(out, divisor, xp.float64)
+    counts = xp.ones((), xp.float64)
+    for n, k, s, p, o in zip(shape[2:], kernel, stride, padding, out):
+        start = xp.arange(o) * s - p
+        stop = xp.minimum(start + k, n + p)
+        if not include_pad:
+            start, stop = xp.maximum(start, 0), xp.minimum(stop, n)
+        counts = xp.multiply.outer(counts, (stop - start).astype(xp.float64))
+    return counts
+
+
+def same_counts(counts: Any) -> Any:
+    """One number where all are equal: dividing by it needs no array."""
+    return counts.flat[0] if (counts == counts.flat[0]).all() else counts
+
+
+@op(tensors="input", result="same", half="float32", accepts="int float complex", namespace="nn")
+def avg_pool(input, kernel_size, stride, padding, out, options):
+    """The mean of each window; ``options`` are whether padding counts, and a divisor or None."""
+    return avg_pool.op(input, kernel_size, stride, padding, out, options)
+
+
+@avg_pool.kernel
+def _(xp, input, kernel_size, stride, padding, out, options):
+    once = (1,) * len(out)
+    padded = padded_to(xp, input, 0, kernel_size, stride, padding, once, out)
+    total = None
+    for place in taps(kernel_size, stride, once, out):
+        if total is None:
+            total = padded[place].copy()
+        else:
+            total += padded[place]
+    counts = same_counts(window_counts(xp, input.shape, kernel_size, stride, padding, out, options))
+    if input.dtype.kind in "iu":
+        return total // counts.astype(input.dtype)
+    total /= counts.astype(input.dtype)
+    return total
+
+
+@avg_pool.gradient("input")
+def _(grad, input_shape, kernel_size, stride, padding, out, options):
+    return avg_pool_gradient.op(grad, input_shape, kernel_size, stride, padding, out, options)
+
+
+@op(tensors="output_grad", result="same", half="float32", namespace="nn")
+def avg_pool_gradient(output_grad, shape, kernel_size, stride, padding, out, options):
+    """Each window's share added to all of its elements."""
+    return avg_pool_gradient.op(output_grad, shape, kernel_size, stride, padding, out, options)
+
+
+@avg_pool_gradient.kernel
+def _(xp, output_grad, shape, kernel_size, stride, padding, out, options):
+    counts = same_counts(window_counts(xp, shape, kernel_size, stride, padding, out, options))
+    share = output_grad / counts.astype(output_grad.dtype)
+    whole = [max(k + s * (o - 1), n + p) for n, k, s, p, o in zip(shape[2:], kernel_size, stride, padding, out)]
+    result = xp.zeros((*shape[:2], *whole), output_grad.dtype)
+    apart = all(s >= k for s, k in zip(stride, kernel_size))
+    for place in taps(kernel_size, stride, (1,) * len(out), out):
+        if apart:
+            result[place] = share
+        else:
+            result[place] += share
+    inner = (..., *[slice(p, p + n) for p, n in zip(padding, shape[2:])])
+    return xp.ascontiguousarray(result[inner])
+
+
+@avg_pool_gradient.gradient("output_grad")
+def _(grad, kernel_size, stride, padding, out, options):
+    return avg_pool.op(grad, kernel_size, stride, padding, out, options)
+
+
+def average_pooling(count: int) -> Any:
+    """The function ``avg_pool<count>d``."""
+    name = f"avg_pool{count}d"
+
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        kernel = sizes(name, "kernel_size", kernel_size, count)
+        stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
+        padding = sizes(name, "padding", padding, count)
+        if divisor_override == 0:
+            raise RuntimeError(f"{name}: divisor must be not zero, got divisor_override=0")
+        input, batched = prepared(name, count, input)
+        out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, (1,) * count, ceil_mode)
+        result = avg_pool.op(input, kernel, stride, padding, out, (count_include_pad, divisor_override))
+        return result if batched else result.squeeze(0)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count)
+    return function
+
+
+AVERAGE_DOC = """The mean of each window of an input (N, C, {spatial}) or (C, {spatial}).
+
+    Parameters
+    ----------
+    input : Tensor
+    kernel_size, stride, padding : int or tuple of {count}
+        Stride is the kernel size unless given. Padding is of zeros, at most half a window.
+    ceil_mode : bool
+        Round the output sizes up.
+    count_include_pad : bool
+        Whether padding counts in the mean.
+    divisor_override : int, optional
+        Divide each sum by this instead.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or sizes do not fit together.
+    """
+
+avg_pool1d = average_pooling(1)
+avg_pool2d = average_pooling(2)
+avg_pool3d = average_pooling(3)
+
+
+# Adaptive pooling: windows that cover the input evenly, from floor(i n / m) to ceil((i + 1) n / m).
+
+
+def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Sizes:
+    """The output's spatial sizes; None keeps that of the input."""
+    given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
+    if len(given) == 1:
+        given *= count
+    if len(given) != count:
+        raise RuntimeError(f"{name}: output_size must have {count} elements, one for each dimension, got {list(given)}")
+    kept = tuple(n if each is None else each for each, n in zip(given, input.shape[-count:]))
+    out = sizes(name, "output_size", kept, count)
+    if min(out) < 0:
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}")
+    elements(name, out)
+    return out
+
+
+def segments(size: int, out: int) -> list[tuple[int, int]]:
+    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
+    """The mean over windows, one dimension after the other: a product with a matrix of weights."""
+    spatial = input.shape[2:]
+    if out and all(o and n % o == 0 for n, o in zip(spatial, out)):
+        kernel = tuple(n // o for n, o in zip(spatial, out))
+        return avg_pool.op(input, kernel, kernel, (0,) * len(out), out, (True, None))
+    element = input.dtype
+    result = input.float() if element.is_half else input
+    for dim, (n, o) in enumerate(zip(spatial, out), 2):
+        rows = [[1 / (stop - start) if start <= i < stop else 0.0 for i in range(n)] for start, stop in segments(n, o)]
+        weights = result.new_tensor(rows).reshape(o, n)
+        result = weft.matmul(result.movedim(dim, -1), weights.t()).movedim(-1, dim)
+    return result.to(element).contiguous()
+
+
+def adaptive_average(count: int) -> Any:
+    """The function ``adaptive_avg_pool<count>d``."""
+    name = f"adaptive_avg_pool{count}d"
+
+    def function(input: Tensor, output_size: Any) -> Tensor:
+        input, batched = prepared(name, count, input)
+        result = average_adaptively(input, adaptive_sizes(name, count, input, output_size))
+        return result if batched else result.squeeze(0)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The means of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
+
+    Parameters
+    ----------
+    input : Tensor
+    output_size : int, None, or tuple of {count}
+        How many windows along each dimension; None as many as there are elements.
+    """
+    return function
+
+
+adaptive_avg_pool1d = adaptive_average(1)
+adaptive_avg_pool2d = adaptive_average(2)
+adaptive_avg_pool3d = adaptive_average(3)
+
+
+@op(tensors="input", accepts="int float", half="native", namespace="nn")
+def adaptive_max_pool_with_indices(input, out):
+    """The greatest element of each of ``out`` windows that cover the input evenly, and its place."""
+    return adaptive_max_pool_with_indices.op(input, out)
+
+
+@adaptive_max_pool_with_indices.kernel
+def _(xp, input, out):
+    spatial = input.shape[2:]
+    values = xp.empty((*input.shape[:2], *out), input.dtype)
+    index = xp.empty(values.shape, xp.int64)
+    places = xp.arange(math.prod(spatial)).reshape(spatial)
+    bounds = [segments(n, o) for n, o in zip(spatial, out)]
+    for cell in offsets(out):
+        window = tuple(slice(*bounds[d][i]) for d, i in enumerate(cell))
+        flat = input[(..., *window)].reshape(*input.shape[:2], -1)
+        best = xp.argmax(flat, axis=-1)
+        values[(..., *cell)] = xp.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
+        index[(..., *cell)] = places[window].reshape(-1)[best]
+    return values, index
+
+
+@adaptive_max_pool_with_indices.gradient("input")
+def _(grad, outputs, input_shape):
+    return spread_to_places.op(grad, outputs[1], input_shape)
+
+
+def adaptive_maximum(count: int) -> tuple[Any, Any]:
+    """The functions ``adaptive_max_pool<count>d`` and the same with indices."""
+    name = f"adaptive_max_pool{count}d"
+
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
+        input, batched = prepared(name, count, input)
+        values, indices = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
+        return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
+
+    def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        found = with_indices(input, output_size)
+        return found if return_indices else found[0]
+
+    function.__name__ = function.__qualname__ = name
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    function.__doc__ = with_indices.__doc__ = f"""The greatest elements of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
+
+    Parameters
+    ----------
+    input : Tensor
+    output_size : int, None, or tuple of {count}
+        How many windows along each dimension; None as many as there are elements.
+    return_indices : bool
+        Return as well where the elements are among the spatial ones.
+    """
+    return function, with_indices
+
+
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = adaptive_maximum(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = adaptive_maximum(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = adaptive_maximum(3)
