@@ -183,7 +183,7 @@ def test_a_module_that_weft_lacks_is_named_with_what_weft_offers(tmp_path):
 
 
 def test_a_missing_portion_is_named_with_the_command_that_brings_it(monkeypatch):
-    monkeypatch.setattr("weft._command.torch_names.find", lambda name: None)
+    monkeypatch.setattr("weft._command.torch_names.exists", lambda name: False)
     assert explain("torchvision.transforms", "weft.vision.transforms") == (
         "No module named 'torchvision.transforms': it is weft.vision.transforms, which has to be installed: "
         "pip install weft-vision"

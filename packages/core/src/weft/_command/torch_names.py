@@ -50,10 +50,10 @@ class TorchNames(MetaPathFinder, Loader):
         name = weft_name(fullname)
         if name is None:
             return None
-        if find(name) is not None:
+        if exists(name):
             return ModuleSpec(fullname, self, origin=name)
         moved = moved_to(fullname)
-        if moved is not None and find(moved) is not None:
+        if moved is not None and exists(moved):
             return ModuleSpec(fullname, self, origin=moved, loader_state="moved", is_package=True)
         raise ModuleNotFoundError(explain(fullname, name), name=fullname)
 
@@ -99,23 +99,25 @@ def moved_to(fullname: str) -> str | None:
     return next((to for moved, to in MOVED.items() if f"{fullname}.".startswith(f"{moved}.")), None)
 
 
-def find(name: str) -> ModuleSpec | None:
-    """The spec of a module of weft's; None if it, or a package that it would be in, does not exist."""
+def exists(name: str) -> bool:
+    """Whether weft has a module, imported already or not."""
+    if name in sys.modules:
+        return True
     try:
-        return importlib.util.find_spec(name)
+        return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError as error:
         if f"{name}.".startswith(f"{error.name}."):
-            return None
+            return False
         raise  # the package is there; something that it imports is not
 
 
 def explain(fullname: str, name: str) -> str:
     """Say what is missing: a package to install, or something that weft does not offer."""
     for portion, distribution in FIRST_PARTY.items():
-        if f"{name}.".startswith(f"{portion}.") and find(portion) is None:
+        if f"{name}.".startswith(f"{portion}.") and not exists(portion):
             return f"No module named {fullname!r}: it is {name}, which has to be installed: pip install {distribution}"
     parent = name.rpartition(".")[0]
-    while find(parent) is None:
+    while not exists(parent):
         parent = parent.rpartition(".")[0]
     package = importlib.import_module(parent)
     offered = sorted(m.name for m in pkgutil.iter_modules(getattr(package, "__path__", [])) if m.name[0] != "_")
