@@ -30,6 +30,13 @@ def test_channel_dropout_zeroes_whole_channels():
         assert set(channels.sum(1).tolist()) == {0.0, 2.0 * channels.shape[1]}
 
 
+def test_alpha_dropout_gives_what_it_drops_a_negative_value():
+    weft.manual_seed(0)
+    (dropped,) = nn.AlphaDropout(0.3)(weft.full((1000,), 5.0)).unique().tolist()[:1]
+    limit = -1.7580993408473766  # of selu at minus infinity
+    assert dropped == pytest.approx(limit * 0.7 / ((1 + 0.3 * limit**2) * 0.7) ** 0.5, rel=1e-5)
+
+
 def test_alpha_dropout_keeps_mean_and_variance():
     weft.manual_seed(0)
     output = nn.AlphaDropout(0.3)(weft.randn(20000))
