@@ -147,5 +147,5 @@ def alpha_masked(input: Tensor, p: float, shape: Any) -> Tensor:
     drawn = weft.empty_like(input.detach()) if shape is None else input.detach().new_empty(shape)
     kept = drawn.bernoulli_(1 - p)
     scale = 1 / math.sqrt((SELU_LIMIT * SELU_LIMIT * p + 1) * (1 - p))
-    shift = (kept - 1) * (SELU_LIMIT * scale) + SELU_LIMIT * scale * p
+    shift = (1 - kept) * (SELU_LIMIT * scale) - SELU_LIMIT * scale * p
     return input * (kept * scale) + shift
