@@ -1,6 +1,8 @@
 """The examples, run as a user runs them: a command, an output folder, what it leaves there."""
 
+import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TINY_GPT = "--steps 6 --eval-every 3 --batch-size 4 --block-size 16 --width 16 --layers 1 --heads 2 --length 20".split()
 
+needs_pytorch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="compares with PyTorch")
 pytest.importorskip("tqdm")
 
 
@@ -92,6 +95,32 @@ def test_digits_refuses_to_resume_from_nothing(tmp_path):
     result = run("digits.py", "--out", "out", "--resume", cwd=tmp_path)
     assert result.returncode == 1
     assert "--resume: there is no out" in result.stderr
+
+
+@needs_pytorch
+def test_digits_has_the_losses_and_accuracies_of_pytorch(digits, tmp_path):
+    folder, _ = digits
+    check(run("digits.py", "--framework", "torch", "--out", "out", "--epochs", 2, cwd=tmp_path))
+    ours, theirs = history(folder), history(tmp_path / "out")
+    assert ours["loss"][:50] == pytest.approx(theirs["loss"][:50], rel=1e-4)
+    assert ours["accuracy"] == pytest.approx(theirs["accuracy"], abs=0.5)
+
+
+@needs_pytorch
+def test_pytorch_resumes_the_checkpoint_of_weft(digits, tmp_path):
+    folder, _ = digits
+    shutil.copytree(folder, tmp_path / "out")
+    check(run("digits.py", "--framework", "torch", "--out", "out", "--epochs", 3, "--resume", cwd=tmp_path))
+    assert history(tmp_path / "out")["loss"][:92] == history(folder)["loss"]
+    assert history(tmp_path / "out")["accuracy"][2] > 95
+
+
+@needs_pytorch
+def test_chargpt_has_the_losses_and_the_sample_of_pytorch(chargpt, tmp_path):
+    folder, _ = chargpt
+    check(run("chargpt.py", "--framework", "torch", "--out", "out", *TINY_GPT, cwd=tmp_path))
+    assert history(folder)["loss"] == pytest.approx(history(tmp_path / "out")["loss"], rel=1e-4)
+    assert (tmp_path / "out" / "sample.txt").read_bytes() == (folder / "sample.txt").read_bytes()
 
 
 def test_chargpt_learns_and_writes(chargpt):
