@@ -141,7 +141,7 @@ def _truncated_by_normal_proposals(
 ) -> Tensor:
     tensor.normal_(mean, std, generator=generator)
     while True:
-        outside = (tensor < a) | (tensor > b)
+        outside = weft.logical_or(tensor < a, tensor > b)
         if not bool(outside.any()):
             return tensor
         # All are drawn again, so that the sequence of random numbers does not depend on where the rejected ones are.

@@ -143,7 +143,11 @@ class Conversion(Traversal):
 
     def share_memory(self: Self) -> Self:
         """Move parameters and buffers to memory that other processes can share, in place."""
-        return self._apply(lambda tensor: tensor.share_memory_())
+
+        def share(tensor: Any) -> Any:
+            return tensor.share_memory_()
+
+        return self._apply(share)
 
 
 def _indexed(kind: str, device: DeviceLike) -> DeviceLike:
