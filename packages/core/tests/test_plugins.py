@@ -184,7 +184,10 @@ def test_a_first_party_backend_that_is_missing_names_its_package():
         (GOOD.replace("weft_backend", "weft_bakend"), "unknown hook 'weft_bakend'"),
         (GOOD.replace("(device)", "(devise)"), "hook 'weft_backend'.*hookimpl definition.*devise"),
         ("def weft_backend(device): pass", "no hook 'weft_backend'.*@weft.plugins.hookimpl"),
-        (GOOD.replace("ArrayNamespaceBackend(device, numpy)", "None"), "does not serve the device here"),
+        (
+            GOOD.replace("ArrayNamespaceBackend(device, numpy)", "None"),
+            r"is unavailable on this machine: weft_backend\('odd'\) returned None",
+        ),
         (GOOD.replace("ArrayNamespaceBackend(device, numpy)", "numpy"), "must return a weft.backend.Backend"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("from weft import plugins\nplugins.backend('odd')", "asks for itself while it is being loaded"),
@@ -201,6 +204,16 @@ def test_a_wrong_hook_is_an_error_when_the_plugin_is_loaded(site, source, reason
 def assert_matches(pattern, text):
     with pytest.raises(ValueError, match=pattern):
         raise ValueError(text)
+
+
+def test_a_backend_without_its_hardware_is_unavailable_and_says_why(site):
+    source = GOOD.replace("return ArrayNamespaceBackend(device, numpy)", "raise RuntimeError('no chip. Plug it in')")
+    site.install("weft-odd", {"weft.backends": "odd = odd_plugin"}, odd_plugin=source)
+    code = "print(error(plugins.backend, 'odd')); print([r.state for r in plugins.status() if r.name == 'odd'])"
+    message, state = site.run(code).splitlines()
+    expected = "PluginError: device 'odd': plugin weft-odd 1.2 is unavailable on this machine: no chip. Plug it in."
+    assert message == f"{expected} <- RuntimeError: no chip. Plug it in"
+    assert state == "['unavailable']"
 
 
 def test_two_plugins_for_one_device_are_a_question_for_the_user(site):

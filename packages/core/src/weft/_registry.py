@@ -31,7 +31,8 @@ HOOKS = {  # each group of entry points, and the hook that its plugins answer
 OPTIONAL = {"weft_namespace"}
 ARGUMENT = {"weft_backend": "device", "weft_kernels": "device", "weft_namespace": "name"}  # gets the entry's name
 
-NOT_LOADED, LOADED, FAILED, REFUSED, DISABLED = "not loaded", "loaded", "failed", "refused", "disabled"
+NOT_LOADED, LOADED, FAILED = "not loaded", "loaded", "failed"
+UNAVAILABLE, REFUSED, DISABLED = "unavailable", "refused", "disabled"
 
 
 class PluginError(RuntimeError):
@@ -49,7 +50,8 @@ class Record:
     distribution, version : str
         Which installed distribution brings it.
     state : str
-        ``not loaded``, ``loaded``, ``failed``, ``refused`` (made for another core) or ``disabled``.
+        ``not loaded``, ``loaded``, ``failed``, ``unavailable`` (the machine lacks what it needs), ``refused`` (made
+        for another core) or ``disabled``.
     reason : str
         Why it is not loaded; empty where there is nothing to say.
     """
@@ -60,6 +62,10 @@ class Record:
     version: str
     state: str
     reason: str
+
+
+class Unavailable(Exception):
+    """Carries the RuntimeError by which a hook says that the machine lacks what the plugin needs."""
 
 
 class Plugin:
@@ -93,23 +99,28 @@ class Plugin:
 
     def failed(self, error: BaseException) -> None:
         """Keep the exception by which loading ended."""
-        self.state, self.error = FAILED, error
-        self.reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        if isinstance(error, Unavailable):
+            self.state, self.error = UNAVAILABLE, error.__cause__
+            self.reason = str(error.__cause__)
+        else:
+            self.state, self.error = FAILED, error
+            self.reason = f"{type(error).__name__}: {error}".rstrip(": ")
 
     def explain(self, wanted: str) -> PluginError:
         """The error for somebody who asked for what the plugin would have brought."""
         happened, advice = {
             FAILED: (
                 "failed to load",
-                f"Repair or reinstall it; `weft plugins` lists all. WEFT_DISABLE_PLUGINS={self.name} leaves it out",
+                f"Repair or reinstall it; `weft plugins` lists all. WEFT_DISABLE_PLUGINS={self.name} leaves it out.",
             ),
+            UNAVAILABLE: ("is unavailable on this machine", ""),
             REFUSED: (
                 "is refused",
                 f"Install versions that fit together: pip install --upgrade weft-core {self.distribution}",
             ),
-            DISABLED: ("is disabled", "Remove it from that list to use it"),
+            DISABLED: ("is disabled", "Remove it from that list to use it."),
         }[self.state]
-        return PluginError(f"{wanted}: plugin {self} {happened}: {self.reason}. {advice}.")
+        return PluginError(f"{wanted}: plugin {self} {happened}: {self.reason.rstrip('.')}. {advice}".rstrip())
 
     def record(self) -> Record:
         """What `weft.plugins.status` tells of it."""
@@ -264,7 +275,10 @@ class Registry:
         others = [other for other in self._manager.get_plugins() if other is not module]
         caller = self._manager.subset_hook_caller(plugin.hook, others)
         argument = ARGUMENT.get(plugin.hook)
-        return caller(**({argument: plugin.name} if argument else {}))
+        try:
+            return caller(**({argument: plugin.name} if argument else {}))
+        except RuntimeError as error:
+            raise Unavailable from error
 
     def _only(self, plugins: list[Plugin], wanted: str) -> Plugin | None:
         """The one plugin that brings something; two that are enabled are a question for the user."""
@@ -304,7 +318,7 @@ def check_backend(plugin: Plugin, module: Any, answer: Any) -> Any:
     from weft.backend import Backend
 
     if answer is None:
-        raise RuntimeError(f"weft_backend({plugin.name!r}) returned None: the plugin does not serve the device here")
+        raise Unavailable from RuntimeError(f"weft_backend({plugin.name!r}) returned None")
     if not isinstance(answer, Backend):
         raise TypeError(f"weft_backend({plugin.name!r}) must return a weft.backend.Backend, got {type(answer)}")
     return answer

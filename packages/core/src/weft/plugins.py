@@ -79,8 +79,13 @@ class Hooks:
         Backend
             It serves all devices of this name (``metal:0``, ``metal:1``) until the process ends.
         None
-            The plugin does not serve the device on this machine. To raise an error that says why is better: it is
-            kept and shown to whoever asks for the device.
+            The plugin does not serve the device on this machine. To say why is better: see below.
+
+        Raises
+        ------
+        RuntimeError
+            If the machine lacks what the device needs, a chip or a driver. The message, which says so and what to
+            do, is kept and shown to whoever asks for the device; ``weft plugins`` calls the plugin unavailable.
         """
 
     @hookspec

@@ -4,7 +4,6 @@ A finder that comes first on ``sys.meta_path`` answers for the names below. It m
 ``sys.modules`` under the second name, so that each class is there once, whichever name it was imported by.
 """
 
-import functools
 import importlib
 import importlib.util
 import multiprocessing.spawn
@@ -19,19 +18,6 @@ from typing import Any
 from weft._portions import FIRST_PARTY
 
 ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
-
-# Folders and files of PyTorch's whose contents weft has in the package above them.
-MOVED = {
-    "torch.nn.modules": "weft.nn",
-    "torch.nn.parameter": "weft.nn",
-    "torch.optim.optimizer": "weft.optim",
-    "torch.optim.sgd": "weft.optim",
-    "torch.optim.adam": "weft.optim",
-    "torch.optim.adamw": "weft.optim",
-    "torch.utils.data.dataset": "weft.utils.data",
-    "torch.utils.data.dataloader": "weft.utils.data",
-    "torch.utils.data.sampler": "weft.utils.data",
-}
 
 
 class TorchNames(MetaPathFinder, Loader):
@@ -50,30 +36,19 @@ class TorchNames(MetaPathFinder, Loader):
         name = weft_name(fullname)
         if name is None:
             return None
-        if exists(name):
-            return ModuleSpec(fullname, self, origin=name)
-        moved = moved_to(fullname)
-        if moved is not None and exists(moved):
-            return ModuleSpec(fullname, self, origin=moved, loader_state="moved", is_package=True)
-        raise ModuleNotFoundError(explain(fullname, name), name=fullname)
+        if not exists(name):
+            raise ModuleNotFoundError(explain(fullname, name), name=fullname)
+        return ModuleSpec(fullname, self, origin=name)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave Python a module of its own to write the spec to: weft's keeps its own spec."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put weft's module in the place of the new one, as the import system allows.
-
-        For a name that moved, the new module stays and looks everything up in weft's: Python makes submodules
-        attributes of their package, and ``torch.nn.modules.linear`` must not hide ``weft.nn.linear``.
-        """
+        """Put weft's module in the place of the new one, as the import system allows."""
         spec = module.__spec__
         assert spec is not None
         assert spec.origin is not None
-        target = importlib.import_module(spec.origin)
-        if spec.loader_state == "moved":
-            module.__getattr__ = functools.partial(getattr, target)  # type: ignore[method-assign]
-        else:
-            sys.modules[spec.name] = target
+        sys.modules[spec.name] = importlib.import_module(spec.origin)
 
 
 def weft_name(fullname: str) -> str | None:
@@ -86,17 +61,6 @@ def weft_name(fullname: str) -> str | None:
     """
     root, dot, rest = fullname.partition(".")
     return ROOTS[root] + dot + rest if root in ROOTS else None
-
-
-def moved_to(fullname: str) -> str | None:
-    """Give the package of weft's that has the contents of a moved module.
-
-    Examples
-    --------
-    >>> moved_to("torch.nn.modules.conv"), moved_to("torch.nn.functional")
-    ('weft.nn', None)
-    """
-    return next((to for moved, to in MOVED.items() if f"{fullname}.".startswith(f"{moved}.")), None)
 
 
 def exists(name: str) -> bool:
