@@ -66,8 +66,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, **options: Any) -> str:
-        return "Parameter containing:\n" + super().__repr__(**options)
+    def __repr__(self) -> str:  # type: ignore[override]  # mypy drops the names of a dunder's arguments
+        return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild_parameter, (self.data, self.requires_grad, dict(self.__dict__))
@@ -135,7 +135,7 @@ class UninitializedTensorMixin(Tensor):
             "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
-    def __repr__(self, **options: Any) -> str:
+    def __repr__(self) -> str:  # type: ignore[override]
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
