@@ -1,6 +1,6 @@
 """Optimizers, learning-rate schedules and weight averaging."""
 
-from weft.optim import lr_scheduler
+from weft.optim import lr_scheduler, swa_utils
 from weft.optim.adadelta import Adadelta
 from weft.optim.adafactor import Adafactor
 from weft.optim.adagrad import Adagrad
@@ -32,4 +32,5 @@ __all__ = [
     "Rprop",
     "SGD",
     "lr_scheduler",
+    "swa_utils",
 ]

@@ -59,6 +59,17 @@ class Adam(GroupOptimizer):
     References
     ----------
     arXiv:1412.6980, algorithm 1; AMSGrad: On the Convergence of Adam and Beyond, ICLR 2018, algorithm 2.
+
+    Examples
+    --------
+    The first step has the length ``lr``, whatever the size of the gradient:
+
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Adam([weight], lr=0.1)
+    >>> (weight * weft.tensor([0.01, 100.0])).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(

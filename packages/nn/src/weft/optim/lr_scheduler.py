@@ -203,6 +203,21 @@ class StepLR(LRScheduler):
     step_size : int
     gamma : float
     last_epoch : int
+
+    Examples
+    --------
+    >>> import weft
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for epoch in range(5):
+    ...     print(scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    [1.0]
+    [1.0]
+    [0.5]
+    [0.5]
+    [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:

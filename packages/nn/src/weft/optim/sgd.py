@@ -39,6 +39,15 @@ class SGD(GroupOptimizer):
     ----------
     Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013; as in PyTorch, the
     velocity is not scaled by the learning rate.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = SGD([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8000, 1.6000], requires_grad=True)
     """
 
     _steps_parts = False  # linear in the gradient: complex parameters need no splitting

@@ -221,7 +221,7 @@ class SWALR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The present rates, moved on: the start is computed back from them."""
         self._warn_outside_step()
-        step = self.last_epoch - 1
+        step = self.last_epoch
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = self._progress(step - 1), self._progress(step)

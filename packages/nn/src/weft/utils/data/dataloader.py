@@ -76,6 +76,8 @@ class DataLoader(Generic[T_co]):
 
     Examples
     --------
+    >>> import weft
+    >>> from weft.utils.data import DataLoader, TensorDataset
     >>> data = TensorDataset(weft.arange(5), weft.arange(5) * 10)
     >>> for x, y in DataLoader(data, batch_size=2):
     ...     print(x, y)
