@@ -389,7 +389,7 @@ def _(xp, input, n):
     if xp.any(wide < 0):
         value = xp.where(wide < 0, reflected_polygamma(xp, n, wide, sign), value)
     pole = (wide <= 0) & (wide == xp.floor(wide))
-    value = xp.where(pole, xp.inf if n % 2 else xp.nan, value)
+    value = xp.where(pole, math.copysign(math.inf, sign), value)
     value = xp.where(xp.isposinf(wide), 0.0, value)
     return xp.where(xp.isnan(wide), wide, value).astype(input.dtype)
 

@@ -141,6 +141,8 @@ def batch_norm(
     ----------
     arXiv:1502.03167.
     """
+    if input.shape == (0,):
+        return input * 1  # nothing, of no channel
     check_batch_norm(input, (running_mean, running_var, weight, bias), training)
     if not training:
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)

@@ -276,7 +276,8 @@ def _(xp, input, kernel_size, stride, padding, out, options):
             total += padded[place]
     counts = same_counts(window_counts(xp, input.shape, kernel_size, stride, padding, out, options))
     if input.dtype.kind in "iu":
-        return total // counts.astype(input.dtype)
+        divisor = counts.astype(input.dtype)
+        return xp.sign(total) * (xp.absolute(total) // divisor)  # rounded towards 0
     total /= counts.astype(input.dtype)
     return total
 
