@@ -42,6 +42,7 @@ from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffe
 from weft._printing import get_printoptions, printoptions, set_printoptions
 from weft._size import Size
 from weft._tensor import Tensor
+from weft._threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from weft.autograd.grad_mode import (
     enable_grad,
     inference_mode,

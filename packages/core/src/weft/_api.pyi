@@ -4,6 +4,7 @@ from typing import Any
 
 import weft.autograd as autograd
 import weft.backend as backend
+import weft.cuda as cuda
 import weft.nn as nn
 import weft.ops as ops
 import weft.optim as optim
@@ -32,6 +33,8 @@ from weft._interop import from_numpy as from_numpy
 from weft._interop import frombuffer as frombuffer
 from weft._devices import get_default_device as get_default_device
 from weft._dtypes import get_default_dtype as get_default_dtype
+from weft._threads import get_num_interop_threads as get_num_interop_threads
+from weft._threads import get_num_threads as get_num_threads
 from weft._printing import get_printoptions as get_printoptions
 from weft.random import get_rng_state as get_rng_state
 from weft._dtypes import iinfo as iinfo
@@ -52,6 +55,8 @@ from weft.random import seed as seed
 from weft._devices import set_default_device as set_default_device
 from weft._dtypes import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from weft._threads import set_num_interop_threads as set_num_interop_threads
+from weft._threads import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._interop import tensor as tensor

@@ -94,6 +94,13 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all that was asked of a device is done."""
 
+    def num_threads(self) -> int:
+        """How many threads a kernel may use."""
+        return 1
+
+    def set_num_threads(self, num: int) -> None:
+        """Set how many threads a kernel may use, where it has a choice."""
+
     def describe(self) -> dict[str, str]:
         """What `weft doctor` shows of it, line by line: the libraries in use, and those that it does without."""
         return {}

@@ -6,6 +6,7 @@ import numpy
 
 from weft.backend import ArrayNamespaceBackend, Backend
 from weft.backend_cpu.memory import keep_freed_memory
+from weft.backend_cpu.threads import available_processors, blas_threads
 from weft.plugins import hookimpl
 
 
@@ -15,6 +16,18 @@ class CPUBackend(ArrayNamespaceBackend):
     def __init__(self) -> None:
         super().__init__("cpu", numpy)
         self.keeps_memory = keep_freed_memory()
+        self._blas = blas_threads()
+        self._threads = available_processors()  # for a BLAS that cannot be asked
+
+    def num_threads(self) -> int:
+        """How many threads NumPy's BLAS uses."""
+        return self._threads if self._blas is None else self._blas[0]()
+
+    def set_num_threads(self, num: int) -> None:
+        """Set how many threads NumPy's BLAS uses."""
+        self._threads = num
+        if self._blas is not None:
+            self._blas[1](num)
 
 
 @hookimpl
