@@ -64,6 +64,8 @@ class Declaration:
         self.accepts = tuple(CATEGORIES.index(word) for word in accepts.split())
         self.promotes = promotes
         self.half = half
+        self.refusal = NotImplementedError
+        self.hint = "Convert with .to(dtype)"
         self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
@@ -88,9 +90,9 @@ class Declaration:
         """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
         element: dtype = kind.dtype
         if element.category not in self.accepts:
-            raise NotImplementedError(
+            raise self.refusal(
                 f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
-                f"{', '.join(CATEGORIES[each] for each in self.accepts)} tensors. Convert with .to(dtype)"
+                f"{', '.join(CATEGORIES[each] for each in self.accepts)} tensors. {self.hint}"
             )
         kernel = self.find_kernel(kind)
         compute = element
@@ -150,7 +152,10 @@ class Declaration:
         saves.sort()
         steps = tuple(self.step(function, needs, group, saves) for function, needs, group in groups)
         takes_first = all(needs[0] == "grad" for _, needs, _ in groups)
-        return Plan(self.label, tuple(saves), saves_output, steps, takes_first)
+        plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first)
+        if not self.op.differentiable:
+            plan.pair = -1  # off the fast path, which would record it
+        return plan
 
     def step(self, function: Any, needs: tuple[str, ...], group: list[int], saves: list[int]) -> Step:
         if function is None:
@@ -419,6 +424,8 @@ def pointwise(
     result: str = "same",
     accepts: str = "bool int float complex",
     half: str = "float32",
+    refusal: type[Exception] | None = None,
+    hint: str = "",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -439,6 +446,8 @@ def pointwise(
         declaration = Declaration(
             full_name(source, namespace, name), result=result, accepts=accepts, promotes=True, half=half
         )
+        declaration.refusal = refusal or declaration.refusal
+        declaration.hint = hint or declaration.hint
         arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
         declaration.set_kernel(kernel or source, arguments, " ".join(arguments))
         if len(arguments) == 1:

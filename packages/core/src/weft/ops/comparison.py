@@ -95,26 +95,22 @@ def bitwise_xor(input, other):
     """The bits that are set in exactly one."""
 
 
-@pointwise("bitwise_not __invert__", "bitwise_not_", kernel="invert", accepts=BITS)
+@pointwise("bitwise_not __invert__", "bitwise_not_", kernel="invert", accepts=BITS, refusal=TypeError)
 def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
 
 
-@pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", accepts="int float")
+@pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", accepts="int")
 def bitwise_left_shift(xp, input, other):
     """``input * 2 ** other``: the bits moved to the left."""
-    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "f":
-        return input * 2.0**other
     bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
     gone = (other >= bits) | (other < 0)
     return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(xp.result_type(input, other))
 
 
-@pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", accepts="int float")
+@pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", accepts="int")
 def bitwise_right_shift(xp, input, other):
     """``input / 2 ** other``, rounded down: the bits moved to the right."""
-    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "f":
-        return input / 2.0**other
     bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
     kept = xp.where((other >= bits) | (other < 0), bits - 1, other)
     shifted = xp.right_shift(input, kept)

@@ -21,8 +21,16 @@ from weft.ops._geometry import as_shape, elements
 
 def empty_on(shape: tuple[int, ...], element: dtype, where: Any) -> Any:
     """An uninitialised contiguous tensor."""
-    elements("empty", shape, element.itemsize)
-    return make(backend_of(where).empty(shape, element, where.index), kind_of(element, where))
+    if not isinstance(element, dtype_class):
+        raise TypeError(f"empty(): argument 'dtype' must be weft.dtype, not {type(element).__name__} ({element!r})")
+    count = elements("empty", shape, element.itemsize)
+    try:
+        array = backend_of(where).empty(shape, element, where.index)
+    except MemoryError as error:
+        raise RuntimeError(
+            f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {count * element.itemsize} bytes"
+        ) from error
+    return make(array, kind_of(element, where))
 
 
 def finished(made: Any, requires_grad: bool) -> Any:

@@ -77,7 +77,7 @@ def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
     parts = [as_index(each, self) for each in parts]
     consumed = sum(dims_of(each) for each in parts)
     if consumed > len(shape):
-        raise IndexError(f"index: too many indices for tensor of dimension {len(shape)}")
+        raise IndexError(f"index: too many indices for tensor of dimension {len(shape)}: got {consumed} for shape {list(shape)}")
     gaps = [place for place, each in enumerate(parts) if each is Ellipsis]
     if len(gaps) > 1:
         raise IndexError("index: an index can only have a single ellipsis ('...')")

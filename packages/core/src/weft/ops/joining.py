@@ -27,7 +27,7 @@ def as_list(name: str, tensors: Any) -> list[Any]:
         if not isinstance(each, Tensor):
             raise TypeError(f"{name}(): expected Tensor as element {number} in argument 0, but got {type(each).__name__}")
     if not found:
-        raise RuntimeError(f"{name}: expected a non-empty list of Tensors")
+        raise (ValueError if name == "cat" else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return found
 
 

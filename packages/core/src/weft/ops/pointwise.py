@@ -13,6 +13,7 @@ from weft.ops._declare import composite, op, pointwise
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
+NO_BOOL = "Use ^ or logical_xor() for bool"
 LN2, LN10 = math.log(2), math.log(10)
 
 
@@ -94,7 +95,7 @@ def _(grad, input):
 # The difference, quotients and remainders
 
 
-@pointwise("__sub__ __rsub__", "__isub__", kernel="subtract", accepts=NUMBERS, name="sub")
+@pointwise("__sub__ __rsub__", "__isub__", kernel="subtract", accepts=NUMBERS, name="sub", hint=NO_BOOL)
 def minus(input, other):
     """The difference of each pair of elements, as ``input - other`` computes it."""
 
@@ -255,7 +256,7 @@ def _(grad, input, other):
 # Signs and parts
 
 
-@pointwise("neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS)
+@pointwise("neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS, hint="Use ~ or logical_not() for bool")
 def neg(input):
     """The negative of each element."""
 

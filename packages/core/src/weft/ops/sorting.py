@@ -271,6 +271,8 @@ def _(xp, input, weights, minlength):
 @composite("bincount")
 def bincount(input, weights=None, minlength=0):
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
+    if input.dtype.category > 1:
+        raise NotImplementedError(f"bincount: not implemented for '{input.dtype.spoken}' ({input.dtype}); it takes integers")
     if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.min()) < 0):
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

@@ -226,8 +226,8 @@ def expand(input, *args, size=None, implicit=False):
     lead = len(sizes) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(sizes)}) must be greater or equal to the number of dimensions "
-            f"in the tensor ({len(shape)})"
+            f"expand: the number of sizes provided ({len(sizes)}: {list(sizes)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(shape)}: {list(shape)}); squeeze() or sum() it first"
         )
     full = []
     for dim, wanted in enumerate(sizes):
