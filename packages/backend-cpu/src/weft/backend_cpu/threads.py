@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from numpy._core import _multiarray_umath
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
 
 PAIRS = (  # how the libraries that NumPy is built with name the two functions
     ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),

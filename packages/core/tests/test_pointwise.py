@@ -1,0 +1,22 @@
+"""Ops element by element, where their shapes or dtypes are special."""
+
+import weft
+
+
+def test_sign_of_a_zero_dimensional_tensor():
+    assert weft.sign(weft.tensor(-2.5)).item() == -1
+    assert weft.sgn(weft.tensor(2.5)).item() == 1
+
+
+def test_a_bool_tensor_is_filled_with_a_number_by_its_truth():
+    mask = weft.tensor([True, False])
+    assert weft.tensor([False, False]).masked_fill(mask, 1).tolist() == [True, False]
+    assert weft.tensor([True, True]).masked_fill(mask, 0).tolist() == [False, True]
+
+
+def test_the_gradient_of_fmax_with_nan_goes_to_the_number():
+    x = weft.tensor([1.0, float("nan"), 3.0], requires_grad=True)
+    y = weft.tensor([2.0, 2.0, float("nan")], requires_grad=True)
+    weft.fmax(x, y).sum().backward()
+    assert x.grad.tolist() == [0, 0, 1]
+    assert y.grad.tolist() == [1, 1, 0]
