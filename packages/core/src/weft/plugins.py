@@ -134,6 +134,9 @@ class Hooks:
         """
 
 
+for _public in (PluginError, Record):
+    _public.__module__ = __name__  # where users and tracebacks find them
+
 _registry = Registry(Hooks)
 
 

@@ -104,7 +104,7 @@ def backend_is_registered_under_its_device(device: str) -> None:
 
 def creation_fills(device: str) -> None:
     """Creation functions make the values that they make on the CPU."""
-    for make in (
+    makers: tuple[Callable[[str], Any], ...] = (
         lambda device: weft.zeros(2, 3, device=device),
         lambda device: weft.ones(0, 3, device=device),
         lambda device: weft.full((2,), 7, device=device),
@@ -115,7 +115,8 @@ def creation_fills(device: str) -> None:
         lambda device: weft.tensor([[1, 2], [3, 4]], device=device),
         lambda device: weft.tensor(True, device=device),
         lambda device: weft.zeros_like(weft.ones(2, device=device)),
-    ):
+    )
+    for make in makers:
         same(make(device), make("cpu"), device)
 
 
