@@ -29,6 +29,7 @@ from weft._dtypes import (
 from weft._dtypes import (
     bool_ as bool,
 )
+from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from weft._layout import (
     channels_last,
     channels_last_3d,
@@ -38,7 +39,6 @@ from weft._layout import (
     preserve_format,
     strided,
 )
-from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
 from weft._printing import get_printoptions, printoptions, set_printoptions
 from weft._size import Size
 from weft._tensor import Tensor

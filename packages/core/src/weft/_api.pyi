@@ -934,7 +934,7 @@ def take(input: Any, index: Any) -> Any:
     """Elements at positions of the flattened tensor."""
 
 def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
-    """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
 def tan(input: Any, *, out: Any = None) -> Tensor:
     """The tangent of each element, in radians."""

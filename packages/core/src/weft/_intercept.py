@@ -12,6 +12,7 @@ from typing import Any
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, intercept, local
 
+
 def push(interceptor: Any) -> None:
     """Let an object see this thread's ops: its ``intercept(function, args)`` runs instead of each."""
     intercept(1)

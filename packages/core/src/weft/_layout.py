@@ -40,6 +40,8 @@ def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
     if format is channels_last or format is channels_last_3d:
         need = 4 if format is channels_last else 5
         if ndim != need:
-            raise RuntimeError(f"{name}: required rank {need} tensor to use {format.name} format; got {ndim} dimensions")
+            raise RuntimeError(
+                f"{name}: required rank {need} tensor to use {format.name} format; got {ndim} dimensions"
+            )
         return (0, *range(2, ndim), 1)
     return None

@@ -1414,7 +1414,7 @@ class Methods(TensorBase):
         """Elements at positions of the flattened tensor."""
 
     def take_along_dim(self, indices: Any, dim: Any = None) -> Any:
-        """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+        """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
     def tan(self, *, out: Any = None) -> Tensor:
         """The tangent of each element, in radians."""

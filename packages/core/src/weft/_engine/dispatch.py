@@ -215,7 +215,8 @@ class OpNode(Node):
         saved = self.saved
         if saved is None:
             raise RuntimeError(
-                f"{self.plan.label}: trying to backward through the graph a second time (or to access saved tensors after "
+                f"{self.plan.label}: trying to backward through the graph a second time (or to access saved tensors "
+                "after "
                 "they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
                 "specify retain_graph=True if you need to backward through the graph a second time or to access "
                 "saved tensors after calling backward."
@@ -437,7 +438,8 @@ def changed_in_place(node: Node, value: Any, expected: int, found: int) -> Runti
     counter = value.version if isinstance(value, SavedOutput) else value._version_counter
     by = f" The last write was by {counter.writer}." if counter.writer else ""
     return RuntimeError(
-        f"{node.label()}: one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"{node.label()}: one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: "
         f"[{kind.dtype}, shape {list(array.shape)}], saved as {what}, is at version {found}; expected version "
         f"{expected} instead.{by} Use the out-of-place variant there, or clone() the tensor before it is changed."
     )

@@ -115,7 +115,8 @@ def grad(
             found[number] = targets[number].detach().new_zeros(targets[number].shape)
         elif each is None and not allow_unused:
             raise RuntimeError(
-                f"grad: One of the differentiated Tensors appears to not have been used in the graph: inputs[{number}]. "
+                "grad: One of the differentiated Tensors appears to not have been used in the graph: "
+                f"inputs[{number}]. "
                 "Set allow_unused=True if this is the desired behavior."
             )
     return tuple(found)
@@ -133,9 +134,7 @@ def batched(
     for number in range(count):
         last = number == count - 1
         row = [each[number] for each in seeds]
-        rows.append(
-            grad(roots, targets, row, keep or not last, create, True, unused, materialize_grads=zeros)
-        )
+        rows.append(grad(roots, targets, row, keep or not last, create, True, unused, materialize_grads=zeros))
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 
@@ -143,7 +142,9 @@ def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
     values = [value] if isinstance(value, (TensorBase, Node)) else list(value)
     for number, each in enumerate(values):
         if not isinstance(each, TensorBase):
-            raise TypeError(f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}")
+            raise TypeError(
+                f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}"
+            )
     return values
 
 
@@ -203,7 +204,9 @@ def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures:
     made.run()
 
 
-def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any], name: str) -> list[Any]:
+def captured(
+    roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any], name: str
+) -> list[Any]:
     """Gradients of the targets; None for those that were not reached."""
     keys = []
     captures: dict[Any, Any] = {}

@@ -143,7 +143,8 @@ class FunctionNode(Node, FunctionCtx):
             if kind is None:
                 if grad is not None:
                     raise RuntimeError(
-                        f"function {self.label()} returned a gradient different from None at position {position + 1}, but "
+                        f"function {self.label()} returned a gradient different from None at position "
+                        f"{position + 1}, but "
                         "the corresponding forward input was not a Variable"
                     )
                 continue
@@ -267,7 +268,8 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
     for each in node._dirty_tensors:
         if not any(each is output for output in outputs):
             raise RuntimeError(
-                f"{node.label()}: Some elements marked as dirty during the forward method were not returned as output. The "
+                f"{node.label()}: Some elements marked as dirty during the forward method were not returned as "
+                "output. The "
                 "inputs that are modified inplace must all be outputs of the Function."
             )
     made: list[Any] = []

@@ -19,7 +19,8 @@ def as_tuple(name: str, what: str, value: Any) -> tuple[bool, tuple[Any, ...]]:
     for number, each in enumerate(values):
         if not isinstance(each, TensorBase):
             raise TypeError(
-                f"{name}: The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at index "
+                f"{name}: The {what} given to {name} must be either a Tensor or a tuple of Tensors but the value at "
+                "index "
                 f"{number} has type {type(each).__name__}."
             )
     return many, values
@@ -50,7 +51,8 @@ def vectors(name: str, v: Any, like: tuple[Any, ...]) -> tuple[Any, ...]:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
-                f"{name}: The vector v can only be None if the user-provided function returns a single Tensor with a single "
+                f"{name}: The vector v can only be None if the user-provided function returns a single Tensor with a "
+                "single "
                 "element."
             )
         return (like[0].detach().new_ones(like[0].shape),)
@@ -135,7 +137,9 @@ def jvp(
         dummies = tuple(each.detach().new_zeros(each.shape).requires_grad_() for each in outputs)
         grads = product(outputs, points, dummies, True)
         strictly("jvp", strict, grads, "The output of the user-provided function")
-        pairs = [(first, tangent) for first, tangent in zip(grads, tangents) if first is not None and first._requires_grad]
+        pairs = [
+            (first, tangent) for first, tangent in zip(grads, tangents) if first is not None and first._requires_grad
+        ]
         if pairs:
             found = grad(
                 [first for first, _ in pairs],
@@ -193,7 +197,9 @@ def scalar_output(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
     def checked(*args: Any) -> Any:
         _, outputs = as_tuple(name, "outputs of the user-provided function", func(*args))
         if len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError(f"{name}: The function given to {name} should return a single Tensor with a single element")
+            raise RuntimeError(
+                f"{name}: The function given to {name} should return a single Tensor with a single element"
+            )
         return outputs[0].reshape(())
 
     return checked

@@ -108,7 +108,8 @@ def check_inputs(args: tuple[Any, ...], eps: float) -> None:
             array = each._array
             if any(n > 1 and s == 0 for n, s in zip(array.shape, array.strides)):
                 raise RuntimeError(
-                    f"gradcheck: The {number}th input has a dimension with stride 0. gradcheck only supports inputs that "
+                    f"gradcheck: The {number}th input has a dimension with stride 0. gradcheck only supports inputs "
+                    "that "
                     "are non-overlapping to be able to compute the numerical gradients correctly. Call .contiguous()."
                 )
     if not found:
@@ -156,9 +157,7 @@ def numerical_jacobian(
     return numpy.array(rows)
 
 
-def analytical_jacobians(
-    output: Any, args: tuple[Any, ...], watched: Sequence[int]
-) -> list[numpy.ndarray[Any, Any]]:
+def analytical_jacobians(output: Any, args: tuple[Any, ...], watched: Sequence[int]) -> list[numpy.ndarray[Any, Any]]:
     """The same from backward passes."""
     inputs = [args[n] for n in watched]
     columns: list[list[Any]] = [[] for _ in watched]
@@ -172,7 +171,9 @@ def analytical_jacobians(
                 if given is None:
                     given = source.detach().new_zeros(source._array.shape)
                 if given._array.shape != source._array.shape:
-                    raise GradcheckError(f"Analytical gradient has incorrect size: {list(given.shape)} for input {list(source.shape)}")
+                    raise GradcheckError(
+                        f"Analytical gradient has incorrect size: {list(given.shape)} for input {list(source.shape)}"
+                    )
                 column.append(parts(given.detach().resolve_conj().numpy()).astype(numpy.float64))
     return [
         numpy.array(column).T if column else numpy.zeros((parts(source.detach().numpy()).size, 0))
@@ -181,14 +182,23 @@ def analytical_jacobians(
 
 
 def compare_jacobians(
-    func: Any, args: Any, watched: Any, number: int, output: Any, eps: float, atol: float, rtol: float, nondet_tol: float
+    func: Any,
+    args: Any,
+    watched: Any,
+    number: int,
+    output: Any,
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
 ) -> None:
     analytical = analytical_jacobians(output, args, watched)
     again = analytical_jacobians(output, args, watched)
     for position, ours, twice in zip(watched, analytical, again):
         if not numpy.allclose(ours, twice, rtol=0, atol=nondet_tol, equal_nan=True):
             raise GradcheckError(
-                f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives "
                 f"different values, although analytical gradient matches numerical gradient. The tolerance for "
                 f"nondeterminism was {nondet_tol}. Input {position}, output {number}."
             )
@@ -198,16 +208,29 @@ def compare_jacobians(
 
 
 def mismatch(position: int, number: int, numerical: Any, analytical: Any) -> GradcheckError:
-    worst = numpy.unravel_index(numpy.nanargmax(numpy.abs(numerical - analytical)), numerical.shape) if numerical.size else ()
+    worst = (
+        numpy.unravel_index(numpy.nanargmax(numpy.abs(numerical - analytical)), numerical.shape)
+        if numerical.size
+        else ()
+    )
     return GradcheckError(
         f"Jacobian mismatch for output {number} with respect to input {position},\n"
         f"numerical:\n{numerical}\nanalytical:\n{analytical}\n"
-        f"The largest difference is at {tuple(map(int, worst))} (rows are elements of the input, columns of the output)."
+        f"The largest difference is at {tuple(map(int, worst))} (rows are elements of the input, columns of the "
+        "output)."
     )
 
 
 def compare_projection(
-    func: Any, args: Any, watched: Any, number: int, output: Any, eps: float, atol: float, rtol: float, nondet_tol: float
+    func: Any,
+    args: Any,
+    watched: Any,
+    number: int,
+    output: Any,
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
 ) -> None:
     """``v^T J u`` for random vectors u of the input and v of the output."""
     chance = numpy.random.default_rng(0)

@@ -105,7 +105,10 @@ def unpack_all(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
             return value
         tensor = value.unpack(value.value)
         if not isinstance(tensor, TensorBase):
-            raise TypeError(f"saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor).__name__}")
+            raise TypeError(
+                "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got "
+                f"{type(tensor).__name__}"
+            )
         if value.output is None:
             return tensor
         counter = tensor._version_counter
@@ -130,7 +133,10 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The place in the graph where the gradient of a tensor arrives."""
     if not tensor._requires_grad:
-        raise RuntimeError("get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
     edge = edge_of(tensor)
     if isinstance(edge, Node):
         return GradientEdge(edge, output_index(tensor))
@@ -145,9 +151,7 @@ def increment_version(tensor: Any) -> None:
         bump(each, "increment_version")
 
 
-def register_multi_grad_hook(
-    tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all"
-) -> RemovableHandle:
+def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *, mode: str = "all") -> RemovableHandle:
     """Call a function when the gradients of several tensors are there.
 
     Parameters

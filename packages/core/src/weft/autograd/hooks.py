@@ -100,6 +100,7 @@ class Watch:
 
 
 def watch_of(node: Node) -> Watch:
+    """The node's record of hooks, made if it has none."""
     extra = extra_of(node)
     if extra.watch is None:
         extra.watch = Watch()
@@ -108,6 +109,7 @@ def watch_of(node: Node) -> Watch:
 
 
 def hooks_of(tensor: Any) -> TensorHooks:
+    """The tensor's record of hooks, made if it has none."""
     extra = fresh_extra(tensor)
     if extra.hooks is None:
         extra.hooks = TensorHooks()
@@ -116,6 +118,7 @@ def hooks_of(tensor: Any) -> TensorHooks:
 
 
 def add(hooks: HookDict, hook: Callable[..., Any]) -> RemovableHandle:
+    """Put a hook behind the others."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
@@ -149,6 +152,7 @@ def register_hook(self: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
 
 
 def output_index(tensor: Any) -> int:
+    """Which output of its node a tensor is."""
     found: int = 0 if tensor._extra is None else tensor._extra.output_index
     return found
 

@@ -44,7 +44,9 @@ def gt(input, other):
     """Where ``input`` is greater than ``other``."""
 
 
-@pointwise("ge greater_equal __ge__", "ge_ greater_equal_", kernel="greater_equal", result="bool", accepts=REAL, half="native")
+@pointwise(
+    "ge greater_equal __ge__", "ge_ greater_equal_", kernel="greater_equal", result="bool", accepts=REAL, half="native"
+)
 def ge(input, other):
     """Where ``input`` is greater than or equal to ``other``."""
 
@@ -318,7 +320,9 @@ def where(condition, input=None, other=None):
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if condition.dtype.name not in ("bool", "uint8"):
-        raise RuntimeError(f"where: expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where: expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     common = result_dtype((input, other))
     chosen = []
     for each in (input, other):
@@ -385,6 +389,8 @@ def masked_fill(input, mask, value):
     elif input.dtype is bool_:
         value = bool(value)
     elif input.dtype.category == 1 and (isinstance(value, complex) or value != int(value)):
-        raise RuntimeError(f"masked_fill: value cannot be converted to type {input.dtype} without overflow or loss: {value!r}")
+        raise RuntimeError(
+            f"masked_fill: value cannot be converted to type {input.dtype} without overflow or loss: {value!r}"
+        )
     broadcast_shapes("masked_fill", [input._array.shape, mask._array.shape])
     return fill_where.op(input, mask, value)

@@ -28,7 +28,8 @@ def empty_on(shape: tuple[int, ...], element: dtype, where: Any) -> Any:
         array = backend_of(where).empty(shape, element, where.index)
     except MemoryError as error:
         raise RuntimeError(
-            f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {count * element.itemsize} bytes"
+            f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {count * element.itemsize} "
+            "bytes"
         ) from error
     return make(array, kind_of(element, where))
 
@@ -49,7 +50,9 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     device : device or str, optional
     requires_grad : bool
     """
-    return finished(empty_on(as_shape("empty", size), dtype or get_default_dtype(), resolve_device(device)), requires_grad)
+    return finished(
+        empty_on(as_shape("empty", size), dtype or get_default_dtype(), resolve_device(device)), requires_grad
+    )
 
 
 def filled(name: str, size: Any, value: Any, element: dtype, device: Any, requires_grad: bool) -> Any:
@@ -96,7 +99,9 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
 def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, format: Any = None) -> Any:
     """A tensor like another with one value everywhere (None: any contents), dense in the other's order."""
     made = empty_on(tuple(input._array.shape), dtype or input.dtype, resolve_device(device or input.device))
-    order = permutation_of(input) if format is None or format is preserve_format else order_of("like", format, input.ndim)
+    order = (
+        permutation_of(input) if format is None or format is preserve_format else order_of("like", format, input.ndim)
+    )
     if order is not None:
         made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
         made = make(made._array.transpose(numpy.argsort(order)), made.kind)
@@ -115,26 +120,40 @@ def permutation_of(input: Any) -> Any:
 
 
 @composite()
-def empty_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+def empty_like(
+    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
+):
     """An uninitialised tensor of another's shape, dtype and device."""
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
 @composite()
-def zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+def zeros_like(
+    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
+):
     """Zeros of another tensor's shape, dtype and device."""
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
 @composite()
-def ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+def ones_like(
+    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
+):
     """Ones of another tensor's shape, dtype and device."""
     return like(input, 1, dtype, device, requires_grad, memory_format)
 
 
 @composite()
 def full_like(
-    input, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
+    input,
+    fill_value,
+    *,
+    dtype=None,
+    device=None,
+    requires_grad=False,
+    layout=None,
+    pin_memory=False,
+    memory_format=None,
 ):
     """One value everywhere, of another tensor's shape, dtype and device."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
@@ -170,7 +189,9 @@ def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=
 @composite("new_empty_strided")
 def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor with these strides, of this one's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+    )
 
 
 @composite("new_tensor")
@@ -216,7 +237,9 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     if not all(math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"arange: unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
-        raise RuntimeError(f"arange: upper bound and lower bound inconsistent with step sign: {start} to {end} by {step}")
+        raise RuntimeError(
+            f"arange: upper bound and lower bound inconsistent with step sign: {start} to {end} by {step}"
+        )
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
     element = dtype or (int64 if whole else get_default_dtype())
     if element.category < 2 and not whole:
@@ -296,10 +319,14 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
 
 
 @composite(out=True)
-def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def logspace(
+    start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
+):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
     element = bounds_dtype("logspace", start, end, dtype)
-    values = numpy.power(complex(base) if element.is_complex else float(base), evenly("logspace", start, end, steps, element))
+    values = numpy.power(
+        complex(base) if element.is_complex else float(base), evenly("logspace", start, end, steps, element)
+    )
     if element.category < 2:
         values = numpy.trunc(values)
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
@@ -351,8 +378,7 @@ def vander(x, N=None, increasing=False):
         raise RuntimeError(f"vander: N must be non-negative; got {count}")
     powers = arange(count, device=x.device)
     wide = x if x.dtype.category >= 2 else x.to(int64)
-    columns = wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
-    return columns
+    return wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
 def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any:

@@ -106,7 +106,8 @@ def running(name: str, pick: str) -> Any:
         return pair(*declared.op(input, wrap_dim(name, dim, input.ndim)))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {'largest' if pick == 'maximum' else 'smallest'} element up to each one along a dimension, and where it is."
+    which = "largest" if pick == "maximum" else "smallest"
+    function.__doc__ = f"The {which} element up to each one along a dimension, and where it is."
     declared = op(name, out=True)(function)
 
     @declared.kernel
@@ -159,7 +160,9 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
         return (1 if dx is None else dx), dim
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
-            raise RuntimeError(f"{name}: There must be one `x` value for each sample point; got {x.shape[0]} and {y.shape[dim]}")
+            raise RuntimeError(
+                f"{name}: There must be one `x` value for each sample point; got {x.shape[0]} and {y.shape[dim]}"
+            )
         x = x.reshape([-1 if d == dim else 1 for d in range(y.ndim)])
     return diff(x, dim=dim if x.ndim == y.ndim else dim - y.ndim), dim
 

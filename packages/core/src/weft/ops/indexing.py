@@ -51,11 +51,16 @@ def getitem(self: Tensor, index: Any) -> Any:
         shape = self._array.shape
         if not shape:
             raise IndexError(
-                "index: invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+                "index: invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to "
+                "a number"
             )
         return basic.op(self, (check_index("index", index, shape[0], 0), ...))
     key, indices = parse(self, index)
-    viewed = self if all(type(each) is slice and each == FULL for each in key) and not no_op(index) else basic.op(self, (*key, ...))
+    viewed = (
+        self
+        if all(type(each) is slice and each == FULL for each in key) and not no_op(index)
+        else basic.op(self, (*key, ...))
+    )
     if indices is None:
         return viewed
     return take_at(viewed, indices)
@@ -77,7 +82,9 @@ def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
     parts = [as_index(each, self) for each in parts]
     consumed = sum(dims_of(each) for each in parts)
     if consumed > len(shape):
-        raise IndexError(f"index: too many indices for tensor of dimension {len(shape)}: got {consumed} for shape {list(shape)}")
+        raise IndexError(
+            f"index: too many indices for tensor of dimension {len(shape)}: got {consumed} for shape {list(shape)}"
+        )
     gaps = [place for place, each in enumerate(parts) if each is Ellipsis]
     if len(gaps) > 1:
         raise IndexError("index: an index can only have a single ellipsis ('...')")
@@ -100,7 +107,8 @@ def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
                 for size, have in zip(each._array.shape, shape[dim:]):
                     if size != have:
                         raise IndexError(
-                            f"index: The shape of the mask {list(each._array.shape)} at index {dim} does not match the shape of "
+                            f"index: The shape of the mask {list(each._array.shape)} at index {dim} does not match "
+                            "the shape of "
                             f"the indexed tensor {list(shape)} at index {dim}"
                         )
                 if not each._array.ndim:  # True or False: a new dimension of size 1 or 0
@@ -147,7 +155,8 @@ def as_index(value: Any, like: Any) -> Any:
         return operator.index(value)
     except TypeError:
         raise IndexError(
-            f"index: only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            "index: only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+            "indices (got "
             f"{type(value).__name__})"
         ) from None
 
@@ -194,7 +203,9 @@ def take_at(input: Any, indices: list[Any]) -> Any:
         broadcast_shapes("index", [each._array.shape for each in placed if each is not None])
     except RuntimeError:
         shapes = ", ".join(str(list(each._array.shape)) for each in placed if each is not None)
-        raise IndexError(f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+        raise IndexError(
+            f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
     check_ranges("index", input, placed)
     return advanced.op(input, placed)
 
@@ -305,7 +316,8 @@ def check_broadcastable(shape: tuple[int, ...], target: tuple[int, ...]) -> None
     lead = len(target) - len(shape)
     if lead < 0 or any(have not in (1, want) for have, want in zip(shape, target[lead:])):
         raise RuntimeError(
-            f"index_put: shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
+            f"index_put: shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result "
+            "of shape "
             f"{list(target)}"
         )
 
@@ -404,7 +416,9 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeErr
     if index.kind.device.type == "cpu" and index._array.size:
         low, high = index._array.min(), index._array.max()
         if low < 0 or high >= size:
-            raise kind(f"{name}: index {int(low if low < 0 else high)} is out of bounds for dimension {dim} with size {size}")
+            raise kind(
+                f"{name}: index {int(low if low < 0 else high)} is out of bounds for dimension {dim} with size {size}"
+            )
 
 
 @op("index_select", tensors="input index", out=True)
@@ -478,7 +492,9 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
 
 def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     """The key of all elements that gather or scatter touch: ``index`` along dim, their own place elsewhere."""
-    grid = [xp.arange(size).reshape([-1 if d == k else 1 for k in range(index.ndim)]) for d, size in enumerate(index.shape)]
+    grid = [
+        xp.arange(size).reshape([-1 if d == k else 1 for k in range(index.ndim)]) for d, size in enumerate(index.shape)
+    ]
     grid[dim] = index
     return tuple(grid)
 
@@ -499,21 +515,25 @@ def _(grad, input_shape, dim, index):
 
 @composite()
 def take_along_dim(input, indices, dim=None):
-    """Elements at positions along a dimension, broadcasting the other dimensions; without ``dim`` of the flat tensor."""
+    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
     if indices.dtype is not int64:
         raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.spoken}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            f"take_along_dim: input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
+            f"take_along_dim: input and indices should have the same number of dimensions, but got {input.ndim} "
+            "dimensions for "
             f"input, and {indices.ndim} dimensions for indices"
         )
     dim = wrap_dim("take_along_dim", dim, input.ndim)
-    shape = broadcast_shapes("take_along_dim", [
-        tuple(1 if d == dim else n for d, n in enumerate(input.shape)),
-        tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
-    ])
+    shape = broadcast_shapes(
+        "take_along_dim",
+        [
+            tuple(1 if d == dim else n for d, n in enumerate(input.shape)),
+            tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
+        ],
+    )
     indices = indices + (indices < 0) * input.shape[dim]
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
@@ -587,7 +607,9 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         raise RuntimeError(f"scatter: reduce argument must be either add or multiply; got {reduce!r}")
     tensor_src = src if isinstance(src, TensorBase) else None
     if tensor_src is not None and tensor_src.kind.dtype is not input.dtype:
-        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}")
+        raise RuntimeError(
+            f"scatter(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}"
+        )
     index = checked_along("scatter", input, dim, index, tensor_src)
     if tensor_src is None:
         src = numpy.asarray(src).astype(input.dtype.numpy).item() if input.dtype.name != "bfloat16" else float(src)
@@ -611,7 +633,9 @@ def _(xp, input, dim, index, source, alpha):
     result = input.copy()
     target = result if input.ndim else result.reshape(1)
     source = source if source.ndim else source.reshape(1)
-    xp.add.at(target, (slice(None),) * dim + (index,), source if alpha == 1 else source * xp.asarray(alpha, source.dtype))
+    xp.add.at(
+        target, (slice(None),) * dim + (index,), source if alpha == 1 else source * xp.asarray(alpha, source.dtype)
+    )
     return result
 
 
@@ -630,7 +654,10 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
     dim = wrap_dim(name, dim, input.ndim)
     index = index_tensor(name, index, ndim=1).reshape(-1)
     if source.dtype is not input.dtype:
-        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and (source) {source.dtype.spoken}")
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and "
+            f"(source) {source.dtype.spoken}"
+        )
     expected = list(input.shape)
     if expected:
         expected[dim] = index.numel()
@@ -665,7 +692,10 @@ def index_fill(input, dim, index, value):
     dim = wrap_dim("index_fill", dim, input.ndim)
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
     if isinstance(value, TensorBase) and value._array.ndim:
-        raise RuntimeError(f"index_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s).")
+        raise RuntimeError(
+            f"index_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+            "dimension(s)."
+        )
     size = input.shape[dim] if input.ndim else 1
     check_ranges("index_fill", input.reshape(1) if not input.ndim else input, [None] * dim + [index])
     where = index + size * (index < 0).to(int64)
@@ -689,7 +719,10 @@ def take(input, index):
 def _put(self, index, source, accumulate=False):
     """A copy with ``source`` at positions of the flattened tensor."""
     if index.numel() != source.numel():
-        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and {index.numel()}")
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and "
+            f"{index.numel()}"
+        )
     flat = reshape(self, -1)
     check_ranges("put_", flat, [index])
     return reshape(put.op(flat, [index.reshape(-1)], source.reshape(-1), accumulate), self.shape)
@@ -714,7 +747,10 @@ def masked_scatter(input, mask, source):
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_scatter: only supports boolean masks; got {mask.dtype}")
     if source.dtype is not input.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.spoken} and {source.dtype.spoken}")
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.spoken} and "
+            f"{source.dtype.spoken}"
+        )
     shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
     where = list(expand(mask, shape or (1,)).nonzero(as_tuple=True))
     count = where[0].numel()

@@ -25,7 +25,9 @@ def as_list(name: str, tensors: Any) -> list[Any]:
     found = list(tensors)
     for number, each in enumerate(found):
         if not isinstance(each, Tensor):
-            raise TypeError(f"{name}(): expected Tensor as element {number} in argument 0, but got {type(each).__name__}")
+            raise TypeError(
+                f"{name}(): expected Tensor as element {number} in argument 0, but got {type(each).__name__}"
+            )
     if not found:
         raise (ValueError if name == "cat" else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return found
@@ -57,7 +59,9 @@ def cat(tensors, dim=0, *, axis=None):
     joined = [each for each in found if each._array.shape != (0,)] or found[:1]
     for number, each in enumerate(found):
         if not each._array.ndim:
-            raise RuntimeError(f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated; unsqueeze(0) it")
+            raise RuntimeError(
+                f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated; unsqueeze(0) it"
+            )
     dim = wrap_dim("cat", dim, joined[0]._array.ndim)
     if len(joined) > 1:
         same_shape_except("cat", [each._array.shape for each in joined], dim)
@@ -167,7 +171,9 @@ def dstack(tensors):
 @composite(out=True)
 def column_stack(tensors):
     """Vectors as columns beside each other, and matrices side by side."""
-    return cat([reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1)
+    return cat(
+        [reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1
+    )
 
 
 @composite()
@@ -197,7 +203,7 @@ def meshgrid(*tensors, indexing="ij"):
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     if indexing not in ("ij", "xy"):
-        raise RuntimeError(f"meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")
+        raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if not tensors:
         raise RuntimeError("meshgrid: meshgrid expects a non-empty TensorList")
     for each in tensors:
@@ -209,7 +215,9 @@ def meshgrid(*tensors, indexing="ij"):
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = [each.numel() for each in ordered]
     grids = [
-        expand(reshape(each, [-1 if d == place else 1 for d in range(len(ordered))]), shape) if each.numel() else each.new_empty(shape)
+        expand(reshape(each, [-1 if d == place else 1 for d in range(len(ordered))]), shape)
+        if each.numel()
+        else each.new_empty(shape)
         for place, each in enumerate(ordered)
     ]
     return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
@@ -246,7 +254,8 @@ def _repeat(self, *args, repeats=None):
     times = integers("repeat", args if repeats is None else (repeats,), "repeats")
     if len(times) < self.ndim:
         raise RuntimeError(
-            f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of dimensions of "
+            f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of "
+            "dimensions of "
             f"tensor ({self.ndim})"
         )
     if any(each < 0 for each in times):
@@ -289,7 +298,10 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if repeats.is_floating_point() or repeats.ndim > 1:
         raise RuntimeError(f"repeat_interleave: repeats must be 0-d or 1-d of int32 or int64, got {repeats.dtype}")
     if repeats.numel() != size and repeats.numel() != 1:
-        raise RuntimeError(f"repeat_interleave: repeats must have the same size as input along dim, but got {repeats.numel()} and {size}")
+        raise RuntimeError(
+            f"repeat_interleave: repeats must have the same size as input along dim, but got {repeats.numel()} and "
+            f"{size}"
+        )
     counts = expand(reshape(repeats, -1), size).tolist()
     if any(each < 0 for each in counts):
         raise RuntimeError("repeat_interleave: repeats can not be negative")
@@ -374,7 +386,9 @@ def rot90(input, k=1, dims=(0, 1)):
     if input.ndim < 2:
         raise RuntimeError(f"rot90: expected total dims >= 2, but got total dims = {input.ndim}")
     if dims[0] == dims[1] or builtins.abs(dims[0] - dims[1]) == input.ndim:
-        raise RuntimeError(f"rot90: expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+        raise RuntimeError(
+            f"rot90: expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     first, second = (wrap_dim("rot90", dim, input.ndim) for dim in dims)
     turn = k % 4
     if turn == 1:

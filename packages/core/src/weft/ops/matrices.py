@@ -29,7 +29,8 @@ def same_dtype(name: str, *tensors: Any) -> None:
     for each in tensors[1:]:
         if each.kind.dtype is not first:
             raise RuntimeError(
-                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype}; convert one "
+                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype}; "
+                "convert one "
                 "with .to(dtype)"
             )
 
@@ -64,7 +65,8 @@ def check_product(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
     """The inner sizes of a matrix product agree, and the batches broadcast."""
     if not a or not b:
         raise RuntimeError(
-            f"{name}: both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D; multiply by a "
+            f"{name}: both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D; "
+            "multiply by a "
             "0-d tensor with *"
         )
     columns, rows = a[-1], b[-2] if len(b) > 1 else b[0]
@@ -113,7 +115,8 @@ def expect(name: str, **dims: Any) -> None:
     for argument, (tensor, ndim) in dims.items():
         if tensor.ndim != ndim:
             raise RuntimeError(
-                f"{name}: {argument} must be a {ndim}-D tensor ({'vector' if ndim == 1 else 'matrix' if ndim == 2 else 'batch of matrices'}), "
+                f"{name}: {argument} must be a {ndim}-D tensor "
+                f"({'vector' if ndim == 1 else 'matrix' if ndim == 2 else 'batch of matrices'}), "
                 f"got {tensor.ndim}-D of shape {tuple(tensor.shape)}; matmul() takes any"
             )
 
@@ -134,7 +137,8 @@ def bmm(input, mat2, *, out_dtype=None):
     expect("bmm", batch1=(input, 3), batch2=(mat2, 3))
     if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise RuntimeError(
-            f"bmm: Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, {input.shape[2]}] but got: "
+            f"bmm: Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, "
+            f"{input.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]; got shapes {tuple(input.shape)} and {tuple(mat2.shape)}"
         )
     return matmul.op(input, mat2)
@@ -156,7 +160,8 @@ def dot(input, tensor):
     expect("dot", input=(input, 1), tensor=(tensor, 1))
     if input.shape != tensor.shape:
         raise RuntimeError(
-            f"dot: inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to have the same "
+            f"dot: inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
+            "have the same "
             f"number of elements, but got {input.numel()} and {tensor.numel()} elements respectively"
         )
     return matmul.op(input, tensor)
@@ -175,7 +180,8 @@ def inner(input, other):
         return input * other
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
-            f"inner: inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+            f"inner: inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} "
+            "and "
             f"{list(other.shape)}"
         )
     return tensordot(input, other, dims=([-1], [-1]))
@@ -201,9 +207,13 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     if beta == 0:
         broadcast_shapes(name, [input._array.shape, product._array.shape])
         return product
-    if input.ndim > product.ndim or broadcast_shapes(name, [input._array.shape, product._array.shape]) != product._array.shape:
+    if (
+        input.ndim > product.ndim
+        or broadcast_shapes(name, [input._array.shape, product._array.shape]) != product._array.shape
+    ):
         raise RuntimeError(
-            f"{name}: The expanded size of the tensor {list(product.shape)} must match the existing size of input {list(input.shape)}"
+            f"{name}: The expanded size of the tensor {list(product.shape)} must match the existing size of input "
+            f"{list(input.shape)}"
         )
     return (input if beta == 1 else input * beta) + product
 
@@ -256,7 +266,10 @@ def chain_matmul(*matrices):
 def matrix_power(input, n):
     """A square matrix multiplied with itself n times; with negative n its inverse."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise RuntimeError(f"matrix_power: A must be batches of square matrices, but they are {input.shape[-2:] if input.ndim > 1 else input.shape}")
+        raise RuntimeError(
+            "matrix_power: A must be batches of square matrices, but they are "
+            f"{input.shape[-2:] if input.ndim > 1 else input.shape}"
+        )
     if n < 0:
         from weft import linalg
 
@@ -288,7 +301,9 @@ def tensordot(a, b, dims=2):
         dims = dims.tolist()
     if isinstance(dims, int):
         if dims < 0 or dims > builtins.min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot: tensordot expects dims >= 0 and at most the dimensions of both, but got dims={dims}")
+            raise RuntimeError(
+                f"tensordot: tensordot expects dims >= 0 and at most the dimensions of both, but got dims={dims}"
+            )
         dims = (tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims)))
     first = wrap_dims("tensordot", [dims[0]] if isinstance(dims[0], int) else list(dims[0]), a.ndim)
     second = wrap_dims("tensordot", [dims[1]] if isinstance(dims[1], int) else list(dims[1]), b.ndim)
@@ -302,7 +317,8 @@ def tensordot(a, b, dims=2):
                 a = a.sum(i, keepdim=True)
             else:
                 raise RuntimeError(
-                    f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has "
+                    f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and "
+                    "second has "
                     f"size {b.shape[j]} in dim {j}"
                 )
     same_dtype("tensordot", a, b)
@@ -350,7 +366,9 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
         raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
     dim = wrap_dim(name, dim, input.ndim)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+        raise RuntimeError(
+            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
     input, other = broadcast_tensors(input, other)
     return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
 
@@ -400,7 +418,9 @@ def from_sublists(first: Any, rest: Any) -> tuple[str, tuple[Any, ...]]:
     final = operands.pop() if len(operands) > len(lists) else None
 
     def letters(sublist: Any) -> str:
-        return "".join("..." if each is Ellipsis else (chr(65 + each) if each < 26 else chr(97 + each - 26)) for each in sublist)
+        return "".join(
+            "..." if each is Ellipsis else (chr(65 + each) if each < 26 else chr(97 + each - 26)) for each in sublist
+        )
 
     equation = ",".join(letters(each) for each in lists)
     return equation + ("" if final is None else "->" + letters(final)), tuple(operands)
@@ -412,18 +432,23 @@ def parse_equation(equation: str, operands: Any) -> tuple[list[list[Any]], list[
     terms = left.split(",")
     if len(terms) != len(operands):
         raise RuntimeError(
-            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in the equation"
+            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in "
+            "the equation"
         )
     labelled, widest = [], 0
     for number, (term, operand) in enumerate(zip(terms, operands)):
         before, dots, after = term.partition("...")
         for letter in before + after:
             if not letter.isalpha():
-                raise RuntimeError(f"einsum(): invalid subscript given at index {number} in the equation string, subscripts must be in [a-zA-Z]; got {letter!r}")
+                raise RuntimeError(
+                    f"einsum(): invalid subscript given at index {number} in the equation string, subscripts must be "
+                    f"in [a-zA-Z]; got {letter!r}"
+                )
         extra = operand.ndim - len(before) - len(after)
         if extra < 0 or (extra and not dots):
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(before) + len(after)}) does not match the number of "
+                f"einsum(): the number of subscripts in the equation ({len(before) + len(after)}) does not match the "
+                "number of "
                 f"dimensions ({operand.ndim}) for operand {number} and no ellipsis was given"
             )
         widest = builtins.max(widest, extra if dots else 0)
@@ -436,7 +461,9 @@ def parse_equation(equation: str, operands: Any) -> tuple[list[list[Any]], list[
             if result.count(label) > 1:
                 raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
             if label not in used:
-                raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+                raise RuntimeError(
+                    f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+                )
     else:
         letters = [label for term in labelled for label in term if isinstance(label, str)]
         result = [*range(-widest, 0), *sorted(label for label in set(letters) if letters.count(label) == 1)]
@@ -452,7 +479,8 @@ def diagonals(operand: Any, term: list[Any]) -> tuple[Any, list[Any]]:
             second = term.index(label, first + 1)
             if operand.shape[first] != operand.shape[second]:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, {operand.shape[second]} != "
+                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, "
+                    f"{operand.shape[second]} != "
                     f"{operand.shape[first]}"
                 )
             operand = operand.diagonal(0, first, second)
@@ -470,11 +498,14 @@ def summed(operand: Any, term: list[Any], later: set[Any]) -> tuple[Any, list[An
 
 
 def pair_product(left: Any, a: list[Any], right: Any, b: list[Any], later: set[Any]) -> tuple[Any, list[Any]]:
-    """The product of two labelled tensors, summed over labels that are needed no more, as one batched matrix product."""
+    """The product of two labelled tensors, summed over labels that nobody needs, as one batched matrix product."""
     for label in set(a) & set(b):
         m, n = left.shape[a.index(label)], right.shape[b.index(label)]
         if m != n and 1 not in (m, n):
-            raise RuntimeError(f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {label} has size {m} and {n}")
+            raise RuntimeError(
+                f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {label} "
+                f"has size {m} and {n}"
+            )
     left, a = summed(left, a, later | set(b))
     right, b = summed(right, b, later | set(a))
     # A label of size 1 on one side broadcasts: there it is left out.

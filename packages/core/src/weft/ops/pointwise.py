@@ -128,7 +128,13 @@ def rsub(input, other, *, alpha=1):
     return minus(other, scaled("rsub", other, input, alpha))
 
 
-@pointwise("true_divide __truediv__ __rtruediv__", "__itruediv__ true_divide_", kernel="true_divide", result="float", name="div")
+@pointwise(
+    "true_divide __truediv__ __rtruediv__",
+    "__itruediv__ true_divide_",
+    kernel="true_divide",
+    result="float",
+    name="div",
+)
 def true_divide(input, other):
     """The quotient of each pair of elements; integers are divided as floating-point numbers.
 
@@ -170,7 +176,9 @@ def div(input, other, *, rounding_mode=None):
         return divide_trunc(input, other)
     if rounding_mode == "floor":
         return floor_divide(input, other)
-    raise RuntimeError(f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
+    raise RuntimeError(
+        f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+    )
 
 
 def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
@@ -183,7 +191,9 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
     """
     kind = input.dtype.kind if hasattr(input, "dtype") else other.dtype.kind
     if kind in "iu" and not xp.all(other):
-        raise RuntimeError(f"{name}: ZeroDivisionError: an integer was divided by 0; divide floating-point tensors instead")
+        raise RuntimeError(
+            f"{name}: ZeroDivisionError: an integer was divided by 0; divide floating-point tensors instead"
+        )
 
 
 @pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts=REAL)
@@ -256,7 +266,9 @@ def _(grad, input, other):
 # Signs and parts
 
 
-@pointwise("neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS, hint="Use ~ or logical_not() for bool")
+@pointwise(
+    "neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS, hint="Use ~ or logical_not() for bool"
+)
 def neg(input):
     """The negative of each element."""
 

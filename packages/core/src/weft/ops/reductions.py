@@ -226,7 +226,9 @@ amin = extreme("amin", "min", "smallest element")
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest element."""
     if dim is None and not input.numel():
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     dims = () if dim is None else dim
     return named("aminmax", "min max")(amin(input, dims, keepdim), amax(input, dims, keepdim))
 
@@ -241,11 +243,17 @@ def finder(name: str, xp_name: str) -> Any:
         if input.kind.is_complex or input.kind.dtype is bool_:
             raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
         if not input._array.size and (dim is None or not input._array.shape[wrap_dim(name, dim, input.ndim)]):
-            raise IndexError(f"{name}(): Expected reduction dim {'to be specified for input.numel() == 0. Specify the reduction dim with the dim argument.' if dim is None else f'{dim} to have non-zero size.'}")
+            what = (
+                "to be specified for input.numel() == 0. Specify the reduction dim with the dim argument."
+                if dim is None
+                else f"{dim} to have non-zero size."
+            )
+            raise IndexError(f"{name}(): Expected reduction dim {what}")
         return declared.op(input, None if dim is None else wrap_dim(name, dim, input.ndim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The position of the {'largest' if 'max' in name else 'smallest'} element along a dimension, or in the flat tensor."
+    which = "largest" if "max" in name else "smallest"
+    function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
     declared = op(name, out=True, half="float32")(function)
 
     @declared.kernel
@@ -276,7 +284,8 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         if dim is None:
             if not input._array.size:
                 raise RuntimeError(
-                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                    "dim with "
                     "the 'dim' argument."
                 )
             return whole.op(input)
@@ -380,7 +389,9 @@ def middle(name: str, skip_nan: bool) -> Any:
         return pair(*median_along.op(input, dim, keepdim, skip_nan))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The lower median over all elements, or along a dimension with its position" + ("; nan is left out." if skip_nan else ".")
+    function.__doc__ = "The lower median over all elements, or along a dimension with its position" + (
+        "; nan is left out." if skip_nan else "."
+    )
     return composite(name, out=True)(function)
 
 
@@ -489,7 +500,9 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if not input.kind.is_differentiable:
-        raise RuntimeError(f"{name}: std and var only support floating point and complex dtypes; got {input.kind.dtype}")
+        raise RuntimeError(
+            f"{name}: std and var only support floating point and complex dtypes; got {input.kind.dtype}"
+        )
     return reduced(name, input, dim), freedom(correction, unbiased)
 
 

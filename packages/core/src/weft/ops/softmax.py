@@ -6,7 +6,6 @@ import builtins
 import math
 from typing import Any
 
-from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
@@ -105,13 +104,17 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     if dtype is not None:
         input = input.to(dtype)
     if not input.kind.is_differentiable:
-        raise RuntimeError(f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}")
+        raise RuntimeError(
+            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}"
+        )
     if p == "nuc":
         from weft import linalg
 
         return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
     power = 2 if p is None or p == "fro" else p
-    return vector_norm.op(input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim)
+    return vector_norm.op(
+        input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim
+    )
 
 
 @op(name="vector_norm", result="real", half="float32", accepts="float complex")

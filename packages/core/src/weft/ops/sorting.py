@@ -56,7 +56,9 @@ def sort(input, dim=-1, descending=False, stable=False):
         raise TypeError("sort(): argument 'dim' must be int, not bool")
     if input.kind.is_complex:
         raise RuntimeError("sort(): does not support complex values")
-    return named("sort", "values indices")(*ordered.op(input, wrap_dim("sort", dim, input.ndim), builtins.bool(descending)))
+    return named("sort", "values indices")(
+        *ordered.op(input, wrap_dim("sort", dim, input.ndim), builtins.bool(descending))
+    )
 
 
 @composite("msort", out=True)
@@ -117,7 +119,9 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     if input.ndim and not size:
         raise IndexError(f"kthvalue(): Expected reduction dim {dim} to have non-zero size.")
     if not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, and the size is {size}")
+        raise RuntimeError(
+            f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, and the size is {size}"
+        )
     result = named("kthvalue", "values indices")
     if not input.ndim:
         return result(*ordered.op(input, 0, False))
@@ -137,17 +141,28 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     if not isinstance(q, TensorBase):
         q = input.new_full((), q)
     if q.dtype is not input.dtype:
-        raise RuntimeError(f"{name}(): q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
+        raise RuntimeError(
+            f"{name}(): q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}"
+        )
     if q.ndim > 1:
         raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor; got {q.ndim}-D")
     if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(f"{name}(): interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"{name}(): interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
+        )
     if not input.numel():
         raise RuntimeError(f"{name}(): input tensor must be non-empty")
     ndim = input.ndim
-    flat = input.reshape(-1) if dim is None else input.unsqueeze(0) if not ndim else input.movedim(wrap_dim(name, dim, ndim), -1)
+    flat = (
+        input.reshape(-1)
+        if dim is None
+        else input.unsqueeze(0)
+        if not ndim
+        else input.movedim(wrap_dim(name, dim, ndim), -1)
+    )
     values = sort(flat, -1).values
     size = values.shape[-1]
     if skip_nan:
@@ -171,7 +186,11 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
         found = low.lerp(high, (rank - below).expand(low.shape)) if interpolation == "linear" else low
     found = found.movedim(-1, 0)  # (len(q), ...)
     if keepdim:
-        shape = [1] * ndim if dim is None else [1 if d == wrap_dim(name, dim, ndim) and ndim else n for d, n in enumerate(input.shape)]
+        shape = (
+            [1] * ndim
+            if dim is None
+            else [1 if d == wrap_dim(name, dim, ndim) and ndim else n for d, n in enumerate(input.shape)]
+        )
         found = found.reshape([found.shape[0], *shape])
     return found if q.ndim else found.squeeze(0)
 
@@ -223,22 +242,32 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("searchsorted: side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            "searchsorted: side and right can't be set to opposites, got side of left while right was True"
+        )
     scalar = not isinstance(input, TensorBase)
-    values = sorted_sequence.new_full((), input, dtype=None if not scalar else sorted_sequence.dtype) if scalar else input
+    values = (
+        sorted_sequence.new_full((), input, dtype=None if not scalar else sorted_sequence.dtype) if scalar else input
+    )
     if sorted_sequence.ndim != 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
         raise RuntimeError(
-            "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor {list(values.shape)}"
+            "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            "and input value "
+            f"tensor must match, but we got boundaries tensor {list(sorted_sequence.shape)} and input value tensor "
+            f"{list(values.shape)}"
         )
     if values.dtype is not sorted_sequence.dtype:
         raise RuntimeError(
-            f"searchsorted: boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
+            "searchsorted: boundary tensor and input value tensor should have same dtype, but got boundary tensor "
+            "dtype "
             f"{sorted_sequence.dtype} and input value tensor dtype {values.dtype}"
         )
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
-            raise RuntimeError(f"searchsorted: boundary and sorter must have the same size, but got {list(sorted_sequence.shape)} and {list(sorter.shape)}")
+            raise RuntimeError(
+                f"searchsorted: boundary and sorter must have the same size, but got {list(sorted_sequence.shape)} "
+                f"and {list(sorter.shape)}"
+            )
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     found = search.op(sorted_sequence, values, right or side == "right")
     return found.to(int32) if out_int32 else found
@@ -251,7 +280,12 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
         raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if not isinstance(input, TensorBase):
         input = boundaries.new_full((), input)
-    return searchsorted(boundaries, input.to(boundaries.dtype) if input.dtype is not boundaries.dtype else input, out_int32=out_int32, right=right)
+    return searchsorted(
+        boundaries,
+        input.to(boundaries.dtype) if input.dtype is not boundaries.dtype else input,
+        out_int32=out_int32,
+        right=right,
+    )
 
 
 # Counting
@@ -272,7 +306,9 @@ def _(xp, input, weights, minlength):
 def bincount(input, weights=None, minlength=0):
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
     if input.dtype.category > 1:
-        raise NotImplementedError(f"bincount: not implemented for '{input.dtype.spoken}' ({input.dtype}); it takes integers")
+        raise NotImplementedError(
+            f"bincount: not implemented for '{input.dtype.spoken}' ({input.dtype}); it takes integers"
+        )
     if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.min()) < 0):
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -280,7 +316,10 @@ def bincount(input, weights=None, minlength=0):
     if weights is None:
         return counts.op(input.to(int64), None, minlength)
     if weights.shape != input.shape:
-        raise RuntimeError(f"bincount: weights should be 1-d and have the same length as input; got {list(weights.shape)} and {list(input.shape)}")
+        raise RuntimeError(
+            f"bincount: weights should be 1-d and have the same length as input; got {list(weights.shape)} and "
+            f"{list(input.shape)}"
+        )
     wide = counts.op(input.to(int64), weights.to(float64), minlength)
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
@@ -321,7 +360,9 @@ def _(xp, input, dim):
 @composite("unique")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
-    return chosen(distinct.op(input, None if dim is None else wrap_dim("unique", dim, input.ndim)), return_inverse, return_counts)
+    return chosen(
+        distinct.op(input, None if dim is None else wrap_dim("unique", dim, input.ndim)), return_inverse, return_counts
+    )
 
 
 def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
@@ -354,4 +395,8 @@ def _(xp, input, dim):
 @composite("unique_consecutive")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Without the elements (or slices along ``dim``) that equal the one before."""
-    return chosen(runs.op(input, None if dim is None else wrap_dim("unique_consecutive", dim, input.ndim)), return_inverse, return_counts)
+    return chosen(
+        runs.op(input, None if dim is None else wrap_dim("unique_consecutive", dim, input.ndim)),
+        return_inverse,
+        return_counts,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -11,9 +12,9 @@ import numpy
 from weft._dtypes import dtype
 from weft._engine.dispatch import View
 from weft._tensor import Tensor
-from weft.storage import owner
 from weft.ops._declare import composite, op
 from weft.ops._geometry import check_index, integers, wrap_dim, wrap_dims
+from weft.storage import owner
 
 
 @op("detach", view=True)
@@ -145,11 +146,17 @@ def view_dtype(input, dtype):
     have, want = input.dtype.itemsize, dtype.itemsize
     if have != want:
         if not input.ndim:
-            raise RuntimeError(f"view: self.dim() cannot be 0 to view {input.dtype} as {dtype} (different element sizes)")
+            raise RuntimeError(
+                f"view: self.dim() cannot be 0 to view {input.dtype} as {dtype} (different element sizes)"
+            )
         if input.stride(-1) != 1:
-            raise RuntimeError(f"view: self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes)")
+            raise RuntimeError(
+                f"view: self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes)"
+            )
         if input.shape[-1] * have % want:
-            raise RuntimeError(f"view: self.size(-1) must be divisible by {want // have} to view {input.dtype} as {dtype}")
+            raise RuntimeError(
+                f"view: self.size(-1) must be divisible by {want // have} to view {input.dtype} as {dtype}"
+            )
     return view_dtype.op(input, dtype)
 
 
@@ -226,7 +233,8 @@ def expand(input, *args, size=None, implicit=False):
     lead = len(sizes) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(sizes)}: {list(sizes)}) must be greater or equal to the number of "
+            f"expand: the number of sizes provided ({len(sizes)}: {list(sizes)}) must be greater or equal to the "
+            "number of "
             f"dimensions in the tensor ({len(shape)}: {list(shape)}); squeeze() or sum() it first"
         )
     full = []
@@ -234,7 +242,9 @@ def expand(input, *args, size=None, implicit=False):
         have = shape[dim - lead] if dim >= lead else None
         if wanted == -1:
             if have is None:
-                raise RuntimeError(f"expand: the expanded size -1 isn't allowed in a leading, non-existing dimension {dim}")
+                raise RuntimeError(
+                    f"expand: the expanded size -1 isn't allowed in a leading, non-existing dimension {dim}"
+                )
             wanted = have
         elif have not in (None, 1, wanted) or wanted < 0:
             raise RuntimeError(
@@ -248,7 +258,8 @@ def expand(input, *args, size=None, implicit=False):
 @expand.kernel
 def _(xp, input, size):
     strides = (0,) * (len(size) - input.ndim) + tuple(
-        stride if have == want else 0 for stride, have, want in zip(input.strides, input.shape, size[len(size) - input.ndim :])
+        stride if have == want else 0
+        for stride, have, want in zip(input.strides, input.shape, size[len(size) - input.ndim :])
     )
     return xp.lib.stride_tricks.as_strided(input, size, strides)
 
@@ -336,7 +347,9 @@ def unflatten(input, dim, sizes):
     dim = wrap_dim("unflatten", dim, len(shape))
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    inner = infer_shape("unflatten", integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes), shape[dim])
+    inner = infer_shape(
+        "unflatten", integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes), shape[dim]
+    )
     return reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 
@@ -347,7 +360,8 @@ def movedim(input, source, destination):
     sources, destinations = wrap_dims("movedim", source, ndim), wrap_dims("movedim", destination, ndim)
     if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of dims "
+            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
+            "dims "
             f"as destination ({destination} dims)"
         )
     if not ndim:
@@ -367,7 +381,9 @@ swapaxes = swapdims = transpose
 def t(input):
     """The transpose of a tensor of at most 2 dimensions."""
     if input.ndim > 2:
-        raise RuntimeError(f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()")
+        raise RuntimeError(
+            f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()"
+        )
     return transpose.op(input, 0, 1) if input.ndim == 2 else alias(input)
 
 
@@ -375,7 +391,10 @@ def t(input):
 def adjoint(input):
     """The last two dimensions exchanged, and conjugated."""
     if input.ndim < 2:
-        raise RuntimeError(f"adjoint: tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+        raise RuntimeError(
+            f"adjoint: tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D "
+            "tensor."
+        )
     return input.mT.conj()
 
 
@@ -387,7 +406,9 @@ def _reversed(self: Tensor) -> Any:
 def _matrix_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged."""
     if self.ndim < 2:
-        raise RuntimeError(f"mT: tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+        raise RuntimeError(
+            f"mT: tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+        )
     return transpose.op(self, self.ndim - 2, self.ndim - 1)
 
 
@@ -600,7 +621,8 @@ def as_strided(input, size, stride, storage_offset=None):
     available = input.untyped_storage().nbytes() // input.itemsize
     if offset < 0 or end > available:
         raise RuntimeError(
-            f"as_strided: setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds "
+            f"as_strided: setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of "
+            "bounds "
             f"for storage of {available} elements"
         )
     return as_strided.op(input, size, stride, offset)
@@ -727,7 +749,8 @@ def complex(real, imag):
     """
     if real.dtype is not imag.dtype or real.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
-            f"complex: Expected both inputs to be Float or Double tensors of one dtype but got {real.dtype} and {imag.dtype}"
+            f"complex: Expected both inputs to be Float or Double tensors of one dtype but got {real.dtype} and "
+            f"{imag.dtype}"
         )
     return complex_op.op(real, imag)
 
@@ -736,7 +759,10 @@ def complex(real, imag):
 def polar(abs, angle):
     """Complex numbers from their absolute values and angles (radians)."""
     if abs.dtype is not angle.dtype or abs.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(f"polar: Expected both inputs to be Float or Double tensors of one dtype but got {abs.dtype} and {angle.dtype}")
+        raise RuntimeError(
+            f"polar: Expected both inputs to be Float or Double tensors of one dtype but got {abs.dtype} and "
+            f"{angle.dtype}"
+        )
     return complex_op.op(abs * angle.cos(), abs * angle.sin())
 
 
@@ -824,12 +850,16 @@ def _(grad):
 @op(view=True)
 def view_as_complex(input):
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
-    if not input.dtype.name in ("float32", "float64"):
-        raise RuntimeError(f"view_as_complex: only supported for half, float and double tensors, but got a tensor of {input.dtype}")
+    if input.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            f"view_as_complex: only supported for half, float and double tensors, but got a tensor of {input.dtype}"
+        )
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError(f"view_as_complex: Tensor must have a last dimension of size 2; got {list(input.shape)}")
     if input.stride(-1) != 1 or any(each % 2 for each in input.stride()[:-1]):
-        raise RuntimeError(f"view_as_complex: Tensor must have a last dimension with stride 1 and others even; got {input.stride()}")
+        raise RuntimeError(
+            f"view_as_complex: Tensor must have a last dimension with stride 1 and others even; got {input.stride()}"
+        )
     return view_as_complex.op(input)
 
 
@@ -892,13 +922,16 @@ def split(tensor, split_size_or_sections, dim=0):
         sizes = tuple(operator.index(each) for each in split_size_or_sections)
         if sum(sizes) != total or any(each < 0 for each in sizes):
             raise RuntimeError(
-                f"split: split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at dimension "
+                f"split: split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at "
+                "dimension "
                 f"{dim}), but got split_sizes={list(sizes)}"
             )
         return split_sizes.op(tensor, sizes, dim)
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and total):
-        raise RuntimeError(f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}")
+        raise RuntimeError(
+            f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}"
+        )
     count = max((total + size - 1) // size, 1) if size else 1
     return split_sizes.op(tensor, tuple(min(size, total - at * size) for at in range(count)), dim)
 
@@ -933,9 +966,10 @@ def tensor_split(input, indices_or_sections, dim=0):
         ends = [slice(0, total).indices(total)[1] if each is None else each for each in indices_or_sections]
         bounds = [0, *ends, total]
         return tuple(
-            slice_dim.op(input, dim, *slice(start, stop).indices(total)[:2], 1) if index else
-            slice_dim.op(input, dim, 0, slice(0, stop).indices(total)[1], 1)
-            for index, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:]))
+            slice_dim.op(input, dim, *slice(start, stop).indices(total)[:2], 1)
+            if index
+            else slice_dim.op(input, dim, 0, slice(0, stop).indices(total)[1], 1)
+            for index, (start, stop) in enumerate(itertools.pairwise(bounds))
         )
     sections = operator.index(indices_or_sections)
     if sections <= 0:
@@ -949,12 +983,16 @@ def along(name: str, dim: Any, least: int) -> Any:
 
     def function(input, indices_or_sections):
         if input.ndim < least:
-            raise RuntimeError(f"{name}: requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!")
+            raise RuntimeError(
+                f"{name}: requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
+                "dimensions!"
+            )
         where = dim(input.ndim)
         if isinstance(indices_or_sections, int):
             if indices_or_sections <= 0 or input.shape[where] % indices_or_sections:
                 raise RuntimeError(
-                    f"{name}: attempted to split along dimension {where}, but the size of the dimension {input.shape[where]} "
+                    f"{name}: attempted to split along dimension {where}, but the size of the dimension "
+                    f"{input.shape[where]} "
                     f"is not divisible by the split_size {indices_or_sections}!"
                 )
         return tensor_split(input, indices_or_sections, where)
@@ -999,7 +1037,8 @@ def scattered(input: Any, src: Any, view_of: Any, name: str) -> Any:
     target = view_of(result)
     if target._array.shape != src._array.shape:
         raise RuntimeError(
-            f"{name}: expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, slice "
+            f"{name}: expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, "
+            "slice "
             f"size = {list(target._array.shape)}"
         )
     target.copy_(src)

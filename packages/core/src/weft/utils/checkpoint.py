@@ -84,7 +84,11 @@ class Recomputation:
             kept.append(tensor.detach())
             return tensor
 
-        with fork_rng(enabled=self.rng_state is not None), enable_grad(), saved_tensors_hooks(keep, lambda tensor: tensor):
+        with (
+            fork_rng(enabled=self.rng_state is not None),
+            enable_grad(),
+            saved_tensors_hooks(keep, lambda tensor: tensor),
+        ):
             if self.rng_state is not None:
                 set_rng_state(self.rng_state)
             function(*args, **kwargs)
@@ -92,7 +96,8 @@ class Recomputation:
         if found != self.shapes:
             raise CheckpointError(
                 "checkpoint: A different number of tensors was saved during the original forward and recomputation, or "
-                f"their shapes differ. Saved during forward: {len(self.shapes)}; during recomputation: {len(found)}. The "
+                f"their shapes differ. Saved during forward: {len(self.shapes)}; during recomputation: {len(found)}. "
+                "The "
                 "function must do the same when it is called again"
             )
         return kept
