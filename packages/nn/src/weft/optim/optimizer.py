@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import weft
 from weft import Tensor
+from weft.ops._inplace import bump
 from weft.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -472,8 +473,7 @@ class GroupOptimizer(Optimizer):
     def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
         state: dict[str, Any] = self.state.get(param) or {}
         if not state:
-            with weft.no_grad():
-                state.update(self._init_state(param, group))
+            state = self._init_state(param, group)
             if state:
                 self.state[param] = state
         elif group.get("differentiable"):
@@ -538,8 +538,10 @@ def advance(states: Sequence[dict[str, Any]]) -> list[float]:
     """Count one more step in each state; the counts, from 1."""
     counts = []
     for state in states:
-        state["step"].add_(1)
-        counts.append(state["step"].item())
+        step = state["step"]
+        step._array += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
+        bump(step, "step")
+        counts.append(step.item())
     return counts
 
 

@@ -108,7 +108,7 @@ class SGD(GroupOptimizer):
                 continue
             if new:
                 for i in chosen:
-                    self.state[params[i]]["momentum_buffer"] = weft.zeros_like(params[i]).detach()
+                    self.state[params[i]]["momentum_buffer"] = weft.zeros_like(params[i])
             buffers = [self.state[params[i]]["momentum_buffer"] for i in chosen]
             sgd_step([params[i] for i in chosen], [grads[i] for i in chosen], buffers, dampening=dampening, **options)
 
