@@ -259,7 +259,7 @@ def new_function_node(cls: Any) -> Any:
 
 
 def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: bool) -> list[Any]:
-    """The outputs with the node as their history; what forward returned of its inputs becomes a view or is rewritten."""
+    """The outputs with the node as their history; inputs among them become views or are rewritten."""
     inputs = [each for each in args if isinstance(each, TensorBase)]
     if recorded:
         node._edges = tuple(edge_of(each) for each in inputs)
