@@ -7,28 +7,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("packages/*/README.md"))]
-PAGES += sorted(ROOT.glob("examples/**/README.md")) + sorted(ROOT.glob("benchmarks/*.md"))
+PAGES = [
+    page
+    for pattern in ("*.md", "packages/**/*.md", "examples/**/*.md", "benchmarks/*.md", "tests/**/*.md")
+    for page in sorted(ROOT.glob(pattern))
+]
 
 
 def name(page):
     return page.relative_to(ROOT).as_posix()
 
 
-def programs():
-    for page in PAGES:
-        for match in re.finditer(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
-            line = page.read_text()[: match.start()].count("\n") + 2
-            yield pytest.param(page, line, match[1], id=f"{name(page)}:{line}")
+def programs(page):
+    """The page's Python, on the lines on which it stands there."""
+    text, code = page.read_text(), ""
+    for match in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        code += "\n" * (text[: match.start(1)].count("\n") - code.count("\n")) + match[1]
+    return code
 
 
-@pytest.mark.parametrize(("page", "line", "code"), list(programs()))
-def test_a_program_in_a_readme_runs_and_prints_what_it_says(page, line, code, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("page", [page for page in PAGES if programs(page)], ids=name)
+def test_the_programs_of_a_page_run_and_print_what_they_say(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n" * (line - 1) + code, str(page), "exec"), {"__name__": "__main__"})
+    exec(compile(programs(page), str(page), "exec"), {"__name__": "__main__"})
     printed = capsys.readouterr().out.splitlines()
-    for said in re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE):
-        assert any(said in text for text in printed), (said, printed)
+    for said in re.findall(r"^print\(.*\)  # (.*)$", programs(page), re.MULTILINE):
+        assert any(said in line for line in printed), (said, printed)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -255,6 +255,9 @@ def cartesian_prod(*tensors: Any) -> Any:
 def cat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
+def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
+    """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
+
 def ceil(input: Any, *, out: Any = None) -> Tensor:
     """The smallest integer not below each element."""
 
@@ -305,6 +308,9 @@ def cos(input: Any, *, out: Any = None) -> Tensor:
 
 def cosh(input: Any, *, out: Any = None) -> Tensor:
     """The hyperbolic cosine of each element."""
+
+def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
+    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
 
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along some dimensions or in all."""
@@ -737,6 +743,12 @@ def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_gra
 
 def outer(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
+
+def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
+    """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
+
+def pdist(input: Any, p: Any = 2.0) -> Any:
+    """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
 def permute(input: Any, *args: Any, dims: Any = None) -> Any:
     """The dimensions in another order, sharing memory."""
