@@ -38,7 +38,7 @@ def parse_arguments():
         description=summary, epilog=detail, parents=[choice], formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path("runs/chargpt"), help="folder of results (%(default)s)")
-    parser.add_argument("--steps", type=int, default=1000, help="training steps in all (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=1500, help="training steps in all (default: %(default)s)")
     parser.add_argument("--stop-after", type=int, metavar="N", help="end earlier, after step N; --resume goes on")
     parser.add_argument("--batch-size", type=int, default=16, help="blocks in one step (default: %(default)s)")
     parser.add_argument("--block-size", type=int, default=64, help="letters the model sees (default: %(default)s)")
