@@ -19,6 +19,7 @@ FAMILIES = (
     "softmax",
     "special",
     "activation",
+    "distance",
     "random",
     "random",
 )

@@ -10,11 +10,11 @@ import weft
 from weft import Tensor
 from weft.nn.functional._common import inplace_or_not
 from weft.ops._declare import op
+from weft.ops._geometry import wrap_dim
+from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
 from weft.ops.softmax import softmax as core_softmax
 from weft.ops.special import erf_array, in_blocks
-
-__all__ = ["gelu", "log_softmax", "relu", "relu_", "softmax"]
 
 SQRT_HALF = math.sqrt(0.5)
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
@@ -157,3 +157,477 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision."""
     return core_log_softmax(input, chosen_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Samples of the relaxed categorical distribution with these logits.
+
+    Parameters
+    ----------
+    logits : Tensor
+        Unnormalized logarithms of probabilities.
+    tau : float
+        Temperature: the lower, the closer to one-hot.
+    hard : bool
+        Return one-hot vectors that have the gradient of the soft samples.
+    dim : int
+
+    References
+    ----------
+    arXiv:1611.01144.
+    """
+    gumbels = -weft.empty_like(logits.detach()).exponential_().log()
+    soft = ((logits + gumbels) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return weft.zeros_like(soft.detach()).scatter(dim, index, 1.0) - soft.detach() + soft
+
+
+# Pieces of straight lines
+
+
+@op(result="same", half="native", accepts="int float", namespace="nn", name="threshold")
+def threshold_op(input, threshold, value):
+    """A value where the input is not above a threshold."""
+    return threshold_op.op(input, threshold, value)
+
+
+@threshold_op.kernel
+def _(xp, input, threshold, value):
+    return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
+
+
+@threshold_op.gradient("input")
+def _(grad, input, threshold):
+    return grad.masked_fill(input <= threshold, 0)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Each element above ``threshold`` as it is, the others replaced by ``value``."""
+    return inplace_or_not(threshold_op.op, "threshold_", input, inplace, threshold, value)
+
+
+def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
+    """In-place variant of `threshold`."""
+    return threshold(input, threshold_value, value, True)
+
+
+@op(result="same", half="native", accepts="int float", namespace="nn", name="hardtanh")
+def hardtanh_op(input, low, high):
+    """Each element moved into [low, high]."""
+    return hardtanh_op.op(input, low, high)
+
+
+@hardtanh_op.kernel
+def _(xp, input, low, high):
+    element = input.dtype.type
+    return xp.minimum(xp.maximum(input, element(low)), element(high))
+
+
+@hardtanh_op.gradient("input")
+def _(grad, input, low, high):
+    return grad.masked_fill((input <= low) | (input >= high), 0)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Each element moved into [min_val, max_val]; the gradient is 0 outside and at the limits.
+
+    Raises
+    ------
+    ValueError
+        If min_val is above max_val.
+    """
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    return inplace_or_not(hardtanh_op.op, "hardtanh_", input, inplace, min_val, max_val)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """In-place variant of `hardtanh`."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """``min(max(input, 0), 6)``."""
+    return inplace_or_not(hardtanh_op.op, "relu6_", input, inplace, 0, 6)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="leaky_relu")
+def leaky_relu_op(input, slope):
+    """Negative elements times a slope."""
+    return leaky_relu_op.op(input, slope)
+
+
+@leaky_relu_op.kernel
+def _(xp, input, slope):
+    return xp.where(input > 0, input, input * slope)
+
+
+@leaky_relu_op.gradient("input")
+def _(grad, input, slope):
+    return weft.where(input > 0, grad, grad * slope)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """``x`` where it is positive, else ``negative_slope * x``."""
+    return inplace_or_not(leaky_relu_op.op, "leaky_relu_", input, inplace, negative_slope)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """In-place variant of `leaky_relu`."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``x`` where it is positive, else ``weight * x``, with one weight for all or one for each channel.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    weight : Tensor, shape (1,) or (C,)
+
+    Raises
+    ------
+    RuntimeError
+        If the number of weights fits neither.
+    """
+    if weight.numel() != 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if input.ndim == 0 or weight.ndim > 1 or weight.numel() != channels:
+            raise RuntimeError(
+                f"prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                f"and channel size = {channels}; got input {list(input.shape)}"
+            )
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")
+    shape = [1] * input.ndim
+    if input.ndim > 1:
+        shape[1] = weight.numel()
+    elif input.ndim:
+        shape[0] = weight.numel()
+    return weft.where(input > 0, input, weight.reshape(shape) * input)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`leaky_relu` with a slope drawn from [lower, upper] for each element; in evaluation with the middle one.
+
+    References
+    ----------
+    arXiv:1505.00853.
+    """
+    if lower > upper:
+        raise RuntimeError(f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    if not training:
+        return inplace_or_not(leaky_relu_op.op, "rrelu_", input, inplace, (lower + upper) / 2)
+    return inplace_or_not(random_slopes, "rrelu_", input, inplace, lower, upper)
+
+
+def random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
+    negative = input.detach() <= 0
+    drawn = input.new_empty(int(negative.sum()), dtype=weft.float64).uniform_(lower, upper)
+    slopes = weft.ones_like(input.detach()).masked_scatter(negative, drawn.to(input.dtype))
+    return input * slopes
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """In-place variant of `rrelu`."""
+    return rrelu(input, lower, upper, training, True)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="shrink")
+def shrink_op(input, lambd, towards_zero):
+    """0 for elements in [-lambd, lambd]; the others as they are, or moved towards 0 by lambd."""
+    return shrink_op.op(input, lambd, towards_zero)
+
+
+@shrink_op.kernel
+def _(xp, input, lambd, towards_zero):
+    if not towards_zero:
+        return xp.where((input >= -lambd) & (input <= lambd), xp.zeros((), input.dtype), input)
+    beyond = xp.where(input > lambd, input - input.dtype.type(lambd), input * 0)
+    return xp.where(input < -lambd, input + input.dtype.type(lambd), beyond)
+
+
+@shrink_op.gradient("input")
+def _(grad, input, lambd):
+    return grad.masked_fill((input >= -lambd) & (input <= lambd), 0)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 for elements in [-lambd, lambd]; the others as they are."""
+    return shrink_op.op(input, lambd, False)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
+    if lambd < 0:
+        raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}.")
+    return shrink_op.op(input, lambd, True)
+
+
+Tensor.hardshrink = hardshrink
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="hardsigmoid")
+def hardsigmoid_op(input):
+    """``relu6(x + 3) / 6``."""
+    return hardsigmoid_op.op(input)
+
+
+@hardsigmoid_op.kernel
+def _(xp, input):
+    return xp.clip(input + 3, 0, 6) / 6
+
+
+@hardsigmoid_op.gradient("input")
+def _(grad, input):
+    return (grad / 6).masked_fill((input <= -3) | (input >= 3), 0)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``relu6(x + 3) / 6``, a sigmoid of straight lines."""
+    return inplace_or_not(hardsigmoid_op.op, "hardsigmoid_", input, inplace)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="hardswish")
+def hardswish_op(input):
+    """``x * relu6(x + 3) / 6``."""
+    return hardswish_op.op(input)
+
+
+@hardswish_op.kernel
+def _(xp, input):
+    return input * xp.clip(input + 3, 0, 6) / 6
+
+
+@hardswish_op.gradient("input")
+def _(grad, input):
+    inner = grad * (input / 3 + 0.5)
+    return weft.where(input >= 3, grad, inner.masked_fill(input <= -3, 0))
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * relu6(x + 3) / 6``.
+
+    References
+    ----------
+    arXiv:1905.02244.
+    """
+    return inplace_or_not(hardswish_op.op, "hardswish_", input, inplace)
+
+
+# Exponential ones
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="elu")
+def elu_op(input, alpha, scale, input_scale):
+    """``scale * x`` where x is positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
+    return elu_op.op(input, alpha, scale, input_scale)
+
+
+@elu_op.kernel
+def _(xp, input, alpha, scale, input_scale):
+    negative = xp.expm1(xp.minimum(input, 0) * input_scale) * (alpha * scale)
+    return xp.where(input > 0, input * scale, negative)
+
+
+@elu_op.gradient("input")
+def _(grad, input, alpha, scale, input_scale):
+    slope = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale)
+    return weft.where(input > 0, grad * scale, grad * slope)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
+
+    References
+    ----------
+    arXiv:1511.07289.
+    """
+    return inplace_or_not(elu_op.op, "elu_", input, inplace, alpha, 1.0, 1.0)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place variant of `elu`."""
+    return elu(input, alpha, True)
+
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer.
+
+    References
+    ----------
+    arXiv:1706.02515.
+    """
+    return inplace_or_not(elu_op.op, "selu_", input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """In-place variant of `selu`."""
+    return selu(input, True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``.
+
+    References
+    ----------
+    arXiv:1704.07483.
+    """
+    if alpha == 0:
+        raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
+    return inplace_or_not(elu_op.op, "celu_", input, inplace, alpha, 1.0, 1.0 / alpha)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """In-place variant of `celu`."""
+    return celu(input, alpha, True)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="softplus")
+def softplus_op(input, beta, threshold):
+    """``log(1 + exp(beta * x)) / beta``."""
+    return softplus_op.op(input, beta, threshold)
+
+
+@softplus_op.kernel
+def _(xp, input, beta, threshold):
+    scaled = input * input.dtype.type(beta)
+    linear = scaled > threshold
+    return xp.where(linear, input, xp.log1p(xp.exp(xp.where(linear, 0, scaled))) / input.dtype.type(beta))
+
+
+@softplus_op.gradient("input")
+def _(grad, input, beta, threshold):
+    scaled = input * beta
+    return weft.where(scaled > threshold, grad, grad * scaled.sigmoid())
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
+    return softplus_op.op(input, beta, threshold)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="logsigmoid")
+def logsigmoid_op(input):
+    """The logarithm of the sigmoid."""
+    return logsigmoid_op.op(input)
+
+
+@logsigmoid_op.kernel
+def _(xp, input):
+    return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
+
+
+@logsigmoid_op.gradient("input")
+def _(grad, input):
+    return grad * (-input).sigmoid()
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """The logarithm of the sigmoid, computed without loss of precision."""
+    return logsigmoid_op.op(input)
+
+
+@op(result="same", half="float32", accepts="float complex", namespace="nn", name="silu")
+def silu_op(input):
+    """``x * sigmoid(x)``."""
+    return silu_op.op(input)
+
+
+@silu_op.kernel
+def _(xp, input):
+    return input / (1 + xp.exp(-input))
+
+
+@silu_op.gradient("input")
+def _(grad, input):
+    gate = input.sigmoid()
+    return grad * conj(gate * (1 + input * (1 - gate)))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``, also called swish.
+
+    References
+    ----------
+    arXiv:1702.03118, arXiv:1710.05941.
+    """
+    return inplace_or_not(silu_op.op, "silu_", input, inplace)
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="mish")
+def mish_op(input):
+    """``x * tanh(softplus(x))``."""
+    return mish_op.op(input)
+
+
+@mish_op.kernel
+def _(xp, input):
+    return input * xp.tanh(xp.maximum(input, 0) + xp.log1p(xp.exp(-xp.absolute(input))))
+
+
+@mish_op.gradient("input")
+def _(grad, input):
+    squashed = softplus_op.op(input, 1.0, 20.0).tanh()
+    return grad * (squashed + input * input.sigmoid() * (1 - squashed * squashed))
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``.
+
+    References
+    ----------
+    arXiv:1908.08681.
+    """
+    return inplace_or_not(mish_op.op, "mish_", input, inplace)
+
+
+# Compositions
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return input.tanh()
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh(x)``."""
+    return input - input.tanh()
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + |x|)``."""
+    return input / (input.abs() + 1)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of dimension ``dim`` times the sigmoid of the second.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has no dimension, or an odd size there.
+
+    References
+    ----------
+    arXiv:1612.08083.
+    """
+    if input.ndim == 0:
+        raise RuntimeError("glu: glu does not support 0-dimensional tensors")
+    size = input.shape[wrap_dim("glu", dim, input.ndim)]
+    if size % 2:
+        raise RuntimeError(f"glu: Halving dimension must be even, but dimension {dim} is size {size}")
+    value, gate = input.chunk(2, dim) if size else (input, input)
+    return value * gate.sigmoid()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
 import weft
 from weft import Tensor
 from weft.nn.functional.dropout import dropout
-
-__all__ = ["scaled_dot_product_attention"]
+from weft.nn.functional.linear import linear
+from weft.nn.functional.padding import pad
 
 
 def scaled_dot_product_attention(
@@ -97,3 +95,213 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
                 f"{name}: Expected attn_mask dtype to be bool or to match query dtype, but got attn_mask.dtype: "
                 f"{attn_mask.dtype} and query.dtype: {query.dtype} instead"
             )
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads between projections in and out.
+
+    Parameters
+    ----------
+    query, key, value : Tensor, shapes (L, N, E), (S, N, K) and (S, N, V), or without N
+    embed_dim_to_check : int
+        E.
+    num_heads : int
+    in_proj_weight : Tensor, shape (3 E, E)
+        Of query, key and value; None with ``use_separate_proj_weight``.
+    in_proj_bias : Tensor, shape (3 E,), optional
+    bias_k, bias_v : Tensor, shape (1, 1, E), optional
+        Appended to keys and values.
+    add_zero_attn : bool
+        Append zeros to keys and values.
+    dropout_p : float
+    out_proj_weight, out_proj_bias : Tensor
+    training : bool
+    key_padding_mask : Tensor, shape (N, S) or (S,), optional
+        True hides that key; numbers are added to the scores.
+    need_weights : bool
+        Return the weights.
+    attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
+        True hides that key from that query; numbers are added to the scores.
+    use_separate_proj_weight : bool
+        Use ``q_proj_weight`` (E, E), ``k_proj_weight`` (E, K), ``v_proj_weight`` (E, V).
+    static_k, static_v : Tensor, shape (N * num_heads, S, E / num_heads), optional
+        In place of the projected keys and values.
+    average_attn_weights : bool
+        Return the mean of the weights over the heads.
+    is_causal : bool
+        A hint that attn_mask, which must be given, is causal.
+
+    Returns
+    -------
+    (output, weights)
+        Of the shape of query; of shape (N, L, S), or (N, num_heads, L, S), or None.
+    """
+    name = "multi_head_attention_forward"
+    batched = check_heads(name, query, key, value, key_padding_mask, attn_mask)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(f"{name}: Need attn_mask if specifying the is_causal hint.")
+    if not batched:
+        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, embed_dim = query.shape
+    if embed_dim != embed_dim_to_check:
+        raise AssertionError(f"{name}: was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}")
+    head_dim = embed_dim // num_heads
+    if head_dim * num_heads != embed_dim:
+        raise AssertionError(f"{name}: embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    if use_separate_proj_weight:
+        weights = q_proj_weight, k_proj_weight, v_proj_weight
+        q, k, v = projected_separately(name, (query, key, value), weights, in_proj_bias)
+    else:
+        if key.shape != value.shape:
+            raise AssertionError(f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}")
+        q, k, v = projected_together(query, key, value, in_proj_weight, in_proj_bias)
+    key_mask = additive(name, "key_padding_mask", key_padding_mask, query)
+    mask = additive(name, "attn_mask", attn_mask, query)
+    if mask is not None:
+        mask = check_mask(name, mask, length, key.shape[0], batch * num_heads)
+    added = int(bias_k is not None) + int(add_zero_attn)
+    if bias_k is not None and bias_v is not None:
+        k, v = weft.cat([k, bias_k.expand(1, batch, embed_dim)]), weft.cat([v, bias_v.expand(1, batch, embed_dim)])
+    q = by_head(q, batch * num_heads, head_dim)
+    k = by_head(k, batch * num_heads, head_dim) if static_k is None else static_k
+    v = by_head(v, batch * num_heads, head_dim) if static_v is None else static_v
+    if add_zero_attn:
+        zeros = k.new_zeros(batch * num_heads, 1, head_dim)
+        k, v = weft.cat([k, zeros], 1), weft.cat([v, zeros], 1)
+    mask = merged(mask, key_mask, batch, num_heads, added)
+    output, attention = attend(q, k, v, mask, dropout_p if training else 0.0, need_weights)
+    output = output.transpose(0, 1).reshape(length * batch, embed_dim)
+    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    if attention is not None:
+        attention = attention.reshape(batch, num_heads, length, -1)
+        attention = attention.mean(1) if average_attn_weights else attention
+    if not batched:
+        output = output.squeeze(1)
+        attention = None if attention is None else attention.squeeze(0)
+    return output, attention
+
+
+def check_heads(
+    name: str, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None
+) -> bool:
+    """Dimensions fit together; returns whether there is a batch."""
+    if query.ndim not in (2, 3):
+        raise AssertionError(f"{name}: query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
+    if key.ndim != query.ndim or value.ndim != query.ndim:
+        raise AssertionError(
+            f"{name}: For {query.ndim}-D query, expected key and value to be {query.ndim}-D but found {key.ndim}-D and "
+            f"{value.ndim}-D tensors"
+        )
+    if key_padding_mask is not None and key_padding_mask.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"{name}: For {query.ndim}-D query, expected key_padding_mask to be {query.ndim - 1}-D but found "
+            f"{key_padding_mask.ndim}-D tensor"
+        )
+    if attn_mask is not None and attn_mask.ndim not in (2, 3):
+        raise AssertionError(f"{name}: expected attn_mask to be 2-D or 3-D but found {attn_mask.ndim}-D tensor")
+    return query.ndim == 3
+
+
+def projected_together(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Three projections by the thirds of one weight; what is one tensor is projected in one product."""
+    if weight is None:
+        raise AssertionError("multi_head_attention_forward: in_proj_weight is None but use_separate_proj_weight=False")
+    if key is value and query is key:
+        q, k, v = linear(query, weight, bias).chunk(3, -1)
+        return q, k, v
+    weights = weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    q, k, v = (linear(each, w, b) for each, w, b in zip((query, key, value), weights, biases))
+    return q, k, v
+
+
+def projected_separately(
+    name: str, inputs: tuple[Tensor, ...], weights: tuple[Tensor | None, ...], bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    for argument, weight in zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), weights):
+        if weight is None:
+            raise AssertionError(f"{name}: use_separate_proj_weight is True but {argument} is None")
+    q, k, v = (linear(each, w, b) for each, w, b in zip(inputs, weights, biases))
+    return q, k, v
+
+
+def by_head(tensor: Tensor, heads: int, head_dim: int) -> Tensor:
+    """(L, N, E) as (N * heads, L, E / heads)."""
+    return tensor.reshape(tensor.shape[0], heads, head_dim).transpose(0, 1)
+
+
+def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Tensor | None:
+    """A mask as numbers to add: minus infinity where True hides."""
+    if mask is None or mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype is not weft.bool:
+        raise AssertionError(f"{name}: only bool and floating types of {argument} are supported, got {mask.dtype}")
+    return like.new_zeros(mask.shape).masked_fill(mask, -math.inf)
+
+
+def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) -> Tensor:
+    if mask.ndim == 2:
+        mask = mask.unsqueeze(0)
+    if tuple(mask.shape) not in ((1, length, source), (heads, length, source)):
+        raise RuntimeError(
+            f"{name}: The shape of the attn_mask is {list(mask.shape)}, but should be {[length, source]} or "
+            f"{[heads, length, source]}"
+        )
+    return mask
+
+
+def merged(mask: Tensor | None, key_mask: Tensor | None, batch: int, heads: int, added: int) -> Tensor | None:
+    """Both masks as one, (1 or N * heads, L or 1, S), that hides none of the keys appended to the others."""
+    if mask is not None and added:
+        mask = pad(mask, (0, added))
+    if key_mask is None:
+        return mask
+    if added:
+        key_mask = pad(key_mask, (0, added))
+    spread = key_mask.reshape(batch, 1, 1, -1).expand(batch, heads, 1, -1).reshape(batch * heads, 1, -1)
+    return spread if mask is None else mask + spread
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of (heads, L, E), and its weights where they are wanted."""
+    if not need_weights:
+        return scaled_dot_product_attention(q, k, v, mask, dropout_p), None
+    scores = weft.matmul(q * math.sqrt(1.0 / q.shape[-1]), k.mT)
+    if mask is not None:
+        scores = scores + mask
+    weights = scores.softmax(-1)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p)
+    return weft.matmul(weights, v), weights

@@ -9,6 +9,8 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.nn.functional._common import check_reduction, reduce_loss
+from weft.nn.functional.activation import logsigmoid
+from weft.nn.functional.linear import linear
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.softmax import log_softmax_op
@@ -336,3 +338,757 @@ def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
     if reduction == "none":
         return loss
     return loss.sum() if reduction == "sum" else loss.sum() / weight.sum()
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute difference of each pair of elements; see `mse_loss`."""
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    same_sizes("l1_loss", input, target)
+    return weighted("l1_loss", (input - target).abs(), weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """``0.5 d**2 / beta`` for differences d below ``beta`` in size, else ``|d| - 0.5 beta``.
+
+    References
+    ----------
+    arXiv:1504.08083.
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    same_sizes("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss: does not support negative values for beta, got beta={beta}")
+    difference = input - target
+    size = difference.abs()
+    loss = size if beta == 0 else weft.where(size < beta, difference.square() * (0.5 / beta), size - 0.5 * beta)
+    return reduce_loss("smooth_l1_loss", loss, reduction)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``."""
+    same_sizes("huber_loss", input, target)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
+    difference = input - target
+    size = difference.abs()
+    loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta)
+    return weighted("huber_loss", loss, weight, reduction)
+
+
+# Likelihoods
+
+
+@op(tensors="input target", result="same", half="float32", accepts="float", namespace="nn", name="binary_cross_entropy")
+def binary_cross_entropy_op(input, target):
+    """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
+    return binary_cross_entropy_op.op(input, target)
+
+
+@binary_cross_entropy_op.kernel
+def _(xp, input, target):
+    yes = xp.maximum(xp.log(input), input.dtype.type(-100))
+    no = xp.maximum(xp.log1p(-input), input.dtype.type(-100))
+    return (target - 1) * no - target * yes
+
+
+@binary_cross_entropy_op.gradient("input")
+def _(grad, input, target):
+    return grad * (input - target) / ((1 - input) * input).clamp_min(1e-12)
+
+
+@binary_cross_entropy_op.gradient("target")
+def _(grad, input):
+    return grad * ((-input).log1p().clamp_min(-100) - input.log().clamp_min(-100))
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities of yes.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape, in [0, 1].
+    weight : Tensor, broadcastable to it, optional
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    RuntimeError
+        If an element is not in [0, 1].
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    require_same_size("binary_cross_entropy", input, target)
+    if input.dtype is not target.dtype:
+        raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
+    if input.device.type == "cpu" and not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError(
+            "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
+            "binary_cross_entropy_with_logits"
+        )
+    loss = binary_cross_entropy_op.op(input, target)
+    return reduce_loss("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
+
+
+def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
+    if target.shape != input.shape:
+        raise ValueError(
+            f"{name}: Target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)}); reshape "
+            "one of them"
+        )
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """`binary_cross_entropy` of the sigmoid of the input, without loss of precision.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logits.
+    target : Tensor
+        Of the same shape, in [0, 1].
+    weight : Tensor, broadcastable to it, optional
+    reduction : "mean", "sum" or "none"
+    pos_weight : Tensor, broadcastable to it, optional
+        How much more a yes counts.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    require_same_size("binary_cross_entropy_with_logits", input, target)
+    logarithm = logsigmoid(input)
+    if pos_weight is not None:
+        logarithm = logarithm * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * input - logarithm
+    return reduce_loss("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence of the target from the input, element by element.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities.
+    target : Tensor
+        Probabilities, or with ``log_target`` their logarithms.
+    reduction : "batchmean", "sum", "none" or "mean"
+        The divergence of distributions is "batchmean"; "mean" divides by the number of elements.
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if reduction == "mean":
+        warnings.warn(
+            "kl_div: reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
+            "divides only by the batch size, and aligns with the KL div math definition.",
+            stacklevel=2,
+        )
+    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    return reduce_loss("kl_div", loss, reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negated log-likelihood of counts, by their expectation (or its logarithm).
+
+    Parameters
+    ----------
+    input : Tensor
+    target : Tensor
+        Counts.
+    log_input : bool
+        The input is the logarithm of the expectation.
+    full : bool
+        Add Stirling's approximation of the constant, for counts above 1.
+    eps : float
+        Added to the expectation before its logarithm is taken.
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduce_loss("poisson_nll_loss", loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negated log-likelihood of normally distributed targets.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Expectations, and what was seen.
+    var : Tensor or float
+        Variances: of the input's shape, or without its last dimension, or with size 1 there.
+    full : bool
+        Add the constant.
+    eps : float
+        Smallest variance; the limit does not stop gradients.
+
+    Raises
+    ------
+    ValueError
+        If a variance is negative, or the shapes do not fit.
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("gaussian_nll_loss: var has negative entry/entries")
+        var = var * weft.ones_like(input)
+    elif var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+            raise ValueError(
+                f"gaussian_nll_loss: var is of incorrect size: {tuple(var.shape)} for input {tuple(input.shape)}"
+            )
+    check_reduction("gaussian_nll_loss", reduction)
+    if bool((var < 0).any()):
+        raise ValueError("gaussian_nll_loss: var has negative entry/entries")
+    var = var + (var.detach().clamp_min(eps) - var.detach())
+    loss = 0.5 * (var.log() + (input - target).square() / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduce_loss("gaussian_nll_loss", loss, reduction)
+
+
+# Margins
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The distance x where the target is 1, and what it is short of ``margin`` where it is -1."""
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    short = (margin - input).clamp_min(0)
+    loss = weft.where(target != 1, short, 0.0) + weft.where(target != -1, input, 0.0)
+    return reduce_loss("hinge_embedding_loss", loss, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """What ``target * (input1 - input2)`` is short of ``margin``; the target is 1 or -1."""
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            f"margin_ranking_loss: All input tensors should have same dimension but got sizes: input1: "
+            f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
+        )
+    loss = (-target * (input1 - input2) + margin).clamp_min(0)
+    return reduce_loss("margin_ranking_loss", loss, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``1 - cos`` of the angle between vectors where the target is 1, and ``cos - margin`` (or 0) where it is -1.
+
+    Parameters
+    ----------
+    input1, input2 : Tensor, shape (N, D) or (D,)
+    target : Tensor, shape (N,) or ()
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(
+            "cosine_embedding_loss: expects inputs of 1 or 2 dimensions and a target of one less, but got sizes: input1: "
+            f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
+        )
+    eps = 1e-12
+    first, second = input1.square().sum(-1) + eps, input2.square().sum(-1) + eps
+    cosine = (input1 * input2).sum(-1) / (first * second).sqrt()
+    zero = weft.zeros_like(cosine)
+    loss = weft.where(target == 1, 1 - cosine, zero) + weft.where(target == -1, (cosine - margin).clamp_min(0), zero)
+    return reduce_loss("cosine_embedding_loss", loss, reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-target * input))``; the target is 1 or -1."""
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    return reduce_loss("soft_margin_loss", -logsigmoid(input * target), reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of `binary_cross_entropy_with_logits`, for inputs (N, C) or (C,)."""
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss("multilabel_soft_margin_loss", loss.sum(-1) / input.shape[-1], reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over other classes of how far they come within ``margin`` of the target's, to the power p.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C) or (C,)
+    target : Tensor of int64, shape (N,) or ()
+    p : 1 or 2
+    weight : Tensor, shape (C,), optional
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got shape {list(weight.shape)}")
+    rows, classes = (input.unsqueeze(0) if input.ndim < 2 else input), input.shape[-1] if input.ndim else 1
+    rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
+    if index.shape[0] != rows.shape[0]:
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent target size, expected {rows.shape[0]} classes for input "
+            f"{list(input.shape)} but got {list(target.shape)}"
+        )
+    check_class_range("multi_margin_loss", target, classes, -1 - classes)
+    excess = (margin - rows.gather(1, index) + rows).clamp_min(0)
+    if p == 2:
+        excess = excess.square()
+    if weight is not None:
+        excess = excess * weight[index]
+    others = weft.ones_like(excess.detach()).scatter(1, index, 0.0)
+    loss = (excess * others).sum(1) / classes
+    return reduce_loss("multi_margin_loss", loss.reshape(target.shape), reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How far other classes come within 1 of each target class, summed and divided by the number of classes.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C) or (C,)
+    target : Tensor of int64, of the same shape
+        Classes, ended by the first -1 of a row.
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if target.shape != input.shape or input.ndim > 2:
+        raise RuntimeError(
+            f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    classes = input.shape[-1] if input.ndim else 1
+    rows, index = input.reshape(-1, classes), target.reshape(-1, classes)
+    named = (index >= 0).to(weft.int64).cumprod(1) == 1  # up to the first negative one
+    check_class_range("multilabel_margin_loss", index.masked_fill(~named, 0), classes, -1)
+    safe = index.masked_fill(~named, 0)
+    is_target = weft.zeros_like(rows.detach()).scatter_add(1, safe, named.to(rows.dtype)) > 0
+    excess = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)  # (N, target, class)
+    counted = (named.unsqueeze(2) & ~is_target.unsqueeze(1)).to(rows.dtype)
+    loss = (excess * counted).sum((1, 2)) / classes
+    return reduce_loss("multilabel_margin_loss", loss.reshape(input.shape[:-1]), reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How far the anchor's distance to the negative is short of that to the positive plus ``margin``.
+
+    Parameters
+    ----------
+    anchor, positive, negative : Tensor, shape (N, D) or (D,)
+    p, eps
+        See `pairwise_distance`.
+    swap : bool
+        Use the distance of positive and negative where that is less.
+
+    References
+    ----------
+    http://www.bmva.org/bmvc/2016/papers/paper119/index.html
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: margin must be greater than 0, got {margin}")
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return weft.pairwise_distance(a, b, p, eps)
+
+    return triplets("triplet_margin_loss", anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with any function of two tensors as the distance (default: `pairwise_distance`)."""
+    name = "triplet_margin_with_distance_loss"
+    check_reduction(name, reduction)
+    if margin <= 0:
+        raise ValueError(f"{name}: margin must be greater than 0, got {margin}")
+    return triplets(
+        name, anchor, positive, negative, distance_function or weft.pairwise_distance, margin, swap, reduction
+    )
+
+
+def triplets(
+    name: str,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Any,
+    margin: float,
+    swap: bool,
+    reduction: str,
+) -> Tensor:
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            f"{name}: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+            f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = weft.minimum(far, distance(positive, negative))
+    return reduce_loss(name, (margin + near - far).clamp_min(0), reduction)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """`cross_entropy` of a linear map of the input.
+
+    Parameters
+    ----------
+    input : Tensor, shape (in_features,) or (N, in_features)
+    linear_weight : Tensor, shape (C, ..., in_features)
+    target : Tensor
+        As for `cross_entropy` of logits (N, C, ...).
+    linear_bias : Tensor, shape (C, ...), optional
+    weight, reduction, ignore_index, label_smoothing
+        See `cross_entropy`.
+    options : object, optional
+        Accepted for chunking strategies; the result does not depend on them.
+    """
+    *shape, features = linear_weight.shape
+    bias = None if linear_bias is None else linear_bias.expand(shape).reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, features), bias)
+    logits = logits.reshape([*input.shape[:-1], *shape])
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+# Connectionist temporal classification
+
+
+@op(tensors="log_probs targets", half="native", accepts="float", namespace="nn", name="ctc_loss")
+def ctc_loss_op(log_probs, targets, lengths, label_lengths, blank):
+    """The negated log-probability of each label sequence (N, S) under (T, N, C), and the forward variables."""
+    return ctc_loss_op.op(log_probs, targets, lengths, label_lengths, blank)
+
+
+def with_blanks(xp: Any, targets: Any, blank: int) -> Any:
+    """Labels with a blank before, between and after: (N, 2 S + 1)."""
+    extended = xp.full((targets.shape[0], 2 * targets.shape[1] + 1), blank, targets.dtype)
+    extended[:, 1::2] = targets
+    return extended
+
+
+def may_skip(xp: Any, extended: Any, blank: int) -> Any:
+    """Where a path may leave out the blank before a label: not between two equal ones."""
+    skip = xp.zeros(extended.shape, bool)
+    skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
+    return skip
+
+
+def shifted_back(xp: Any, values: Any, steps: int) -> Any:
+    result = xp.full(values.shape, -math.inf, values.dtype)
+    result[:, steps:] = values[:, :-steps]
+    return result
+
+
+def alignments(xp: Any, emitted: Any, skip: Any) -> Any:
+    """Forward variables (T, N, S): logarithms of the sums over all paths that are at a place at a time."""
+    alpha = xp.full(emitted.shape, -math.inf, emitted.dtype)
+    alpha[0, :, :2] = emitted[0, :, :2]
+    for t in range(1, emitted.shape[0]):
+        before = alpha[t - 1]
+        paths = xp.logaddexp(before, shifted_back(xp, before, 1))
+        paths = xp.logaddexp(paths, xp.where(skip, shifted_back(xp, before, 2), -math.inf))
+        alpha[t] = paths + emitted[t]
+    return alpha
+
+
+def path_ends(xp: Any, lengths: Any, label_lengths: Any) -> tuple[Any, Any, Any]:
+    """The last time, and the last two places, of each sample."""
+    last = 2 * label_lengths
+    return xp.maximum(lengths - 1, 0), last, xp.maximum(last - 1, 0)
+
+
+@ctc_loss_op.kernel
+def _(xp, log_probs, targets, lengths, label_lengths, blank):
+    wide = log_probs.astype(xp.float32 if log_probs.dtype.itemsize == 2 else log_probs.dtype)
+    lengths, label_lengths = xp.asarray(lengths), xp.asarray(label_lengths)
+    extended = with_blanks(xp, targets, blank)
+    batch = xp.arange(extended.shape[0])
+    emitted = wide[:, batch[:, None], extended]  # (T, N, 2 S + 1)
+    alpha = alignments(xp, emitted, may_skip(xp, extended, blank))
+    time, last, before = path_ends(xp, lengths, label_lengths)
+    total = xp.where(
+        label_lengths > 0,
+        xp.logaddexp(alpha[time, batch, last], alpha[time, batch, before]),
+        alpha[time, batch, last],
+    )
+    total = xp.where(lengths > 0, total, xp.where(label_lengths > 0, -math.inf, 0.0).astype(wide.dtype))
+    return (-total).astype(log_probs.dtype), alpha.astype(log_probs.dtype)
+
+
+@ctc_loss_op.gradient("log_probs")
+def _(grads, log_probs, targets, outputs, lengths, label_lengths, blank):
+    return ctc_loss_gradient.op(grads[0], log_probs, targets, *outputs, lengths, label_lengths, blank)
+
+
+@op(tensors="output_grad log_probs targets loss alpha", half="native", namespace="nn")
+def ctc_loss_gradient(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank):
+    """The gradient of `ctc_loss` with respect to what the logarithms are a log-softmax of."""
+    return ctc_loss_gradient.op(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank)
+
+
+@ctc_loss_gradient.kernel
+def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank):
+    wide = log_probs.astype(xp.float32 if log_probs.dtype.itemsize == 2 else log_probs.dtype)
+    lengths, label_lengths = xp.asarray(lengths), xp.asarray(label_lengths)
+    steps, batch_size, classes = wide.shape
+    extended = with_blanks(xp, targets, blank)
+    places, batch = extended.shape[1], xp.arange(batch_size)
+    emitted = wide[:, batch[:, None], extended]
+    # The same recursion from the end: each sample reversed by its own lengths.
+    time = lengths[None] - 1 - xp.arange(steps)[:, None]  # (T, N)
+    place = 2 * label_lengths[:, None] - xp.arange(places)[None]  # (N, S)
+    inside = (time >= 0)[:, :, None] & (place >= 0)[None]
+    turn = (xp.maximum(time, 0)[:, :, None], batch[None, :, None], xp.maximum(place, 0)[None])
+    turned = xp.where(place >= 0, extended[batch[:, None], xp.maximum(place, 0)], blank)
+    beta = alignments(xp, xp.where(inside, emitted[turn], -math.inf), may_skip(xp, turned, blank))
+    beta = xp.where(inside, beta[turn], -math.inf)
+    # Occupation of each class: exp(alpha + beta - emitted + loss), summed over its places.
+    joint = alpha.astype(wide.dtype) + beta - xp.where(xp.isfinite(emitted), emitted, 0) + loss.astype(wide.dtype)[None, :, None]
+    share = xp.zeros((batch_size, classes, steps), wide.dtype)
+    xp.add.at(share, (batch[:, None], extended), xp.exp(joint).transpose(1, 2, 0))
+    gradient = xp.exp(wide) - share.transpose(2, 0, 1)
+    gradient = xp.where((xp.arange(steps)[:, None] < lengths[None])[:, :, None], gradient, 0)
+    return (gradient * output_grad.astype(wide.dtype)[None, :, None]).astype(log_probs.dtype)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The negated log-probability of label sequences, summed over all alignments.
+
+    Parameters
+    ----------
+    log_probs : Tensor, shape (T, N, C) or (T, C)
+        Log-softmax of the network's output.
+    targets : Tensor of integers, shape (N, S) or (sum of target_lengths,)
+    input_lengths, target_lengths : Tensor or sequence of int, shape (N,)
+    blank : int
+        The class that means no label.
+    reduction : "mean", "sum" or "none"
+        "mean" divides each loss by its target length first.
+    zero_infinity : bool
+        Count 0 where no alignment exists.
+
+    Raises
+    ------
+    RuntimeError
+        If lengths or labels are out of range.
+
+    References
+    ----------
+    Graves et al., Connectionist temporal classification, ICML 2006. As in PyTorch the gradient is right behind a
+    log-softmax only.
+    """
+    check_reduction("ctc_loss", reduction)
+    batched = log_probs.ndim == 3
+    if log_probs.ndim not in (2, 3):
+        raise RuntimeError(f"ctc_loss: log_probs must be (T, N, C) or (T, C), got shape {list(log_probs.shape)}")
+    if not batched:
+        log_probs = log_probs.unsqueeze(1)
+        targets = targets.unsqueeze(0) if targets.ndim == 1 else targets
+    lengths, label_lengths = whole_numbers(input_lengths), whole_numbers(target_lengths)
+    padded = padded_targets(log_probs, targets, lengths, label_lengths, blank)
+    loss = ctc_loss_op.op(log_probs, padded, lengths, label_lengths, blank)[0]
+    if zero_infinity:
+        loss = weft.where(loss == math.inf, 0.0, loss)
+    if reduction == "mean":
+        divisor = weft.tensor(label_lengths, device=loss.device).clamp_min(1).to(loss.dtype)
+        return (loss / divisor).mean()
+    if reduction == "sum":
+        return loss.sum()
+    return loss if batched else loss.squeeze(0)
+
+
+def whole_numbers(lengths: Any) -> tuple[int, ...]:
+    if isinstance(lengths, Tensor):
+        lengths = lengths.reshape(-1).tolist()
+    return tuple(int(each) for each in ([lengths] if isinstance(lengths, int) else lengths))
+
+
+def padded_targets(
+    log_probs: Tensor, targets: Tensor, lengths: tuple[int, ...], label_lengths: tuple[int, ...], blank: int
+) -> Tensor:
+    """Targets as (N, S), after checks of lengths and labels."""
+    steps, batch, classes = log_probs.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank must be in label range [0, {classes - 1}], got {blank}")
+    if len(lengths) != batch or len(label_lengths) != batch:
+        raise RuntimeError(
+            f"ctc_loss: input_lengths and target_lengths must be of size {batch}, the batch of log_probs, got "
+            f"{len(lengths)} and {len(label_lengths)}"
+        )
+    if any(not 0 <= each <= steps for each in lengths):
+        raise RuntimeError(f"ctc_loss: Expected input_lengths to have value at least 0 and at most {steps}, got {lengths}")
+    longest = max(label_lengths, default=0)
+    if min(label_lengths, default=0) < 0:
+        raise RuntimeError(f"ctc_loss: Expected target_lengths to have value at least 0, got {label_lengths}")
+    if targets.ndim == 1:
+        if targets.shape[0] != sum(label_lengths):
+            raise RuntimeError(
+                f"ctc_loss: Expected targets of size {sum(label_lengths)}, the sum of target_lengths, but got "
+                f"{targets.shape[0]}"
+            )
+        rows = targets.split(list(label_lengths))
+        targets = weft.stack([weft.cat([row, row.new_zeros(longest - row.shape[0])]) for row in rows])
+    if targets.shape[0] != batch or targets.shape[1] < longest:
+        raise RuntimeError(
+            f"ctc_loss: Expected targets of shape ({batch}, at least {longest}) for these target_lengths, got "
+            f"{list(targets.shape)}"
+        )
+    targets = targets[:, :longest].to(weft.int64)
+    used = weft.arange(longest, device=targets.device) < weft.tensor(label_lengths, device=targets.device).unsqueeze(1)
+    targets = targets.masked_fill(~used, blank)
+    check_labels(targets, classes)
+    return targets
+
+
+def check_labels(targets: Tensor, classes: int) -> None:
+    if targets.device.type == "cpu" and targets.numel():
+        low, high = int(targets.min()), int(targets.max())
+        if low < 0 or high >= classes:
+            raise RuntimeError(
+                f"ctc_loss: labels must be in [0, {classes - 1}], but targets have {low if low < 0 else high}"
+            )

@@ -14,6 +14,7 @@ import weft
 from weft import Tensor
 from weft._engine.tensor import local
 from weft.ops._declare import op
+from weft.ops._inplace import write_out
 
 __all__ = [
     "batch_norm",
@@ -340,3 +341,177 @@ def check_normalized(
                 f"{list(each.shape)} and normalized_shape = {list(shape)}"
             )
     return shape
+
+
+# Norms made of the two above
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Divide the last axes of ``input`` by the root of their mean square.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., *normalized_shape)
+    normalized_shape : int or tuple of int
+    weight : Tensor, shape normalized_shape, optional
+    eps : float, optional
+        Added to the mean square; default the input dtype's machine epsilon.
+
+    References
+    ----------
+    arXiv:1910.07467.
+    """
+    shape = check_normalized("rms_norm", input, normalized_shape, weight)
+    element = input.dtype
+    wide = input.float() if element.is_half else input
+    if eps is None:
+        eps = weft.finfo(wide.dtype).eps
+    dims = tuple(range(-len(shape), 0))
+    square = wide.square() if not element.is_complex else wide * wide.conj()
+    result = wide * (square.mean(dims, keepdim=True) + eps).rsqrt()
+    if weight is not None:
+        result = result * weight.to(result.dtype) if element.is_half else result * weight
+    return result.to(element) if element.is_half else result
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalize each group of channels of each sample, then scale and shift each channel.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    num_groups : int
+        Divides C.
+    weight, bias : Tensor, shape (C,), optional
+    eps : float
+
+    Raises
+    ------
+    RuntimeError
+        If the groups do not divide the channels, or shapes do not fit.
+
+    References
+    ----------
+    arXiv:1803.08494.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"group_norm: Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels = input.shape[:2]
+    if num_groups < 1 or channels % num_groups:
+        raise RuntimeError(
+            f"group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for argument, each in (("weight", weight), ("bias", bias)):
+        if each is not None and tuple(each.shape) != (channels,):
+            raise RuntimeError(
+                f"group_norm: Expected {argument} to be a vector of size equal to the number of channels in input, but got "
+                f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
+            )
+    if not input.numel():
+        return affine(input * 1, weight, bias)
+    grouped = input.reshape(batch * num_groups, -1)
+    normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(input.shape)
+    return affine(normal, weight, bias)
+
+
+def affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Scale and shift each channel; the dtype stays the input's."""
+    element = input.dtype
+    if weight is not None:
+        input = input * by_channel(weight, input.ndim)
+    if bias is not None:
+        input = input + by_channel(bias, input.ndim)
+    return input.to(element)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalize each channel of each sample, then scale and shift each channel.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    running_mean, running_var : Tensor, shape (C,), optional
+        Used where ``use_input_stats`` is false, else updated with the mean over the samples.
+    weight, bias : Tensor, shape (C,), optional
+    use_input_stats : bool
+    momentum, eps : float
+        See `batch_norm`.
+
+    Raises
+    ------
+    ValueError
+        If a channel has a single element.
+
+    References
+    ----------
+    arXiv:1607.08022.
+    """
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("instance_norm: Expected running_mean and running_var to be defined when use_input_stats=False")
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if input.ndim < 2:
+        raise RuntimeError(f"instance_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
+    batch, channels = input.shape[:2]
+    count = math.prod(input.shape[2:])
+    if count == 1:
+        raise ValueError(
+            f"instance_norm: Expected more than 1 spatial element when training, got input size {list(input.shape)}"
+        )
+    if not input.numel():
+        return affine(input * 1, weight, bias)
+    flat = input.reshape(1, batch * channels, -1)
+    normal, mean, variance = batch_norm_training.op(flat, None, None, eps)
+    if running_mean is not None or running_var is not None:
+        mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
+        update_running(running_mean, running_var, mean, variance, count, momentum)
+    return affine(normal.reshape(input.shape), weight, bias)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divide each element by ``(k + alpha * mean of squares over size neighbouring channels) ** beta``.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...), of at least 3 dimensions
+
+    Raises
+    ------
+    ValueError
+        If there are fewer dimensions.
+    """
+    if input.ndim < 3:
+        raise ValueError(f"local_response_norm: Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if not input.numel():
+        return input
+    from weft.nn.functional.padding import pad
+
+    square = input * input
+    amounts = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
+    windows = pad(square, amounts).unfold(1, size, 1)  # (N, C, ..., size)
+    return input / (windows.sum(-1) / size * alpha + k).pow(beta)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Divide by the p-norm along a dimension, or by ``eps`` where that is less.
+
+    Examples
+    --------
+    >>> normalize(weft.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    result = input / length
+    return result if out is None else write_out("normalize", out, result)

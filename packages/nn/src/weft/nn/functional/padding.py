@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from weft import Tensor
 from weft.ops._declare import op
 from weft.ops._geometry import elements
+from weft.ops.creation import from_host
 
 __all__ = ["pad"]
 
@@ -31,6 +34,9 @@ def _(grad, before, after):
     return pad_constant.op(grad, [-b for b in before], [-a for a in after], 0)
 
 
+MODES = ("constant", "reflect", "replicate", "circular")
+
+
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """Add values before and after the last dimensions.
 
@@ -46,6 +52,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         For "constant"; 0 unless given.
     """
     amounts = [int(each) for each in pad]
+    if mode not in MODES:
+        raise NotImplementedError(f"pad: Unrecognised padding mode {mode!r}; expected one of {', '.join(MODES)}")
     if len(amounts) % 2 or len(amounts) // 2 > input.ndim:
         raise RuntimeError(
             f"pad: Padding length should be even and at most twice the number of dimensions of the input; got "
@@ -57,4 +65,49 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     if min(shape, default=0) < 0:
         raise RuntimeError(f"pad: pad={amounts} would make a negative size: input {list(input.shape)}, result {shape}")
     elements("pad", shape)
+    if mode != "constant":
+        return pad_from_inside(input, amounts, before, after, mode)
     return pad_constant.op(input, before, after, 0 if value is None else value)
+
+
+def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after: list[int], mode: str) -> Tensor:
+    """Padding with the input's own elements: rows chosen along one dimension after the other."""
+    count = len(amounts) // 2
+    if count == 0 or count > 3 or input.ndim not in (count + 1, count + 2):
+        raise NotImplementedError(
+            f"pad: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: mode {mode!r} pads the last "
+            f"1, 2 or 3 dimensions of an input with channels; got pad={amounts} and input {list(input.shape)}"
+        )
+    for dim in range(input.ndim - count, input.ndim):
+        first, last, size = before[dim], after[dim], input._array.shape[dim]
+        if not first and not last:
+            continue
+        check_amounts(mode, dim, first, last, size, amounts, input)
+        rows = numpy.arange(-first, size + last)
+        if mode == "replicate":
+            rows = rows.clip(0, size - 1)
+        elif mode == "circular":
+            rows %= size
+        elif size > 1:
+            rows = numpy.abs((rows + size - 1) % (2 * size - 2) - (size - 1))
+        else:
+            rows[:] = 0
+        input = input.index_select(dim, from_host(rows, input.device))
+    return input
+
+
+def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts: list[int], input: Tensor) -> None:
+    if size == 0:
+        raise RuntimeError(
+            f"pad: Expected input to have non-zero size along the padded dimensions for mode {mode!r}, but got "
+            f"{list(input.shape)}"
+        )
+    if mode == "reflect" and max(first, last) >= size:
+        raise RuntimeError(
+            f"pad: Padding size should be less than the corresponding input dimension, but got: padding ({first}, {last}) at "
+            f"dimension {dim} of input {list(input.shape)}"
+        )
+    if mode == "circular" and max(first, last) > size:
+        raise RuntimeError(
+            f"pad: Padding value causes wrapping around more than once: got pad={amounts} for input {list(input.shape)}"
+        )

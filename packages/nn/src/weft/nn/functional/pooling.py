@@ -488,3 +488,238 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = adaptive_maximum(1)
 adaptive_max_pool2d, adaptive_max_pool2d_with_indices = adaptive_maximum(2)
 adaptive_max_pool3d, adaptive_max_pool3d_with_indices = adaptive_maximum(3)
+
+
+# Unpooling
+
+
+def unpooling(count: int) -> Any:
+    """The function ``max_unpool<count>d``."""
+    name = f"max_unpool{count}d"
+
+    def function(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        kernel = sizes(name, "kernel_size", kernel_size, count)
+        stride = kernel if stride is None else sizes(name, "stride", stride, count)
+        padding = sizes(name, "padding", padding, count)
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                f"{name}: Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+                f"indices tensor with shape: {list(indices.shape)}"
+            )
+        if input.ndim not in (count + 1, count + 2):
+            raise RuntimeError(
+                f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), "
+                f"but got input of size: {list(input.shape)}"
+            )
+        spatial = unpooled_sizes(name, input.shape[-count:], kernel, stride, padding, output_size)
+        lead, total = input.shape[:-count], math.prod(spatial)
+        check_places(name, indices, total, spatial)
+        flat = input.new_zeros(*lead, total).scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
+        return flat.reshape([*lead, *spatial])
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The partial inverse of `max_pool{count}d`: each value goes back to where it came from, the rest is 0.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, {SPATIAL[count]}) or (C, {SPATIAL[count]})
+    indices : Tensor of int64
+        What `max_pool{count}d` returned with ``return_indices``.
+    kernel_size, stride, padding : int or tuple of {count}
+        Those of the pooling.
+    output_size : tuple of int, optional
+        The size of the pooling's input, as several have the same output size.
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        If shapes or sizes do not fit, or an index is out of range.
+    """
+    return function
+
+
+def unpooled_sizes(
+    name: str, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any
+) -> tuple[int, ...]:
+    default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(spatial, kernel, stride, padding))
+    if output_size is None:
+        return default
+    given = tuple(int(each) for each in output_size)[-len(kernel) :]
+    if len(given) != len(kernel):
+        raise ValueError(
+            f"{name}: output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it has "
+            f"a length of '{len(output_size)}'"
+        )
+    for g, d, s in zip(given, default, stride):
+        if not d - s < g < d + s:
+            raise ValueError(f"{name}: invalid output_size {list(given)}: sizes must be less than a stride from {list(default)}")
+    return given
+
+
+def check_places(name: str, indices: Tensor, total: int, spatial: Sizes) -> None:
+    if indices.dtype is not weft.int64:
+        raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}")
+    if indices.device.type == "cpu" and indices.numel():
+        low, high = int(indices.min()), int(indices.max())
+        if low < 0 or high >= total:
+            raise RuntimeError(
+                f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of size {list(spatial)})"
+            )
+
+
+max_unpool1d = unpooling(1)
+max_unpool2d = unpooling(2)
+max_unpool3d = unpooling(3)
+
+
+# Norms of windows
+
+
+def norm_pooling(count: int, average: Any) -> Any:
+    """The function ``lp_pool<count>d``."""
+    name = f"lp_pool{count}d"
+
+    def function(
+        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Tensor:
+        size = math.prod(sizes(name, "kernel_size", kernel_size, count))
+        mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu() * size).pow(1.0 / norm_type)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The p-norm of each window of an input (N, C, {SPATIAL[count]}): ``sum(x ** p) ** (1 / p)``.
+
+    Parameters
+    ----------
+    input : Tensor
+    norm_type : float
+        p.
+    kernel_size, stride, ceil_mode
+        See `avg_pool{count}d`.
+    """
+    return function
+
+
+lp_pool1d = norm_pooling(1, avg_pool1d)
+lp_pool2d = norm_pooling(2, avg_pool2d)
+lp_pool3d = norm_pooling(3, avg_pool3d)
+
+
+# Fractional max pooling
+
+
+@op(tensors="input samples", accepts="int float", half="native", namespace="nn")
+def fractional_max_pool_with_indices(input, samples, kernel_size, out):
+    """The greatest element of each window of a random sequence, and its place among the spatial elements."""
+    return fractional_max_pool_with_indices.op(input, samples, kernel_size, out)
+
+
+def window_starts(xp: Any, samples: Any, size: int, kernel: int, out: int) -> Any:
+    """Where windows begin, (..., out), for one random number in [0, 1) each."""
+    number = xp.arange(out, dtype=samples.dtype)
+    step = samples.dtype.type((size - kernel) / (out - 1)) if out > 1 else samples.dtype.type(0)
+    starts = xp.floor((samples[..., None] + number) * step) - xp.floor(samples * step)[..., None]
+    starts[..., -1] = size - kernel
+    return starts.astype(xp.int64)
+
+
+@fractional_max_pool_with_indices.kernel
+def _(xp, input, samples, kernel_size, out):
+    spatial, count = input.shape[2:], len(out)
+    order = range(count) if count == 3 else reversed(range(count))  # PyTorch draws the last dimension's first in 2-D
+    place = xp.zeros((1,) * (2 + 2 * count), xp.int64)
+    for d, draw in enumerate(order):
+        starts = window_starts(xp, samples[..., draw], spatial[d], kernel_size[d], out[d])
+        positions = starts[..., None] + xp.arange(kernel_size[d])  # (N, C, out, kernel)
+        shape = list(positions.shape[:2]) + [1] * (2 * count)
+        shape[2 + d], shape[2 + count + d] = out[d], kernel_size[d]
+        place = place * spatial[d] + positions.reshape(shape)
+    place = place.reshape(*place.shape[:2], math.prod(out), -1)
+    flat = input.reshape(*input.shape[:2], 1, -1)
+    windows = xp.take_along_axis(flat, xp.broadcast_to(place, (*input.shape[:2], *place.shape[2:])), axis=-1)
+    best = xp.argmax(windows, axis=-1)[..., None]
+    values, index = xp.take_along_axis(windows, best, axis=-1), xp.take_along_axis(place, best, axis=-1)
+    return values.reshape(*input.shape[:2], *out), index.reshape(*input.shape[:2], *out)
+
+
+@fractional_max_pool_with_indices.gradient("input")
+def _(grad, outputs, input_shape):
+    return spread_to_places.op(grad, outputs[1], input_shape)
+
+
+def fractional(count: int) -> tuple[Any, Any]:
+    """The functions ``fractional_max_pool<count>d`` and the same with indices."""
+    name = f"fractional_max_pool{count}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = True,
+        _random_samples: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        kernel = sizes(name, "kernel_size", kernel_size, count)
+        input, batched = prepared(name, count, input)
+        out = fractional_sizes(name, input.shape[2:], kernel, output_size, output_ratio)
+        samples = _random_samples
+        if samples is None:
+            samples = weft.rand(*input.shape[:2], count, dtype=input.dtype, device=input.device)
+        samples = samples.detach().reshape(*input.shape[:2], count)
+        values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
+        return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
+
+    def function(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        found = with_indices(input, kernel_size, output_size, output_ratio, _random_samples=_random_samples)
+        return found if return_indices else found[0]
+
+    function.__name__ = function.__qualname__ = name
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    function.__doc__ = with_indices.__doc__ = f"""The greatest elements of windows at random places of an input (N, C, {SPATIAL[count]}).
+
+    Parameters
+    ----------
+    input : Tensor
+    kernel_size : int or tuple of {count}
+    output_size : int or tuple of {count}, optional
+    output_ratio : float or tuple of {count}, optional
+        In (0, 1); one of the two must be given.
+    return_indices : bool
+        Return as well where the elements are among the spatial ones.
+
+    References
+    ----------
+    arXiv:1412.6071.
+    """
+    return function, with_indices
+
+
+def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any, output_ratio: Any) -> Sizes:
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name}: requires specifying either an output_size or an output_ratio")
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * len(kernel)
+        output_size = [int(n * ratio) for n, ratio in zip(spatial, ratios)]
+    out = sizes(name, "output_size", output_size, len(kernel))
+    for n, k, o in zip(spatial, kernel, out):
+        if o < 1 or o + k - 1 > n:
+            raise RuntimeError(f"{name}: pool size {list(kernel)} too large relative to input size {list(spatial)}, for {list(out)}")
+    return out
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = fractional(3)

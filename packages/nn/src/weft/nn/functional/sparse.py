@@ -160,3 +160,130 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if high >= num_classes:
         raise RuntimeError(f"one_hot: Class values must be smaller than num_classes, got class {high}, num_classes {num_classes}")
     return tensor.new_zeros(*tensor.shape, num_classes).scatter(-1, tensor.unsqueeze(-1), 1)
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or greatest elements of the rows that each bag of indices names.
+
+    Parameters
+    ----------
+    input : Tensor of int64 or int32, shape (B, L) or (L,)
+        Bags of equal size, or all indices one after the other.
+    weight : Tensor, shape (num_embeddings, embedding_dim)
+    offsets : Tensor, shape (B,), optional
+        Where each bag begins; for one-dimensional indices.
+    max_norm, norm_type, scale_grad_by_freq, sparse
+        See `embedding`.
+    mode : "sum", "mean" or "max"
+    per_sample_weights : Tensor, of the input's shape, optional
+        For "sum".
+    include_last_offset : bool
+        The last offset is the number of indices.
+    padding_idx : int, optional
+        This row counts in no bag.
+
+    Returns
+    -------
+    Tensor, shape (B, embedding_dim); 0 for empty bags.
+    """
+    name = "embedding_bag"
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"{name}: mode has to be one of sum or mean or max, got {mode!r}")
+    if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
+        raise TypeError(f"{name}(): arguments 'input' and 'weight' must be Tensors")
+    check_bag(input, weight, offsets, mode, per_sample_weights)
+    indices, bag, bags = flattened_bags(name, input, offsets, include_last_offset)
+    checked_indices(name, indices, weight.shape[0])
+    each_weight = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    if padding_idx is not None:
+        padding_idx = check_padding(name, padding_idx, weight.shape[0])
+        kept = (indices != padding_idx).nonzero().reshape(-1)
+        indices, bag = indices[kept], bag[kept]
+        each_weight = None if each_weight is None else each_weight[kept]
+    if max_norm is not None:
+        shrink_rows(weight, indices, max_norm, norm_type)
+    rows = embedding_op.op(weight, indices, None, scale_grad_by_freq)  # (M, D)
+    if mode == "max":
+        return greatest_by_bag(rows, bag, bags)
+    if each_weight is not None:
+        rows = rows * each_weight.unsqueeze(1)
+    total = rows.new_zeros(bags, weight.shape[1]).index_add(0, bag, rows)
+    if mode == "sum":
+        return total
+    counts = bag.bincount(minlength=bags).clamp_min(1).to(total.dtype)
+    return total / counts.unsqueeze(1)
+
+
+def check_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None, mode: str, per_sample_weights: Tensor | None
+) -> None:
+    name = "embedding_bag"
+    if weight.ndim != 2:
+        raise ValueError(f"{name}: weight has to be a 2D Tensor, (num_embeddings, embedding_dim), got {list(weight.shape)}")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"{name}: input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if input.ndim == 2 and offsets is not None:
+        raise ValueError(f"{name}: if input is 2D, then offsets has to be None, as input is treated as bags of one length")
+    if input.ndim == 1 and offsets is None:
+        raise ValueError(f"{name}: offsets has to be a 1D Tensor but got None; input is 1D")
+    if offsets is not None and offsets.ndim != 1:
+        raise ValueError(f"{name}: offsets has to be a 1D Tensor, got {list(offsets.shape)}")
+    if per_sample_weights is not None:
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"{name}: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same "
+                f"shape as the input ({list(input.shape)})"
+            )
+        if mode != "sum":
+            raise NotImplementedError(f"{name}: per_sample_weights was not None. It is only supported for mode='sum', got {mode!r}")
+
+
+def check_padding(name: str, padding_idx: int, rows: int) -> int:
+    if not -rows <= padding_idx < rows:
+        raise RuntimeError(f"{name}: padding_idx must be within the number of embeddings, -{rows} through {rows - 1} but got {padding_idx}")
+    return padding_idx % rows
+
+
+def flattened_bags(
+    name: str, input: Tensor, offsets: Tensor | None, include_last_offset: bool
+) -> tuple[Tensor, Tensor, int]:
+    """All indices, the bag of each, and the number of bags."""
+    if offsets is None:
+        bags, length = input.shape
+        return input.reshape(-1), weft.arange(bags, device=input.device).repeat_interleave(length), bags
+    starts = [int(each) for each in offsets.tolist()]
+    if include_last_offset:
+        if not starts:
+            raise RuntimeError(f"{name}: include_last_offset: number of offsets should be at least 1")
+        starts.pop()
+    size = input.shape[0]
+    if starts and starts[0] != 0:
+        raise RuntimeError(f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+    if starts and starts[-1] > size:
+        raise RuntimeError(f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}")
+    counts = weft.tensor([stop - start for start, stop in zip(starts, [*starts[1:], size])], dtype=weft.int64, device=input.device)
+    if starts and int(counts.min()) < 0:
+        raise RuntimeError(f"{name}: offsets must not decrease, got {starts}")
+    bag = weft.arange(len(starts), device=input.device).repeat_interleave(counts)
+    return (input if starts else input[:0]), bag, len(starts)
+
+
+def greatest_by_bag(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
+    counts = bag.bincount(minlength=bags).tolist()
+    parts = rows.split(counts)
+    zeros = rows.new_zeros(rows.shape[1])
+    found = [part.max(0)[0] if part.shape[0] else zeros for part in parts]
+    return weft.stack(found) if found else rows.new_zeros(0, rows.shape[1])

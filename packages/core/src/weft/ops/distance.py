@@ -1,0 +1,124 @@
+"""Distances and similarities of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._dtypes import result_dtype
+from weft.autograd.grad_mode import no_grad
+from weft.ops._declare import composite
+from weft.ops._geometry import broadcast_shapes, wrap_dim
+from weft.ops.creation import from_host
+from weft.ops.joining import broadcast_tensors
+from weft.ops.softmax import vector_norm
+
+
+@composite()
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
+    difference = x1 - x2 + eps
+    return vector_norm.op(difference, float(p), (difference.ndim - 1,) if difference.ndim else (), keepdim)
+
+
+@composite()
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``.
+
+    Raises
+    ------
+    RuntimeError
+        For integers, or shapes that do not broadcast.
+    """
+    x1, x2 = (
+        each if each.dtype is common else each.to(common)
+        for common in [(x1.new_empty(0) + x2.new_empty(0)).dtype]
+        for each in (x1, x2)
+    )
+    if not x1.dtype.is_floating_point:
+        raise RuntimeError(
+            f"cosine_similarity: expected common dtype to be floating point, yet common dtype is {x1.dtype}"
+        )
+    x1, x2 = broadcast_tensors(x1, x2)
+    dim = wrap_dim("cosine_similarity", dim, x1.ndim)
+    return (over_length(x1, dim, eps) * over_length(x2, dim, eps)).sum(dim)
+
+
+def over_length(tensor: Any, dim: int, eps: float) -> Any:
+    """Vectors divided by their norm, at least eps; the limit does not stop the norm's gradient."""
+    length = vector_norm.op(tensor, 2.0, (dim,) if tensor.ndim else (), True)
+    with no_grad():
+        least = length.clamp_min(eps) - length
+    return tensor / (length + least)
+
+
+def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:
+    if not (x1.dtype.is_floating_point and x2.dtype.is_floating_point):
+        raise RuntimeError(f"{name}: only supports floating-point dtypes, got {x1.dtype} and {x2.dtype}")
+    if x1.ndim < 2 or x2.ndim < 2:
+        raise RuntimeError(
+            f"{name}: only supports at least 2D tensors, X1 got: {list(x1.shape)}, X2 got: {list(x2.shape)}"
+        )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"{name}: X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}; got "
+            f"{list(x1.shape)} and {list(x2.shape)}"
+        )
+    if p < 0:
+        raise RuntimeError(f"{name}: only supports non-negative p values, got p={p}")
+
+
+@composite()
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances of each vector of ``x1`` to each of ``x2``.
+
+    Parameters
+    ----------
+    x1 : Tensor, shape (..., P, M)
+    x2 : Tensor, shape (..., R, M)
+    p : float
+    compute_mode : str
+        Whether Euclidean distances come from a matrix product, which is faster and less exact: by
+        default where P or R is above 25.
+
+    Returns
+    -------
+    Tensor, shape (..., P, R).
+    """
+    check_vectors("cdist", x1, x2, p)
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": x1.shape[-2] > 25 or x2.shape[-2] > 25,
+        "use_mm_for_euclid_dist": True,
+        "donot_use_mm_for_euclid_dist": False,
+    }
+    if compute_mode not in modes:
+        raise ValueError(
+            f"cdist: {compute_mode!r} is not a valid value for compute_mode; expected one of {', '.join(modes)}"
+        )
+    broadcast_shapes("cdist", [x1._array.shape[:-2], x2._array.shape[:-2]])
+    if p == 2 and modes[compute_mode] and x1.shape[-1]:
+        return euclidean(x1, x2)
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return vector_norm.op(difference, float(p), (difference.ndim - 1,), False)
+
+
+def euclidean(x1: Any, x2: Any) -> Any:
+    """Distances by ``|a|**2 + |b|**2 - 2 a b``; both are centred first, or large offsets would cancel."""
+    with no_grad():
+        centre = x1.mean(-2, keepdim=True) if x1.shape[-2] else 0
+    x1, x2 = x1 - centre, x2 - centre
+    square = x1.square().sum(-1, keepdim=True) + x2.square().sum(-1, keepdim=True).mT - 2 * (x1 @ x2.mT)
+    zero = square <= 0
+    return square.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+@composite()
+def pdist(input, p=2.0):
+    """The p-norm distances of each pair of rows, in the order of the upper triangle."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.ndim}D of shape {list(input.shape)}")
+    check_vectors("pdist", input, input, p)
+    rows = input.shape[0]
+    first, second = (from_host(each, input.device) for each in numpy.triu_indices(rows, 1))
+    difference = input.index_select(0, first) - input.index_select(0, second)
+    return vector_norm.op(difference, float(p), (1,), False)
+

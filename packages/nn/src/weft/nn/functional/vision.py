@@ -1,0 +1,416 @@
+"""Rearrangements and samples of images: windows as columns, pixels and channels exchanged, grids of places."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.nn.functional._common import sizes
+from weft.nn.functional.activation import hardtanh
+from weft.nn.functional.pooling import taps
+from weft.ops._declare import op
+
+Sizes = tuple[int, ...]
+
+
+# Windows as columns
+
+
+@op(tensors="input", result="same", half="native", namespace="nn", name="unfold")
+def unfold_op(input, kernel_size, dilation, padding, stride, out):
+    """The windows of (N, C, H, W) as columns (N, C * kernel, places)."""
+    return unfold_op.op(input, kernel_size, dilation, padding, stride, out)
+
+
+@unfold_op.kernel
+def _(xp, input, kernel_size, dilation, padding, stride, out):
+    batch, channels, *spatial = input.shape
+    padded = xp.zeros((batch, channels, *[n + 2 * p for n, p in zip(spatial, padding)]), input.dtype)
+    padded[(..., *[slice(p, p + n) for n, p in zip(spatial, padding)])] = input
+    columns = xp.empty((batch, channels, math.prod(kernel_size), *out), input.dtype)
+    for number, place in enumerate(taps(kernel_size, stride, dilation, out)):
+        columns[:, :, number] = padded[place]
+    return columns.reshape(batch, channels * math.prod(kernel_size), math.prod(out))
+
+
+@unfold_op.gradient("input")
+def _(grad, input_shape, kernel_size, dilation, padding, stride, out):
+    return fold_op.op(grad, input_shape[2:], kernel_size, dilation, padding, stride, out)
+
+
+@op(tensors="input", result="same", half="float32", namespace="nn", name="fold")
+def fold_op(input, spatial, kernel_size, dilation, padding, stride, out):
+    """The sum of columns (N, C * kernel, places) at the places of (N, C, H, W) that they come from."""
+    return fold_op.op(input, spatial, kernel_size, dilation, padding, stride, out)
+
+
+@fold_op.kernel
+def _(xp, input, spatial, kernel_size, dilation, padding, stride, out):
+    batch, size = input.shape[0], math.prod(kernel_size)
+    channels = input.shape[1] // size
+    columns = input.reshape(batch, channels, size, *out)
+    padded = xp.zeros((batch, channels, *[n + 2 * p for n, p in zip(spatial, padding)]), input.dtype)
+    for number, place in enumerate(taps(kernel_size, stride, dilation, out)):
+        padded[place] += columns[:, :, number]
+    return xp.ascontiguousarray(padded[(..., *[slice(p, p + n) for n, p in zip(spatial, padding)])])
+
+
+@fold_op.gradient("input")
+def _(grad, kernel_size, dilation, padding, stride, out):
+    return unfold_op.op(grad, kernel_size, dilation, padding, stride, out)
+
+
+def window_options(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, ...]:
+    options = []
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    for argument, value in given.items():
+        chosen = sizes(name, argument, value, 2)
+        if min(chosen) < (0 if argument == "padding" else 1):
+            least = "greater than or equal to zero" if argument == "padding" else "greater than zero"
+            raise RuntimeError(f"{name}: {argument} should be {least}, but got {argument}={list(chosen)}")
+        options.append(chosen)
+    return tuple(options)
+
+
+def window_places(spatial: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(spatial, kernel, dilation, padding, stride)
+    )
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The windows of an input (N, C, H, W) or (C, H, W) as columns (N, C * prod(kernel_size), places).
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or sizes do not fit together.
+    """
+    kernel, dilation, padding, stride = window_options("unfold", kernel_size, dilation, padding, stride)
+    if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
+        raise RuntimeError(
+            f"unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
+    batched = input if input.ndim == 4 else input.unsqueeze(0)
+    out = window_places(batched._array.shape[2:], kernel, dilation, padding, stride)
+    if min(out) < 1:
+        raise RuntimeError(
+            f"unfold: Given input with spatial size {list(input.shape[-2:])}, kernel_size={list(kernel)}, dilation="
+            f"{list(dilation)}, padding={list(padding)}, calculated shape of the array of sliding blocks as {list(out)}, but "
+            "its components must be at least one."
+        )
+    result = unfold_op.op(batched, kernel, dilation, padding, stride, out)
+    return result if input.ndim == 4 else result.squeeze(0)
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The sum of columns (N, C * prod(kernel_size), places) where `unfold` takes them from.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes or sizes do not fit together.
+    """
+    spatial = sizes("fold", "output_size", output_size, 2)
+    kernel, dilation, padding, stride = window_options("fold", kernel_size, dilation, padding, stride)
+    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
+        raise RuntimeError(
+            f"fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions, but "
+            f"got: {list(input.shape)}"
+        )
+    batched = input if input.ndim == 3 else input.unsqueeze(0)
+    if batched.shape[1] % math.prod(kernel):
+        raise RuntimeError(
+            f"fold: Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={batched.shape[1]} and kernel_size={list(kernel)}"
+        )
+    out = window_places(spatial, kernel, dilation, padding, stride)
+    if min(out) < 1 or math.prod(out) != batched.shape[2]:
+        raise RuntimeError(
+            f"fold: Given output_size={list(spatial)}, kernel_size={list(kernel)}, dilation={list(dilation)}, padding="
+            f"{list(padding)}, stride={list(stride)}, expected size of input's dimension 2 to match the calculated number of "
+            f"sliding blocks {' * '.join(map(str, out))} = {math.prod(out)}, but got input.size(2)={batched.shape[2]}"
+        )
+    result = fold_op.op(batched, spatial, kernel, dilation, padding, stride, out)
+    return result if input.ndim == 3 else result.squeeze(0)
+
+
+# Pixels and channels
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) rearranged as (..., C, H * r, W * r).
+
+    References
+    ----------
+    arXiv:1609.05158.
+    """
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_shuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle: expects a positive upscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
+    n = len(batch)
+    return blocks.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape(
+        [*batch, channels // (r * r), height * r, width * r]
+    )
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) rearranged as (..., C * r * r, H, W)."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_unshuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}")
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle: expects a positive downscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    if height % r or width % r:
+        raise RuntimeError(
+            f"pixel_unshuffle: expects height and width to be divisible by downscale_factor, but got {height} x {width} and "
+            f"{r}"
+        )
+    blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
+    n = len(batch)
+    return blocks.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape(
+        [*batch, channels * r * r, height // r, width // r]
+    )
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels (N, C, ...) in groups, dealt out so that neighbours come from different groups.
+
+    References
+    ----------
+    arXiv:1707.01083.
+    """
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle: expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    batch, channels, *rest = input.shape
+    if groups <= 0:
+        raise RuntimeError(f"channel_shuffle: Number of groups to divide channels in must be positive. Value of groups: {groups}")
+    if channels % groups:
+        raise RuntimeError(
+            f"channel_shuffle: Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    return input.reshape([batch, groups, channels // groups, *rest]).transpose(1, 2).reshape(input.shape)
+
+
+native_channel_shuffle = channel_shuffle
+
+
+# Grids
+
+
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+    """The places, in [-1, 1], that affine maps give each pixel of an output.
+
+    Parameters
+    ----------
+    theta : Tensor, shape (N, 2, 3) or (N, 3, 4)
+    size : sequence of int
+        (N, C, H, W) or (N, C, D, H, W).
+    align_corners : bool, optional
+        -1 and 1 are the centres of the outer pixels, rather than their edges.
+
+    Returns
+    -------
+    Tensor, shape (N, H, W, 2) or (N, D, H, W, 3), the last dimension in the order x, y, z.
+    """
+    size = [int(each) for each in size]
+    count = len(size) - 2
+    if not theta.dtype.is_floating_point:
+        raise ValueError(f"affine_grid: Expected theta to have floating point type, but got {theta.dtype}")
+    if count not in (2, 3):
+        raise NotImplementedError(
+            f"affine_grid: only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
+        )
+    if theta.ndim != 3 or tuple(theta.shape[1:]) != (count, count + 1):
+        raise ValueError(
+            f"affine_grid: Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {size}. Got "
+            f"{list(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid: Expected non-zero, positive output size. Got {size}")
+    if align_corners is None:
+        warn_align("affine_grid")
+    spatial = size[2:]
+    axes = [theta.new_tensor(places(n, bool(align_corners))) for n in spatial]
+    shape = [*spatial, 1]
+    parts = [
+        axis.reshape([n if d == e else 1 for e, n in enumerate(spatial)] + [1]).expand(shape)
+        for d, axis in enumerate(axes)
+    ]
+    base = weft.cat([*reversed(parts), theta.new_ones(shape)], -1)  # (*spatial, count + 1)
+    flat = base.reshape(-1, count + 1)
+    return weft.matmul(flat, theta.mT).reshape([theta.shape[0], *spatial, count])
+
+
+def places(size: int, align_corners: bool) -> list[float]:
+    if size == 1:
+        return [0.0]
+    scale = 1.0 if align_corners else (size - 1) / size
+    return [(2 * i / (size - 1) - 1) * scale for i in range(size)]
+
+
+def warn_align(name: str) -> None:
+    warnings.warn(
+        f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
+        stacklevel=3,
+    )
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The input at the places of a grid.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, H, W) or (N, C, D, H, W)
+    grid : Tensor, shape (N, H', W', 2) or (N, D', H', W', 3)
+        x, y, (z) in [-1, 1] for places inside.
+    mode : "bilinear", "nearest" or "bicubic"
+        The last for four dimensions only.
+    padding_mode : "zeros", "border" or "reflection"
+        What lies outside.
+    align_corners : bool, optional
+        -1 and 1 are the centres of the outer pixels, rather than their edges.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        If shapes, dtypes or modes do not fit together.
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            f"grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+        )
+    if align_corners is None:
+        warn_align("grid_sample")
+        align_corners = False
+    check_grid(input, grid, mode)
+    spatial = input.shape[2:]
+    # Coordinates in pixels, in the order of the input's dimensions.
+    where = [pixels(grid[..., len(spatial) - 1 - d], n, align_corners) for d, n in enumerate(spatial)]
+    if mode == "bicubic":
+        return sampled_cubic(input, where, padding_mode, align_corners)
+    where = [inside(each, n, padding_mode, align_corners) for each, n in zip(where, spatial)]
+    if mode == "nearest":
+        return at_pixels(input, [each.detach().round() for each in where])
+    low = [each.detach().floor() for each in where]
+    total: Any = None
+    for corner in range(1 << len(spatial)):
+        offset = [corner >> d & 1 for d in range(len(spatial))]
+        weight: Any = 1
+        for each, start, far in zip(where, low, offset):
+            weight = weight * ((each - start) if far else (start + 1 - each))
+        value = at_pixels(input, [start + far for start, far in zip(low, offset)]) * weight.unsqueeze(1)
+        total = value if total is None else total + value
+    return total
+
+
+def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    if input.ndim not in (4, 5) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            f"grid_sample: expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.shape[0] != input.shape[0] or grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension and the batch size of the input, but "
+            f"got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if input.dtype is not grid.dtype:
+        raise RuntimeError(
+            f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} and grid has {grid.dtype}"
+        )
+    if 0 in input.shape[2:]:
+        raise RuntimeError(f"grid_sample: expected input to have non-empty spatial dimensions, but got {list(input.shape)}")
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
+
+
+def pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
+    """From [-1, 1] to pixels."""
+    if align_corners:
+        return (coordinate + 1) / 2 * (size - 1)
+    return ((coordinate + 1) * size - 1) / 2
+
+
+def inside(coordinate: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
+    """Coordinates moved into the image, as the padding mode says."""
+    if padding_mode == "zeros":
+        return coordinate
+    if padding_mode == "reflection":
+        low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
+        coordinate = reflected(coordinate, low, high)
+    nan = coordinate.isnan()
+    limited = hardtanh(coordinate, 0.0, float(size - 1)) if size > 1 else coordinate * 0
+    return limited.masked_fill(nan, 0)
+
+
+def reflected(coordinate: Tensor, low: float, high: float) -> Tensor:
+    """Coordinates mirrored at the limits, as often as needed."""
+    span = high - low
+    if span == 0:
+        return coordinate * 0
+    distance = (coordinate - low).abs()
+    turns = (distance.detach() / span).floor()
+    rest = distance - turns * span
+    return weft.where(turns % 2 == 0, rest + low, high - rest)
+
+
+def at_pixels(input: Tensor, where: list[Tensor]) -> Tensor:
+    """The pixels at whole coordinates (N, *out), as (N, C, *out); 0 outside."""
+    batch, channels, *spatial = input.shape
+    valid: Any = True
+    flat: Any = 0
+    for each, n in zip(where, spatial):
+        valid = ((each >= 0) & (each <= n - 1)) & valid
+        flat = flat * n + each.clamp(0, n - 1).nan_to_num(0.0).to(weft.int64)
+    index = flat.reshape(batch, 1, -1).expand(batch, channels, -1)
+    found = input.reshape(batch, channels, -1).gather(2, index).reshape([batch, channels, *flat.shape[1:]])
+    return found.masked_fill(~valid.unsqueeze(1), 0)
+
+
+def sampled_cubic(input: Tensor, where: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
+    """The four by four pixels around each place, weighed by Keys's kernel."""
+    low = [each.detach().floor() for each in where]
+    weights = [[cubic_weight((each - start - k).abs()) for k in (-1, 0, 1, 2)] for each, start in zip(where, low)]
+    total: Any = None
+    for i, dy in enumerate((-1, 0, 1, 2)):
+        for j, dx in enumerate((-1, 0, 1, 2)):
+            offsets = [low[0] + dy, low[1] + dx]
+            bounded = [inside(each, n, padding_mode, align_corners) for each, n in zip(offsets, input.shape[2:])]
+            if padding_mode == "reflection":
+                bounded = [each.round() for each in bounded]
+            value = at_pixels(input, bounded) * (weights[0][i] * weights[1][j]).unsqueeze(1)
+            total = value if total is None else total + value
+    return total
+
+
+def cubic_weight(x: Tensor, a: float = -0.75) -> Tensor:
+    """R. Keys, Cubic convolution interpolation for digital image processing, 1981."""
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return weft.where(x <= 1, near, far)
