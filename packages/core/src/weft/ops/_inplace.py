@@ -24,7 +24,7 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         tensor outside inference mode, or memory that several elements share.
     """
     array = tensor._array
-    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
@@ -239,7 +239,7 @@ def check_out(name: str, out: Any) -> None:
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     array = out._array
-    if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    if array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."

@@ -11,9 +11,11 @@ import numpy
 
 from weft._dtypes import dtype
 from weft._engine.dispatch import View
+from weft._layout import order_of
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import check_index, integers, wrap_dim, wrap_dims
+from weft.ops._geometry import as_shape, check_index, elements, integers, wrap_dim, wrap_dims
+from weft.ops._inplace import bump
 from weft.storage import owner
 
 
@@ -1026,6 +1028,50 @@ def _(grads, input_shape, dim):
     from weft.ops.joining import stack
 
     return stack([like * 0 if grad is None else grad for grad in grads], dim)
+
+
+# Another size of the same memory
+
+
+@composite("resize_")
+def _resize(input, *size, memory_format=None):
+    """Give the tensor itself another size: over the same memory where that is enough, else over more.
+
+    The elements that were there stay, in the order of memory; new ones are not initialised. Other tensors over the
+    memory keep the old one when more is needed.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor that requires grad, or a negative or immense size.
+    """
+    shape = as_shape("resize_", size)
+    if input._requires_grad:
+        raise RuntimeError("resize_: cannot resize variables that require grad; resize detach(), or make a new tensor")
+    order = order_of("resize_", memory_format, len(shape))
+    if shape == input._array.shape and order is None:
+        return input
+    count = elements("resize_", shape, input.itemsize)
+    offset = input.storage_offset()
+    whole = as_strided.op(input, (input.untyped_storage().nbytes() // input.itemsize - offset,), (1,), offset)
+    if count > whole._array.size:
+        more = whole.new_empty(count)
+        more._array[: whole._array.size] = whole._array
+        whole = more
+    array = whole._array[:count]
+    if order is None:
+        input._array = array.reshape(shape)
+    else:
+        places = tuple(order.index(dim) for dim in range(len(shape)))
+        input._array = array.reshape([shape[dim] for dim in order]).transpose(places)
+    bump(input, "resize_")
+    return input
+
+
+@composite("resize_as_")
+def resize_as_(input, the_template, *, memory_format=None):
+    """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+    return _resize(input, the_template._array.shape, memory_format=memory_format)
 
 
 # A copy with a view overwritten
