@@ -6,6 +6,7 @@ here, in few frames; whatever else may happen to a call is behind one branch, in
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Optional
 
 from weft._engine.kinds import Kind
@@ -53,10 +54,21 @@ class Plan:
         The versions of saved tensors that were never written to.
     pair : int
         For two tensors: which of them are saved, as a bit mask, if nothing else is; else -1.
+    keeps_memory : bool
+        Tensors are saved: backward frees them, and a second one is an error.
+    pattern : tuple of int
+        For each tensor argument 1 if it has an edge, 0 if not, -1 if it is a list, whose members all have one.
     """
 
     def __init__(
-        self, label: str, saves: tuple[int, ...], saves_output: bool, steps: tuple[Step, ...], takes_first: bool
+        self,
+        label: str,
+        saves: tuple[int, ...],
+        saves_output: bool,
+        steps: tuple[Step, ...],
+        takes_first: bool,
+        keeps_memory: bool,
+        pattern: tuple[int, ...],
     ) -> None:
         self.label = label
         self.saves = saves
@@ -67,6 +79,8 @@ class Plan:
         if all(step.count == -1 and len(step.picks) <= 1 for step in steps):
             self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
         self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
+        self.keeps_memory = keeps_memory
+        self.pattern = pattern
         self.pair = -1
         if not saves_output and all(position in (0, 1) for position in saves):
             self.pair = sum(1 << position for position in saves)
@@ -249,11 +263,8 @@ class OpNode(Node):
         return results
 
     def free(self) -> None:
-        if self.saved is not None and (len(self.saved) != 0 or self.plan.saves_output):
+        if self.plan.keeps_memory:
             self.saved = None
-
-
-new_node = OpNode.__new__
 
 
 def wants(needed: Any, edge: int, count: int) -> bool:
@@ -281,9 +292,16 @@ def make(array: Any, kind: Kind) -> TensorBase:
     out._requires_grad = False
     out._node = None
     out._grad = None
-    out._version_counter = None
+    out._version_counter = None if state.intercepting == 0 or not local.inference else inference_version()
     out._extra = None
     return out
+
+
+def inference_version() -> Version:
+    """The version counter of a tensor that was made in inference mode."""
+    counter = Version(0)
+    counter.inference = True
+    return counter
 
 
 def edge_of(tensor: TensorBase) -> Any:
@@ -366,8 +384,9 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
             versions.append(0 if counter is None else counter.value)
         else:
             versions.append(-1)
-    node: OpNode = new_node(OpNode)
-    node._sequence = state.next_sequence()
+    node = OpNode()
+    state.sequence += 1
+    node._sequence = state.sequence
     node.plan = plan
     node._edges = tuple(edges)
     node._extra = None
@@ -417,7 +436,7 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def unpack_output(node: OpNode, value: SavedOutput) -> TensorBase:
+def unpack_output(node: Node, value: SavedOutput) -> TensorBase:
     """A saved output with its history."""
     if value.version.value != value.seen:
         raise changed_in_place(node, value, value.seen, value.version.value)
@@ -479,7 +498,7 @@ class View:
         counter = tensor._version_counter
         if counter is not None and counter.value != self.version:
             base = self.base
-            if base._requires_grad and self.recorded:
+            if base._requires_grad and self.recorded and self.op is not None:
                 before = local.grad_enabled
                 set_grad(True)
                 try:
@@ -510,6 +529,36 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
         extra = Extra()
         out._extra = extra
     extra.view = View(base, parent, op, args[1:], index, counter.value)
+    if not base._requires_grad:
+        remember_view(base, out)
+
+
+def remember_view(base: TensorBase, view: TensorBase) -> None:
+    """Keep a weak reference to a view of a tensor that does not require grad, since a recorded write may change that."""
+    extra = base._extra
+    if extra is None:
+        extra = Extra()
+        base._extra = extra
+    views = extra.views
+    if len(views) >= extra.views_limit:
+        views = [each for each in views if each() is not None]
+        extra.views = views
+        extra.views_limit = 2 * len(views) + 8
+    views.append(weakref.ref(view))
+
+
+def spread_history(base: TensorBase) -> None:
+    """Views that were made before their base got a history require grad from now on, as it does."""
+    extra = base._extra
+    if extra is None:
+        return
+    views = extra.views
+    extra.views = []
+    extra.views_limit = 8
+    for reference in views:
+        view = reference()
+        if view is not None and view._extra.view.recorded:
+            view._requires_grad = True
 
 
 def binary_operator(op: Op, slow: Any) -> Any:
@@ -518,7 +567,6 @@ def binary_operator(op: Op, slow: Any) -> Any:
     kinds = op.kinds
     run = state.run
     tensor_class = state.tensor_class
-    next_sequence = state.next_sequence
     pair_plans: list[Optional[Plan]] = [None, None, None, None]
 
     def operator(self: TensorBase, other: object) -> object:
@@ -556,8 +604,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 record(op, out, (self, other), mask)
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
-            node: OpNode = new_node(OpNode)
-            node._sequence = next_sequence()
+            node = OpNode()
+            state.sequence += 1
+            node._sequence = state.sequence
             node.plan = plan
             node._shape = array.shape
             if pair == 0:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-import itertools
 from typing import Any, Optional
 
 import numpy
@@ -103,6 +102,23 @@ class NodeExtra:
         self.watch: Any = None
 
 
+class Operators:
+    """The functions behind the operators that programs use most; set when the ops are declared."""
+
+    def __init__(self) -> None:
+        self.add: Any = None
+        self.radd: Any = None
+        self.sub: Any = None
+        self.rsub: Any = None
+        self.mul: Any = None
+        self.rmul: Any = None
+        self.truediv: Any = None
+        self.rtruediv: Any = None
+
+
+operators = Operators()
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TensorBase:
     """The fields of a tensor.
@@ -132,6 +148,33 @@ class TensorBase:
     _version_counter: Optional[Version]
     _extra: Optional[Extra]
 
+    # Compiled, these are slots of the type, which Python calls without looking a method up. Interpreted, they would
+    # cost a frame, and `install` puts the functions themselves on the public class instead.
+
+    def __add__(self, other: object) -> Any:
+        return operators.add(self, other)
+
+    def __radd__(self, other: object) -> Any:
+        return operators.radd(self, other)
+
+    def __sub__(self, other: object) -> Any:
+        return operators.sub(self, other)
+
+    def __rsub__(self, other: object) -> Any:
+        return operators.rsub(self, other)
+
+    def __mul__(self, other: object) -> Any:
+        return operators.mul(self, other)
+
+    def __rmul__(self, other: object) -> Any:
+        return operators.rmul(self, other)
+
+    def __truediv__(self, other: object) -> Any:
+        return operators.truediv(self, other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return operators.rtruediv(self, other)
+
 
 class Extra:
     """What few tensors have: the view that they are, hooks, which output of their node they are."""
@@ -140,6 +183,8 @@ class Extra:
         self.view: Any = None
         self.hooks: Any = None
         self.output_index = 0
+        self.views: list[Any] = []  # weak references to the views of a base that does not require grad
+        self.views_limit = 8  # when to drop the dead ones
 
 
 class State:
@@ -155,7 +200,9 @@ class State:
         self.known_kinds: list[Kind] = []
         self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each
         self.ops: list[Any] = []
-        self.next_sequence: Any = itertools.count(1).__next__
+        # The youngest node's number. One statement adds to it: threads are not switched inside one that calls nothing.
+        self.sequence = 0
+        self.anomaly = ""  # "trace" or "nan" in anomaly mode, of all threads
         self.tensor_class: Any = TensorBase
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
         # own where they are off, and the user's settings stay as they are.
@@ -175,7 +222,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
 
     grad_enabled = True
     inference = False
-    anomaly = ""  # "trace" or "nan" in anomaly mode
+    walk: Any = None  # the backward pass that runs in this thread
     saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
     saved_hooks_refused = ""
     interceptors: Any = ()
@@ -188,6 +235,7 @@ local = Local()
 
 def set_grad(enabled: bool) -> None:
     """Record operations of this thread or not. The fast path asks its thread only if some thread does not."""
+    enabled = enabled and not local.inference
     if enabled != local.grad_enabled:
         with state.lock:
             state.unrecorded += -1 if enabled else 1
@@ -200,3 +248,21 @@ def intercept(more: int) -> None:
         state.intercepting += more
         for kind in state.known_kinds:
             kind.fast = kind.plain and state.intercepting == 0
+
+
+def next_sequence() -> int:
+    """The number of a new node, larger than that of every node before it."""
+    state.sequence += 1
+    return state.sequence
+
+
+def install(tensor_class: Any, name: str, function: Any) -> None:
+    """Make a function an operator of tensors."""
+    slot = name.strip("_")
+    if is_compiled and hasattr(operators, slot):
+        setattr(operators, slot, function)
+    else:
+        setattr(tensor_class, name, function)
+
+
+is_compiled: bool = not hasattr(install, "__code__")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from typing import Any
 
-from weft._engine.tensor import Node, TensorBase, intercept, local
+from weft._engine.tensor import Node, TensorBase, intercept, state
 from weft.autograd.hooks import watch_of
 
 
@@ -15,8 +16,7 @@ class Trace:
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
-        frames = traceback.extract_stack()
-        self.lines = [frame for frame in frames if "/weft/" not in frame.filename.replace("\\", "/")] or frames
+        self.lines = user_frames()
 
     def explain(self, node: Node, error: Exception) -> None:
         """Say where the failing node was recorded."""
@@ -38,12 +38,19 @@ class Trace:
                 raise error
 
 
+def user_frames() -> traceback.StackSummary:
+    """The stack without weft's own frames."""
+    frames = list(traceback.walk_stack(sys._getframe(1)))
+    theirs = [each for each in frames if not f"{each[0].f_globals.get('__name__')}.".startswith("weft.")]
+    return traceback.StackSummary.extract(reversed(theirs or frames))
+
+
 def attach_trace(result: Any) -> None:
     """Note where the node of a new result was recorded."""
     for tensor in result if isinstance(result, tuple) else (result,):
         node = tensor._node if isinstance(tensor, TensorBase) else None
         if node is not None and watch_of(node).trace is None:
-            watch_of(node).trace = Trace(local.anomaly == "nan")
+            watch_of(node).trace = Trace(state.anomaly == "nan")
 
 
 class set_detect_anomaly:
@@ -57,7 +64,7 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.before = local.anomaly
+        self.before = state.anomaly
         switch(("nan" if check_nan else "trace") if mode else "")
 
     def __enter__(self) -> None:
@@ -75,7 +82,7 @@ class detect_anomaly(set_detect_anomaly):
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        self.before = local.anomaly
+        self.before = state.anomaly
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
@@ -84,17 +91,22 @@ class detect_anomaly(set_detect_anomaly):
         )
 
     def __enter__(self) -> None:
-        self.before = local.anomaly
+        self.before = state.anomaly
         switch("nan" if self.check_nan else "trace")
 
 
 def switch(mode: str) -> None:
-    """Set the mode of this thread: "" (off), "trace" or "nan"."""
-    if bool(mode) != bool(local.anomaly):
+    """Set the mode: "" (off), "trace" or "nan"."""
+    if bool(mode) != bool(state.anomaly):
         intercept(1 if mode else -1)
-    local.anomaly = mode
+    state.anomaly = mode
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on here."""
-    return bool(local.anomaly)
+    """Whether anomaly mode is on."""
+    return bool(state.anomaly)
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode is on, and a nan in backward is an error."""
+    return state.anomaly == "nan"

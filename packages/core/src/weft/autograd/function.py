@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._engine.dispatch import SavedOutput, edge_of, extra_of, make, set_output_index, unpack_output
-from weft._engine.tensor import Node, TensorBase, Version, local, state
+from weft._engine.tensor import Node, TensorBase, Version, local, next_sequence, state
 from weft.autograd.grad_mode import no_grad
 from weft.autograd.hooks import output_index
 
@@ -102,7 +102,7 @@ class FunctionNode(Node, FunctionCtx):
         if value is None:
             return None
         if isinstance(value, SavedOutput):
-            return unpack_output(self, value)  # type: ignore[arg-type]
+            return unpack_output(self, value)
         tensor, version = value
         if tensor._version_counter.value != version:
             from weft._engine.dispatch import changed_in_place
@@ -254,7 +254,7 @@ def new_function_node(cls: Any) -> Any:
     node._edges = ()
     node._extra = None
     node._shape = None
-    node._sequence = state.next_sequence()
+    node._sequence = next_sequence()
     return node
 
 
@@ -264,7 +264,7 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
     if recorded:
         node._edges = tuple(edge_of(each) for each in inputs)
         extra_of(node).indices = tuple(output_index(each) for each in inputs)
-        node._sequence = state.next_sequence()
+        node._sequence = next_sequence()
     for each in node._dirty_tensors:
         if not any(each is output for output in outputs):
             raise RuntimeError(

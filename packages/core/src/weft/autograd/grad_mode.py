@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from weft._engine.tensor import TensorBase, Version, intercept, local, set_grad
+from weft._engine.tensor import intercept, local, set_grad
+from weft._tensor import Tensor
 
 
 class _Mode:
@@ -31,7 +32,8 @@ class _Mode:
                     try:
                         sent = yield item
                     except GeneratorExit:
-                        made.close()
+                        with self.again():
+                            made.close()
                         raise
                     except BaseException as error:
                         with self.again():
@@ -140,13 +142,14 @@ class inference_mode(_Mode):
 
     def __enter__(self) -> None:
         self.before.append((local.grad_enabled, local.inference))
-        enter_inference(self.mode)
-        set_grad(not self.mode)
+        if self.mode != local.inference:
+            enter_inference(self.mode)
+            set_grad(not self.mode)
 
     def __exit__(self, *exc: object) -> None:
         enabled, inference = self.before.pop()
-        set_grad(enabled)
         enter_inference(inference)
+        set_grad(enabled)
 
 
 def enter_inference(mode: bool) -> None:
@@ -156,12 +159,13 @@ def enter_inference(mode: bool) -> None:
         local.inference = mode
 
 
-def mark(tensor: Any) -> None:
-    """Make a new tensor one of inference mode."""
-    if isinstance(tensor, TensorBase) and tensor._version_counter is None:
-        counter = Version(0)
-        counter.inference = True
-        tensor._version_counter = counter
+def is_inference(input: Any) -> bool:
+    """Whether a tensor was made in inference mode, so that it can never be recorded."""
+    counter = input._version_counter
+    return counter is not None and counter.inference
+
+
+Tensor.is_inference = is_inference  # type: ignore[attr-defined]
 
 
 def is_grad_enabled() -> bool:

@@ -26,7 +26,7 @@ from weft._devices import backend_of, kind_of
 from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
 from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator
 from weft._engine.kinds import Kind
-from weft._engine.tensor import TensorBase, local, state
+from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import intercepted, overridden
 from weft._tensor import Tensor
 from weft.ops._inplace import write_inplace, write_out
@@ -152,7 +152,11 @@ class Declaration:
         saves.sort()
         steps = tuple(self.step(function, needs, group, saves) for function, needs, group in groups)
         takes_first = all(needs[0] == "grad" for _, needs, _ in groups)
-        plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first)
+        keeps = saves_output or any(position in self.op.positions for position in saves)
+        pattern = tuple(
+            -1 if position == self.op.sequence_position else mask >> position & 1 for position in self.op.positions
+        )
+        plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
         if not self.op.differentiable:
             plan.pair = -1  # off the fast path, which would record it
         return plan
@@ -338,17 +342,12 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
 
 
 def observe(result: Any) -> None:
-    """What this thread's modes do with the result of a call: inference mode, saved-tensor hooks, anomaly mode."""
-    if local.inference:
-        from weft.autograd.grad_mode import mark
-
-        for tensor in result if isinstance(result, tuple) else (result,):
-            mark(tensor)
+    """What this thread's modes do with the result of a call: saved-tensor hooks, anomaly mode."""
     if local.saved_hooks:
         from weft.autograd.graph import pack_saved
 
         pack_saved(result)
-    if local.anomaly:
+    if state.anomaly:
         from weft.autograd.anomaly_mode import attach_trace
 
         attach_trace(result)
@@ -399,7 +398,7 @@ def attach(function: Any, methods: str, inplace: str, declaration: Declaration |
         if operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
-            setattr(Tensor, name, operators(name.startswith("__r") and name not in ("__round__",)))
+            install(Tensor, name, operators(name.startswith("__r") and name != "__round__"))
     for name in inplace.split():
         setattr(Tensor, name, inplace_variant(function, name, declaration))
 
