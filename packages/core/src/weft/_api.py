@@ -43,10 +43,12 @@ from weft._printing import get_printoptions, printoptions, set_printoptions
 from weft._size import Size
 from weft._tensor import Tensor
 from weft._threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from weft.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from weft.autograd.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
+    is_inference,
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
