@@ -93,9 +93,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new initial values."""
         self.head.reset_parameters()
-        for into_hidden, into_classes in self.tail:
-            into_hidden.reset_parameters()
-            into_classes.reset_parameters()
+        for cluster in self.tail:
+            for layer in cluster.children():
+                layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         """Return the log-probability of each target, and the mean of their negatives.
