@@ -50,6 +50,7 @@ class Walk:
         self.pending: dict[Node, Any] = {}
         self.heap: list[tuple[int, Node]] = []
         self.leaves: dict[int, Leaf] = {}
+        self.roots: list[Any] = []
 
     def send(self, edge: Any, index: int, grad: Any, owned: bool) -> None:
         """Add a gradient to what has arrived at an edge: a leaf, or an output of a node."""
@@ -75,6 +76,8 @@ class Walk:
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
         enabled = local.grad_enabled
+        outer = local.walk
+        local.walk = self
         set_grad(self.create_graph)
         try:
             heap = self.heap
@@ -84,17 +87,18 @@ class Walk:
                 arrived = pending.pop(node)
                 if node._extra is None and self.captures is None:
                     self.distribute(node, node.apply([arrived], None), arrived, None)
-                else:
-                    self.visit(node, arrived)
+                elif not self.visit(node, arrived):
+                    continue
                 if not self.keep_graph:
                     node.free()
             for leaf in list(self.leaves.values()):
                 self.finish(leaf)
         finally:
             set_grad(enabled)
+            local.walk = outer
 
-    def visit(self, node: Node, arrived: Any) -> None:
-        """Apply a node with several outputs, hooks or a trace, or in a walk that captures."""
+    def visit(self, node: Node, arrived: Any) -> bool:
+        """Apply a node with several outputs, hooks or a trace, or in a walk that captures; False: it was only passed."""
         extra = node._extra
         grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
         watch: Any = None if extra is None else extra.watch
@@ -108,9 +112,10 @@ class Walk:
             assert self.needed is not None
             needed = self.needed.get(node)
             if needed is None:
-                return
+                return False
         results = node.apply(grads, needed) if watch is None else watch.apply(node, grads, needed)
         self.distribute(node, results, grads[0], needed)
+        return True
 
     def distribute(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
         """Send each gradient along its edge, in the shape that the edge wants."""
@@ -170,7 +175,7 @@ class Walk:
             return
         accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
         if hooks is not None:
-            hooks.after_leaf(tensor)
+            hooks.after_leaf(tensor, grad)
 
 
 def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
@@ -200,7 +205,10 @@ def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: 
     """Add to ``tensor.grad``: in place, so that who holds it sees the sum, unless the sum is recorded."""
     present = tensor._grad
     if present is None:
-        tensor._grad = grad if owned else state.clone(grad)
+        if owned and grad._array.strides == tensor._array.strides:
+            tensor._grad = grad
+        else:
+            tensor._grad = state.clone(grad) if create_graph else state.clone_like(grad, tensor)
     elif create_graph:
         tensor._grad = add(present, grad)
     else:

@@ -211,6 +211,7 @@ class State:
         self.run: Any = self.context.run
         # Set when the ops are declared, since the engine imports none of them.
         self.clone: Any = None
+        self.clone_like: Any = None
         self.add_: Any = None
         self.sum_to_size: Any = None
         self.zeros: Any = None

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft._engine.dispatch import edge_of
-from weft._engine.graph import Walk, find_needed
+from weft._engine.graph import Walk, accumulate, find_needed
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor
+from weft.autograd.hooks import GradientEdge, output_index
 from weft.ops.creation import ones_like
 from weft.ops.pointwise import plus
 
@@ -50,16 +51,17 @@ def backward(
     if inputs is None:
         walk(roots, seeds, keep, create_graph, None)
         return
-    targets = as_sequence("backward", "inputs", inputs)
+    targets = tensors_only("backward", "inputs", inputs)
     if not targets:
         raise RuntimeError("backward: 'inputs' argument to backward cannot be empty.")
-    found = captured(roots, seeds, keep, create_graph, targets, "backward")
+    check_requires_grad("backward", targets)
+    found = captured(roots, seeds, keep, create_graph, targets)
     for target, grad in zip(targets, found):
-        if grad is not None:
-            if target._grad is None:
-                target._grad = grad if create_graph else grad.detach().clone()
-            else:
-                target._grad = plus(target._grad, grad)
+        if grad is None:
+            continue
+        accumulate(target, grad, False, create_graph, plus)
+        if target.is_leaf and target._extra is not None and target._extra.hooks is not None:
+            target._extra.hooks.after_leaf(target, grad)
 
 
 def grad(
@@ -103,16 +105,15 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True")
     keep = create_graph if retain_graph is None else retain_graph
-    for number, target in enumerate(targets):
-        if not target._requires_grad:
-            raise RuntimeError(f"grad: One of the differentiated Tensors does not require grad: inputs[{number}]")
+    check_requires_grad("grad", targets)
     if is_grads_batched:
         return batched(roots, targets, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
     seeds = seeds_for("grad", roots, grad_outputs, len(roots))
-    found = captured(roots, seeds, keep, create_graph, targets, "grad")
+    found = captured(roots, seeds, keep, create_graph, targets)
     for number, each in enumerate(found):
         if each is None and materialize_grads:
-            found[number] = targets[number].detach().new_zeros(targets[number].shape)
+            model = targets[number].detach()
+            found[number] = model.new_zeros(model.shape, requires_grad=create_graph)
         elif each is None and not allow_unused:
             raise RuntimeError(
                 "grad: One of the differentiated Tensors appears to not have been used in the graph: "
@@ -138,8 +139,29 @@ def batched(
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
 
 
+def check_requires_grad(name: str, targets: list[Any]) -> None:
+    for number, target in enumerate(targets):
+        if isinstance(target, TensorBase) and not target._requires_grad:
+            raise RuntimeError(f"{name}: One of the differentiated Tensors does not require grad: inputs[{number}]")
+
+
 def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
-    values = [value] if isinstance(value, (TensorBase, Node)) else list(value)
+    """The tensors or edges of the graph that were given; an edge at a leaf is the leaf."""
+    one = isinstance(value, TensorBase | GradientEdge)
+    values = [value] if one else list(value)
+    found = []
+    for number, each in enumerate(values):
+        if not isinstance(each, TensorBase | GradientEdge):
+            raise TypeError(
+                f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}"
+            )
+        at_leaf = isinstance(each, GradientEdge) and not isinstance(each.node, Node)
+        found.append(each.node.variable if at_leaf else each)
+    return found
+
+
+def tensors_only(name: str, argument: str, value: Any) -> list[Any]:
+    values = [value] if isinstance(value, TensorBase) else list(value)
     for number, each in enumerate(values):
         if not isinstance(each, TensorBase):
             raise TypeError(
@@ -158,6 +180,11 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
         raise RuntimeError(f"{name}: got {count} tensors and {len(given)} gradients")
     seeds = []
     for number, (root, seed) in enumerate(zip(roots, given)):
+        if isinstance(root, GradientEdge):
+            if not isinstance(seed, TensorBase):
+                raise RuntimeError(f"{name}: a gradient must be given for an edge of the graph; element {number} has none")
+            seeds.append(seed)
+            continue
         if not root._requires_grad:
             raise RuntimeError(
                 f"{name}: element {number} of tensors does not require grad and does not have a grad_fn. Set "
@@ -190,29 +217,33 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
     return seeds
 
 
-def output_of(tensor: Any) -> int:
-    found: int = 0 if tensor._extra is None else tensor._extra.output_index
-    return found
+def place_of(target: Any) -> tuple[Any, int]:
+    """Where in the graph a gradient arrives: a node or leaf, and which of its outputs."""
+    if isinstance(target, GradientEdge):
+        return target.node, target.output_nr
+    return edge_of(target), output_index(target)
 
 
 def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures: Any) -> None:
-    edges = [edge_of(root) for root in roots]
+    places = [place_of(root) for root in roots]
+    edges = [edge for edge, _ in places]
     needed = None if captures is None else find_needed(edges, captures)
     made = Walk(plus, keep, create, captures, needed)
-    for root, edge, seed in zip(roots, edges, seeds):
-        made.send(edge, output_of(root), seed, False)
+    made.roots = edges
+    for (edge, index), seed in zip(places, seeds):
+        made.send(edge, index, seed, False)
     made.run()
 
 
 def captured(
-    roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any], name: str
+    roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]
 ) -> list[Any]:
     """Gradients of the targets; None for those that were not reached."""
     keys = []
     captures: dict[Any, Any] = {}
     for target in targets:
-        edge = edge_of(target)
-        key = (edge, output_of(target)) if isinstance(edge, Node) else id(target)
+        edge, index = place_of(target)
+        key = (edge, index) if isinstance(edge, Node) else id(target)
         keys.append(key)
         captures[key] = None
     walk(roots, seeds, keep, create, captures)

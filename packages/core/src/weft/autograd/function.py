@@ -76,9 +76,16 @@ class FunctionNode(Node, FunctionCtx):
         self._kept: Any = kept
         self._to_save = ()
         if local.saved_hooks:
-            pack, unpack = local.saved_hooks[-1]
-            self._kept = [None if each is None else pack(plain_tensor(each)) for each in kept]
-            self._unpack: Any = unpack
+            from weft.autograd.graph import pack, pack_output
+
+            self._kept = [
+                pack_output(each.array, each.kind, each.index)
+                if isinstance(each, SavedOutput)
+                else None
+                if each is None
+                else pack(each[0])
+                for each in kept
+            ]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -91,9 +98,6 @@ class FunctionNode(Node, FunctionCtx):
                 ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
                 "second time or if you need to access saved tensors after calling backward."
             )
-        unpack = self.__dict__.get("_unpack")
-        if unpack is not None:
-            return tuple(None if each is None else unpack(each) for each in kept)
         return tuple(self._unkept(each) for each in kept)
 
     saved_variables = saved_tensors
@@ -103,6 +107,8 @@ class FunctionNode(Node, FunctionCtx):
             return None
         if isinstance(value, SavedOutput):
             return unpack_output(self, value)
+        if not isinstance(value, tuple) or len(value) != 2:  # packed by hooks
+            return value.restore(self)
         tensor, version = value
         if tensor._version_counter.value != version:
             from weft._engine.dispatch import changed_in_place
@@ -114,7 +120,10 @@ class FunctionNode(Node, FunctionCtx):
         """Run the user's backward and check what it returns."""
         grads = list(grads)
         if self._materialize_grads:
-            grads = [state.zeros(*self._outputs[n]) if grad is None else grad for n, grad in enumerate(grads)]
+            grads = [
+                state.zeros(*self._outputs[n]) if grad is None and self._outputs[n] is not None else grad
+                for n, grad in enumerate(grads)
+            ]
         function = self._function
         backward = function.backward if function.backward is not Function.backward else function.vjp
         returned = backward(self, *grads)
@@ -149,7 +158,7 @@ class FunctionNode(Node, FunctionCtx):
                     )
                 continue
             if grad is not None and not isinstance(grad, TensorBase):
-                raise TypeError(
+                raise RuntimeError(
                     f"{self.label()}: expected Variable or None as gradient {position + 1} (got {type(grad).__name__})"
                 )
             if grad is not None and grad.kind.dtype is not kind.dtype and kind.is_differentiable:
@@ -159,12 +168,6 @@ class FunctionNode(Node, FunctionCtx):
 
     def free(self) -> None:
         self._kept = None
-
-
-def plain_tensor(value: Any) -> Any:
-    if isinstance(value, SavedOutput):
-        return make(value.array, value.kind)
-    return value[0]
 
 
 class FunctionMeta(type):
@@ -273,28 +276,46 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
                 "inputs that are modified inplace must all be outputs of the Function."
             )
     made: list[Any] = []
-    index = 0
-    shapes: list[Any] = []
     described: list[Any] = []
-    for output in outputs:
+    settled: dict[int, Any] = {}
+    for index, output in enumerate(outputs):
         if not isinstance(output, TensorBase):
             made.append(output)
+            described.append(None)
             continue
-        tensor = settle(node, output, inputs, recorded)
-        differentiable = recorded and tensor.kind.is_differentiable and not is_in(output, node._non_differentiable)
-        if differentiable:
-            tensor._requires_grad, tensor._node = True, node
-            set_output_index(tensor, index)
+        tensor = settled.get(id(output))
+        if tensor is None:
+            tensor = settle(node, output, inputs, recorded)
+            settled[id(output)] = tensor
+        if recorded and tensor.kind.is_differentiable and not is_in(output, node._non_differentiable):
+            give_history(node, tensor, index, is_in(output, node._dirty_tensors))
         made.append(tensor)
-        shapes.append(tensor._array.shape)
         described.append((tensor._array.shape, tensor.kind))
-        index += 1
     if recorded:
         node._outputs = described
-        several = len(shapes) != 1
+        several = len(described) != 1
+        shapes = [None if each is None else each[0] for each in described]
         node._shape = shapes if several else shapes[0]
         extra_of(node).outputs = len(shapes) if several else 0
+        if state.anomaly:
+            from weft.autograd.anomaly_mode import attach_trace
+
+            attach_trace(tuple(made))
     return made
+
+
+def give_history(node: Any, tensor: Any, index: int, dirty: bool) -> None:
+    """Make the node what made an output; a view that forward wrote to passes it on to its base."""
+    if not dirty:
+        tensor._requires_grad, tensor._node = True, node
+        set_output_index(tensor, index)
+        return
+    from weft.ops._inplace import take_history
+
+    result = make(tensor._array, tensor.kind)
+    result._requires_grad, result._node = True, node
+    set_output_index(result, index)
+    take_history(tensor, result)
 
 
 def is_in(tensor: Any, tensors: Any) -> bool:
@@ -311,7 +332,8 @@ def settle(node: Any, output: Any, inputs: list[Any], recorded: bool) -> Any:
         bump(output, node.label())
         return output
     if is_in(output, inputs) or output._requires_grad:
-        return output.view_as(output) if not recorded else output.detach()
+        with no_grad():  # a view that must not be written to where that is recorded: its gradient is the user's
+            return output.view_as(output)
     return output
 
 

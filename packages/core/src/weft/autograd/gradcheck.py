@@ -124,6 +124,10 @@ def differentiable(result: Any) -> list[Any]:
     return [each for each in results if isinstance(each, TensorBase) and each._requires_grad]
 
 
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
 def parts(array: Any) -> numpy.ndarray[Any, Any]:
     """The elements as real numbers: a complex one gives two."""
     flat = numpy.ascontiguousarray(array).reshape(-1)
@@ -266,18 +270,19 @@ def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) 
     """A function whose results do not require grad must not depend on its inputs."""
     with no_grad():
         results = func(*args)
-    results = results if isinstance(results, (tuple, list)) else (results,)
+    # Copies, since a result may be a view of an input.
+    befores = [each.numpy().copy() if isinstance(each, TensorBase) else None for each in as_tuple(results)]
     for position in watched:
         values = args[position].detach().numpy()
         original = values.copy()
         values[...] = original + eps
         with no_grad():
-            moved = func(*args)
+            moved = as_tuple(func(*args))
+            afters = [each.numpy().copy() if isinstance(each, TensorBase) else None for each in moved]
         values[...] = original
-        moved = moved if isinstance(moved, (tuple, list)) else (moved,)
-        for before, after in zip(results, moved):
-            if isinstance(before, TensorBase) and before.kind.is_differentiable:
-                change = numpy.abs(before.numpy() - after.numpy()).max(initial=0) / eps  # type: ignore[attr-defined]
+        for before, after in zip(befores, afters):
+            if before is not None and before.dtype.kind in "fc":
+                change = numpy.abs(before - after).max(initial=0) / eps
                 if change > atol:
                     raise GradcheckError("Numerical gradient for function expected to be zero: no output requires grad")
 

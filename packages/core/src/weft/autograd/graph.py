@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, unpack_output
+from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
 from weft._engine.tensor import Node as Node
 from weft._engine.tensor import TensorBase, intercept, local
-from weft.autograd.hooks import accumulator_of, output_index
+from weft.autograd.grad_mode import enable_grad
+from weft.autograd.hooks import GradientEdge as GradientEdge
+from weft.autograd.hooks import get_gradient_edge as get_gradient_edge
+from weft.autograd.hooks import output_index
 from weft.utils.hooks import RemovableHandle
 
 
@@ -67,11 +72,51 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 class Packed(NamedTuple):
-    """A saved value that hooks have packed."""
+    """A saved value that hooks have packed, and where in the graph it came from.
+
+    What ``unpack`` returns has the right values, but any history or none.
+    """
 
     value: Any
     unpack: Callable[[Any], Any]
-    output: Any  # for an output of the node itself: its index
+    edge: Any  # the node that made it, or the leaf; None for what does not require grad
+    index: int  # which output of that node; of the saving node itself where ``is_output``
+    is_output: bool = False
+
+    def restore(self, node: Any) -> Any:
+        """The tensor with its history."""
+        tensor = self.unpack(self.value)
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(
+                "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got "
+                f"{type(tensor).__name__}"
+            )
+        edge = node if self.is_output else self.edge
+        if tensor is edge or (edge is None and not tensor._requires_grad):
+            return tensor
+        if isinstance(edge, TensorBase):  # a leaf: an alias of it leads there
+            with enable_grad():
+                found: Any = edge.view_as(edge)  # type: ignore[attr-defined]
+            found._array, found._version_counter, found._extra = tensor._array, None, None
+            return found
+        found = make(tensor._array, tensor.kind)
+        if edge is not None and found.kind.is_differentiable:
+            found._requires_grad, found._node = True, edge
+            set_output_index(found, self.index)
+        return found
+
+
+def pack(tensor: Any) -> Packed:
+    """A tensor as the innermost hooks pack it."""
+    pack_hook, unpack_hook = local.saved_hooks[-1]
+    edge = edge_of(tensor)
+    return Packed(pack_hook(tensor), unpack_hook, edge, output_index(tensor))
+
+
+def pack_output(array: Any, kind: Any, index: int) -> Packed:
+    """An output of the node that saves it, as the innermost hooks pack it."""
+    pack_hook, unpack_hook = local.saved_hooks[-1]
+    return Packed(pack_hook(make(array, kind)), unpack_hook, None, index, True)
 
 
 def pack_saved(result: Any) -> None:
@@ -81,14 +126,13 @@ def pack_saved(result: Any) -> None:
     saved = node.saved if isinstance(node, OpNode) else None
     if not saved or (node._extra is not None and node._extra.unpack is not None):
         return
-    pack, unpack = local.saved_hooks[-1]
 
     def packed(value: Any) -> Any:
         if isinstance(value, SavedOutput):
-            return Packed(pack(make(value.array, value.kind)), unpack, value.index)
+            return pack_output(value.array, value.kind, value.index)
         if isinstance(value, list):
             return [packed(each) for each in value]
-        return Packed(pack(value), unpack, None) if isinstance(value, TensorBase) else value
+        return pack(value) if isinstance(value, TensorBase) else value
 
     node.saved = tuple(packed(value) for value in saved)
     node.versions = tuple(-1 for _ in node.versions)
@@ -101,46 +145,9 @@ def unpack_all(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     def unpacked(value: Any) -> Any:
         if isinstance(value, list):
             return [unpacked(each) for each in value]
-        if not isinstance(value, Packed):
-            return value
-        tensor = value.unpack(value.value)
-        if not isinstance(tensor, TensorBase):
-            raise TypeError(
-                "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got "
-                f"{type(tensor).__name__}"
-            )
-        if value.output is None:
-            return tensor
-        counter = tensor._version_counter
-        again = make(tensor._array, tensor.kind)
-        if counter is None:
-            from weft._engine.tensor import Version
-
-            counter = Version(0)
-        return unpack_output(node, SavedOutput(again._array, again.kind, counter, value.output))
+        return value.restore(node) if isinstance(value, Packed) else value
 
     return tuple(unpacked(value) for value in saved)
-
-
-class GradientEdge(NamedTuple):
-    """A place in the graph: a node, and which of its outputs."""
-
-    node: Any
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The place in the graph where the gradient of a tensor arrives."""
-    if not tensor._requires_grad:
-        raise RuntimeError(
-            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients"
-        )
-    edge = edge_of(tensor)
-    if isinstance(edge, Node):
-        return GradientEdge(edge, output_index(tensor))
-    return GradientEdge(accumulator_of(edge), 0, edge)
 
 
 def increment_version(tensor: Any) -> None:
@@ -164,27 +171,50 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
-    waiting: dict[str, Any] = {"grads": [None] * len(tensors), "count": 0, "fired": False}
+    passes: weakref.WeakKeyDictionary[Any, Arrivals] = weakref.WeakKeyDictionary()
+    watched = [each for each in tensors if each._requires_grad]
 
     def one(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
             with lock:
-                if mode == "any":
-                    first, waiting["fired"] = not waiting["fired"], True
-                else:
-                    waiting["grads"][position] = grad
-                    waiting["count"] += 1
-                    first = waiting["count"] == len(handles)
-                    grads = waiting["grads"]
-                    if first:
-                        waiting.update(grads=[None] * len(tensors), count=0)
-            if first:
-                fn(grad if mode == "any" else grads)
+                arrivals = passes.get(local.walk)
+                if arrivals is None:
+                    expected = 1 if mode == "any" else len(reached(local.walk, watched))
+                    arrivals = passes[local.walk] = Arrivals([None] * len(tensors), expected)
+                arrivals.grads[position] = grad
+                arrivals.missing -= 1
+                complete = arrivals.missing == 0
+            if complete:
+                fn(grad if mode == "any" else arrivals.grads)
 
         return hook
 
     handles = [each.register_hook(one(position)) for position, each in enumerate(tensors) if each._requires_grad]
     return Handles(handles)
+
+
+@dataclass
+class Arrivals:
+    """The gradients that have arrived in one backward pass, and how many are to come."""
+
+    grads: list[Any]
+    missing: int
+
+
+def reached(walk: Any, tensors: Sequence[Any]) -> list[Any]:
+    """Those tensors whose gradient a backward pass will compute."""
+    seen: set[Any] = set()
+    stack = [edge for edge in walk.roots if edge is not None]
+    leaves: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Node):
+            leaves.add(id(node))
+        elif node not in seen:
+            seen.add(node)
+            if walk.needed is None or node in walk.needed:
+                stack.extend(edge for edge in node._edges if edge is not None)
+    return [each for each in tensors if id(each) in leaves or edge_of(each) in seen]
 
 
 class Handles(RemovableHandle):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from weft._engine.dispatch import extra_of
+from weft._engine.dispatch import OpNode, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
@@ -18,6 +18,7 @@ class TensorHooks:
     def __init__(self) -> None:
         self.before = HookDict()
         self.after = HookDict()
+        self.accumulated = HookDict()  # those of the leaf's AccumulateGrad
         self.retains_grad = False
         self.accumulator: Any = None  # a weak reference to the leaf's AccumulateGrad, if somebody asked for it
 
@@ -27,10 +28,19 @@ class TensorHooks:
             grad = replacement(grad, hook(grad))
         return grad
 
-    def after_leaf(self, tensor: Any) -> None:
+    def after_leaf(self, tensor: Any, grad: Any) -> None:
         """Tell those who wait for ``.grad`` to be complete."""
         for hook in list(self.after.values()):
             hook(tensor)
+        for hook in list(self.accumulated.values()):
+            hook((), (grad,))
+
+    def follow_history(self, tensor: Any, node: Any, index: int) -> None:
+        """After an in-place write the gradient that is kept is that of the tensor as it is now."""
+        if node is not None:
+            watch_of(node).retained.pop(index, None)
+        if tensor._node is not None:
+            watch_of(tensor._node).retained[output_index(tensor)] = weakref.ref(tensor)
 
 
 def replacement(grad: Any, returned: Any) -> Any:
@@ -93,10 +103,39 @@ class Watch:
         if self.trace is not None:
             self.trace.check(node, results)
         for hook in list(self.post.values()):
-            returned = hook(tuple(results), tuple(grads))
+            returned = hook(tuple(spread(node, results)), tuple(grads))
             if returned is not None:
-                results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+                results = gathered(node, returned if isinstance(returned, (tuple, list)) else (returned,))
         return results
+
+
+def pattern_of(node: Node) -> list[int]:
+    """For each tensor argument of the operation 1 if an edge leads to it, else 0."""
+    edges = len(node._edges)
+    if not isinstance(node, OpNode):
+        return [1] * edges
+    pattern = node.plan.pattern
+    members = edges - pattern.count(1)  # a list of tensors has all the other edges
+    found: list[int] = []
+    for each in pattern:
+        found.extend([1] * members if each < 0 else [each])
+    return found
+
+
+def spread(node: Node, values: Any) -> list[Any]:
+    """One value for each tensor argument, from one for each edge: None for those that have none."""
+    following = iter(values)
+    return [next(following) if each else None for each in pattern_of(node)]
+
+
+def gathered(node: Node, values: Any) -> list[Any]:
+    """The reverse of `spread`."""
+    pattern = pattern_of(node)
+    if len(values) != len(pattern):
+        raise RuntimeError(
+            f"register_hook: a hook of {node.label()} returned {len(values)} gradients; it has {len(pattern)} inputs"
+        )
+    return [value for value, each in zip(values, pattern) if each]
 
 
 def watch_of(node: Node) -> Watch:
@@ -181,6 +220,12 @@ def retain_grad(self: Any) -> None:
     watch_of(node).retained[output_index(self)] = weakref.ref(self)
 
 
+def output_number(self: Any) -> int:
+    """Which output of its node this is."""
+    self.grad_fn  # noqa: B018  (of a view whose base was written to it is made again)
+    return output_index(self)
+
+
 def retains_grad(self: Any) -> bool:
     """Whether this is a non-leaf that keeps its gradient in ``.grad``."""
     hooks = None if self._extra is None else self._extra.hooks
@@ -191,6 +236,7 @@ Tensor.register_hook = register_hook  # type: ignore[attr-defined]
 Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
 Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
 Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]
+Tensor.output_nr = property(output_number)  # type: ignore[attr-defined]
 
 
 # Methods of Node
@@ -205,7 +251,7 @@ class AccumulateGrad:
 
     def name(self) -> str:
         """The class's name, with PyTorch's namespace."""
-        return "struct torch::autograd::AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -214,7 +260,7 @@ class AccumulateGrad:
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the gradient was accumulated."""
-        return add(hooks_of(self.variable).after, lambda tensor: hook((), (tensor._grad,)))
+        return add(hooks_of(self.variable).accumulated, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the gradient is accumulated."""
@@ -239,16 +285,36 @@ def accumulator_of(leaf: Any) -> AccumulateGrad:
     return found
 
 
+class GradientEdge(NamedTuple):
+    """A place in the graph: a node, and which of its outputs."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The place in the graph where the gradient of a tensor arrives."""
+    if not tensor._requires_grad:
+        raise RuntimeError(
+            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    edge = edge_of(tensor)
+    if isinstance(edge, Node):
+        return GradientEdge(edge, output_index(tensor))
+    return GradientEdge(accumulator_of(edge), 0, edge)
+
+
 def next_functions(self: Node) -> tuple[Any, ...]:
     """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
     indices = None if self._extra is None else self._extra.indices
-    found = []
+    found: list[Any] = []
     for position, edge in enumerate(self._edges):
         if edge is None or isinstance(edge, Node):
             found.append((edge, 0 if indices is None else indices[position]))
         else:
             found.append((accumulator_of(edge), 0))
-    return tuple(found)
+    return tuple((None, 0) if each is None else each for each in spread(self, found))
 
 
 def node_register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from weft._dtypes import can_cast
-from weft._engine.dispatch import Op, make, make_node, set_output_index
+from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
 from weft._engine.tensor import TensorBase, Version, local, state
 
 
@@ -24,7 +24,8 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         tensor outside inference mode, or memory that several elements share.
     """
     array = tensor._array
-    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    filling = name in ("zero_", "fill_")  # every element gets the same, so that sharing does no harm
+    if 0 in array.strides and not filling and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
@@ -45,6 +46,11 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
                 "weft.no_grad(), or use the out-of-place variant"
             )
         return
+    if tensor._requires_grad and view.current_node(tensor) is None:
+        raise RuntimeError(
+            f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
+            "weft.no_grad(), or use the out-of-place variant"
+        )
     if not (others_require_grad or view.base._requires_grad):
         return
     if view.base._requires_grad and view.base._node is None:
@@ -63,6 +69,21 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
             f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
             "the view where gradients are recorded, or write inside weft.no_grad()"
         )
+
+
+def view_inplace(name: str, self: Any, function: Any, args: Any) -> Any:
+    """Make a tensor the view of itself that a function gives: same memory, other geometry."""
+    check_writable(name, self, False)
+    view = view_of(self)
+    made = function(alias(self) if view is None else self, *args)
+    self._array = made._array
+    bump(self, name)
+    if view is not None:
+        self._extra.view = made._extra.view
+        self._extra.view.version = self._version_counter.value
+    self._node = made._node
+    set_output_index(self, output_index(made))
+    return self
 
 
 def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> None:
@@ -112,7 +133,7 @@ def alias(tensor: Any) -> Any:
     out._requires_grad = tensor._requires_grad
     view = view_of(tensor)
     out._node = tensor._node if view is None else view.current_node(tensor)
-    set_output_index(out, 0 if tensor._extra is None else tensor._extra.output_index)
+    set_output_index(out, output_index(tensor))
     return out
 
 
@@ -171,10 +192,19 @@ def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
     write_array(self, result._array)
     bump(self, name)
+    take_history(self, result)
+
+
+def take_history(self: Any, result: Any) -> None:
+    """Give a tensor that was written to the history of the result; a view's base gets one that has it in it."""
     view = view_of(self)
     if view is None:
+        if not self._requires_grad:
+            spread_history(self)
+        before = self._node, output_index(self)
         self._node, self._requires_grad = result._node, result._requires_grad
-        set_output_index(self, 0 if result._extra is None else result._extra.output_index)
+        set_output_index(self, output_index(result))
+        follow_history(self, before)
         return
     base = view.base
     scatter = view_scatter()
@@ -182,9 +212,25 @@ def assign(name: str, self: Any, result: Any) -> None:
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
     node = make_node(scatter, scatter.plan(mask), (before, result, view), mask)
     node._shape = base._array.shape
+    if not base._requires_grad:
+        spread_history(base)
+    history = base._node, output_index(base)
     base._node, base._requires_grad = node, True
     set_output_index(base, 0)
+    follow_history(base, history)
     self._requires_grad = True
+
+
+def output_index(tensor: Any) -> int:
+    found: int = 0 if tensor._extra is None else tensor._extra.output_index
+    return found
+
+
+def follow_history(tensor: Any, before: Any) -> None:
+    """A gradient that is kept is that of the tensor as it is now."""
+    hooks = None if tensor._extra is None else tensor._extra.hooks
+    if hooks is not None and hooks.retains_grad:
+        hooks.follow_history(tensor, *before)
 
 
 def view_scatter() -> Op:

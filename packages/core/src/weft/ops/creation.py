@@ -17,6 +17,7 @@ from weft._interop import tensor
 from weft._layout import order_of, preserve_format
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
+from weft.ops._inplace import write_array
 
 
 def empty_on(shape: tuple[int, ...], element: dtype, where: Any) -> Any:
@@ -618,5 +619,13 @@ def zeros_of(shape: tuple[int, ...], kind: Any) -> Any:
     return filled("zeros", (shape,), 0, kind.dtype, kind.device, False)
 
 
+def clone_like(source: Any, model: Any) -> Any:
+    """A copy, without history, whose elements are in the order in which a dense tensor of that shape has them."""
+    copy = make(backend_of(model.kind.device).xp.empty_like(model._array, dtype=source._array.dtype), source.kind)
+    write_array(copy, source._array)
+    return copy
+
+
 state.clone = clone.op
+state.clone_like = clone_like
 state.zeros = zeros_of

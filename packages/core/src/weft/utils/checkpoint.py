@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
 from weft.autograd import backward
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad
@@ -63,7 +63,7 @@ class Recomputation:
         self.call = (function, args, kwargs)
         self.rng_state = get_rng_state() if preserve_rng_state else None
         self.shapes: list[Any] = []
-        self.again: list[Any] | None = None
+        self.again: dict[int, Any] = {}
 
     def pack(self, tensor: Any) -> int:
         """Keep a number, and the shape to check the second computation by."""
@@ -71,10 +71,10 @@ class Recomputation:
         return len(self.shapes) - 1
 
     def unpack(self, number: int) -> Any:
-        """The tensor that the second computation saved in the same place."""
-        if self.again is None:
-            self.again = self.recompute()
-        return self.again[number]
+        """The tensor that the second computation saved in the same place; asked for again, it is computed again."""
+        if number not in self.again:
+            self.again = dict(enumerate(self.recompute()))
+        return self.again.pop(number)
 
     def recompute(self) -> list[Any]:
         function, args, kwargs = self.call
@@ -122,7 +122,18 @@ class Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Compute again, recorded, and differentiate that."""
+        """Compute again, recorded, and differentiate that.
+
+        Raises
+        ------
+        RuntimeError
+            In a pass for some inputs only: the one inside accumulates into all leaves.
+        """
+        if local.walk.captures is not None:
+            raise RuntimeError(
+                "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() and with backward(inputs=...); "
+                "call backward() without inputs, or pass use_reentrant=False"
+            )
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors):
             args[place] = tensor.detach().requires_grad_(tensor._requires_grad)
