@@ -9,7 +9,7 @@ from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
-from weft._engine.tensor import Extra, TensorBase
+from weft._engine.tensor import Extra, TensorBase, local
 from weft._intercept import default_torch_function
 from weft._layout import layout as Layout
 from weft._layout import strided
@@ -190,6 +190,12 @@ class Tensor(Methods):
                 f"requires_grad_: only Tensors of floating point and complex dtype can require gradients; this one is "
                 f"{self.dtype}. Convert it first with .to(weft.float32)"
             )
+        counter = self._version_counter
+        if requires_grad and counter is not None and counter.inference and not local.inference:
+            raise RuntimeError(
+                "requires_grad_: Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. "
+                "Make a clone() to get a normal tensor"
+            )
         if not self.is_leaf:
             if requires_grad:
                 return self
@@ -261,11 +267,18 @@ class Tensor(Methods):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"data: expected a Tensor, got {type(value).__name__}")
+        if self._requires_grad and not value.kind.is_differentiable:
+            raise RuntimeError(
+                "data: data set to a tensor that requires gradients must be floating point or complex dtype; got "
+                f"{value.kind.dtype}"
+            )
         self._array = value._array
         self.kind = kind_of(value.kind.dtype, value.kind.device, self.kind.plain)
 
     @property
     def _version(self) -> int:
+        if self._version_counter is not None and self._version_counter.inference:
+            raise RuntimeError("_version: Inference tensors do not track version counter; clone() makes a normal tensor")
         return 0 if self._version_counter is None else self._version_counter.value
 
     @property

@@ -232,6 +232,21 @@ def retains_grad(self: Any) -> bool:
     return hooks is not None and hooks.retains_grad and self._node is not None
 
 
+def detach_(self: Any) -> Any:
+    """Forget the history: from here on the tensor is a leaf that does not require grad.
+
+    Raises
+    ------
+    RuntimeError
+        For a view, whose history is its base's.
+    """
+    if self._extra is not None and self._extra.view is not None:
+        raise RuntimeError("detach_: can't detach views in-place. Use detach() instead")
+    self._node, self._requires_grad = None, False
+    return self
+
+
+Tensor.detach_ = detach_  # type: ignore[attr-defined]
 Tensor.register_hook = register_hook  # type: ignore[attr-defined]
 Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
 Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import intercepted, overridden
 from weft._tensor import Tensor
-from weft.ops._inplace import write_inplace, write_out
+from weft.ops._inplace import view_inplace, write_inplace, write_out
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
 
@@ -392,7 +392,14 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.gradient = gradient
 
 
-def attach(function: Any, methods: str, inplace: str, declaration: Declaration | None, operators: Any = None) -> None:
+def attach(
+    function: Any,
+    methods: str,
+    inplace: str,
+    declaration: Declaration | None,
+    operators: Any = None,
+    is_view: bool = False,
+) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
         if operators is None or not name.startswith("__"):
@@ -400,14 +407,20 @@ def attach(function: Any, methods: str, inplace: str, declaration: Declaration |
         else:
             install(Tensor, name, operators(name.startswith("__r") and name != "__round__"))
     for name in inplace.split():
-        setattr(Tensor, name, inplace_variant(function, name, declaration))
+        setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
 
 
-def inplace_variant(function: Any, name: str, declaration: Declaration | None) -> Any:
-    """The method that writes a function's result into its first argument."""
+def inplace_variant(function: Any, name: str, declaration: Declaration | None, is_view: bool) -> Any:
+    """The method that writes a function's result into its first argument; or makes it the view that it returns."""
+    if is_view:
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return write_inplace(name, self, function, declaration, args, kwargs)
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return view_inplace(name, self, function, args, kwargs)
+
+    else:
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return write_inplace(name, self, function, declaration, args, kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
@@ -552,19 +565,19 @@ def op(
             return rule
 
         function.kernel = kernel
-        attach(function, methods, inplace, declaration)
+        attach(function, methods, inplace, declaration, is_view=view)
         return function
 
     return declare
 
 
-def composite(methods: str = "", inplace: str = "", *, out: bool = False) -> Callable[[Any], Any]:
+def composite(methods: str = "", inplace: str = "", *, out: bool = False, view: bool = False) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op."""
 
     def declare(source: Any) -> Any:
         function = with_out(source) if out else source
         dress(function, source, None, True)
-        attach(function, methods, inplace, None)
+        attach(function, methods, inplace, None, is_view=view)
         return function
 
     return declare

@@ -71,11 +71,11 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         )
 
 
-def view_inplace(name: str, self: Any, function: Any, args: Any) -> Any:
+def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
     check_writable(name, self, False)
     view = view_of(self)
-    made = function(alias(self) if view is None else self, *args)
+    made = function(alias(self) if view is None else self, *args, **kwargs)
     self._array = made._array
     bump(self, name)
     if view is not None:

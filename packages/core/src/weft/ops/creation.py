@@ -601,7 +601,7 @@ def _(xp, input, value):
 
 @fill.gradient("input")
 def _(grad):
-    return None
+    return zeros_like(grad)
 
 
 @fill.gradient("value")

@@ -185,7 +185,7 @@ def expand_as(input, other):
     return expand(input, other._array.shape)
 
 
-@op("transpose swapaxes swapdims", view=True)
+@op("transpose swapaxes swapdims", inplace="transpose_ swapaxes_ swapdims_", view=True)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged, sharing memory."""
     ndim = input._array.ndim
@@ -280,7 +280,7 @@ def broadcast_to(input, size):
 Tensor.broadcast_to = broadcast_to
 
 
-@op("squeeze", view=True)
+@op("squeeze", inplace="squeeze_", view=True)
 def squeeze(input, dim=None):
     """Without the dimensions of size 1, or without those among ``dim``."""
     shape = input._array.shape
@@ -300,7 +300,7 @@ def _(grad, input_shape):
     return grad.reshape(input_shape)
 
 
-@op("unsqueeze", view=True)
+@op("unsqueeze", inplace="unsqueeze_", view=True)
 def unsqueeze(input, dim):
     """With another dimension of size 1 in front of ``dim``."""
     return unsqueeze.op(input, wrap_dim("unsqueeze", dim, input._array.ndim + 1))
@@ -379,7 +379,7 @@ moveaxis = movedim
 swapaxes = swapdims = transpose
 
 
-@composite("t")
+@composite("t", inplace="t_", view=True)
 def t(input):
     """The transpose of a tensor of at most 2 dimensions."""
     if input.ndim > 2:
@@ -604,7 +604,7 @@ def _(grad, dim, size, step):
     return unfold.op(grad, dim, size, step)
 
 
-@op("as_strided", view=True)
+@op("as_strided", inplace="as_strided_", view=True)
 def as_strided(input, size, stride, storage_offset=None):
     """A view of the tensor's storage with any sizes and strides, counted in elements.
 
@@ -1120,6 +1120,9 @@ def view_scatter(base, source, view):
 @view_scatter.kernel
 def _(xp, base, source, view):
     raise NotImplementedError("view_scatter: recorded by in-place writes, never computed")
+
+
+view_scatter.declaration.label = "CopySlices"
 
 
 @view_scatter.gradient("base")
