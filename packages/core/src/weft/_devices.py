@@ -36,7 +36,7 @@ class device:
     type: str
     index: int | None
 
-    def __new__(cls, type: str | device, index: int | None = None) -> device:
+    def __new__(cls, type: Any, index: int | None = None) -> device:
         if isinstance(type, device):
             return type
         if isinstance(type, int):
@@ -161,7 +161,7 @@ def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
             return _kinds[where, plain]
         slot = _slots.setdefault(where, len(_slots))
         make_room((slot + 1) * DTYPES_PER_DEVICE)
-        kinds = {}
+        kinds: dict[Any, Kind] = {}
         for number, element in enumerate(ALL):
             index = slot * DTYPES_PER_DEVICE + number
             kinds[element.numpy] = Kind(

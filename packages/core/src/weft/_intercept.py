@@ -50,7 +50,7 @@ def flatten(args: Any) -> list[Any]:
 
 def overridden(declaration: Any, args: tuple[Any, ...]) -> Callable[[], Any] | None:
     """For a call with a tensor subclass that overrides ``__torch_function__``: how to make it."""
-    types: list[type] = []
+    types: list[Any] = []  # subclasses that define __torch_function__
     for tensor in flatten(args):
         if not tensor.kind.plain and type(tensor) not in types:
             types.append(type(tensor))

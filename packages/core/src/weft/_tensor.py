@@ -333,7 +333,7 @@ def _disabled(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kw
     return func(*args, **(kwargs or {}))
 
 
-disabled_torch_function = _disabled.__func__
+disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
 
 
 def as_subclass(tensor: Any, cls: Any) -> Any:

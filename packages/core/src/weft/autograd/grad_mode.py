@@ -129,7 +129,7 @@ class inference_mode(_Mode):
         made = object.__new__(cls)
         if isinstance(mode, bool):
             return made
-        made.__init__(True)
+        made.__init__(True)  # type: ignore[misc]
         return made(mode)
 
     def __init__(self, mode: bool = True) -> None:

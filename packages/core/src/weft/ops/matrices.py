@@ -399,7 +399,8 @@ def einsum(equation, *operands):
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
     terms, result = parse_equation(equation, operands)
-    left, dims = None, []
+    left: Any = None
+    dims: list[Any] = []
     for number, (term, operand) in enumerate(zip(terms, operands)):
         operand, term = diagonals(operand, term)
         later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)
