@@ -4,17 +4,23 @@ For each sample: both are made with the same arguments, weft's takes over PyTorc
 outputs, gradients and buffers are compared. Constructors, printed forms and state-dict keys are compared on the way.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
-from torch.testing._internal.common_modules import module_db
+pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
+
+import torch
 
 import weft
 from weft import nn
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyTorch's test modules warn of packages that they would like to have
+    from torch.testing._internal.common_modules import module_db
 
 MODULES = {info.module_cls.__name__: info for info in module_db if "quantiz" not in info.module_cls.__module__}
 ABSENT = {"LinearCrossEntropyLoss"}
