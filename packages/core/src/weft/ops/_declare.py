@@ -53,10 +53,21 @@ class Declaration:
         Tensors and numbers are brought to their common dtype first.
     half : str
         ``"float32"``: float16 and bfloat16 are computed in float32 and rounded once; ``"native"``: as they are.
+    gradient : str or None
+        ``"declared"``: it follows with ``@name.gradient``; None: it has none, and its results have no history;
+        ``"refused"``: the results have a history, and differentiating it is an error.
     """
 
     def __init__(
-        self, name: str, *, result: str, accepts: str, promotes: bool, half: str, is_view: bool = False
+        self,
+        name: str,
+        *,
+        result: str,
+        accepts: str,
+        promotes: bool,
+        half: str,
+        is_view: bool = False,
+        gradient: str | None = "declared",
     ) -> None:
         self.name = name
         self.short = name.partition("::")[2]
@@ -66,14 +77,17 @@ class Declaration:
         self.half = half
         self.refusal = NotImplementedError
         self.hint = "Convert with .to(dtype)"
+        self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
         self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, tuple[Any, tuple[str, ...]]] = {}
         self.facts: list[tuple[int, str]] = []
+        self.gradient = gradient
         self.op = Op(name, (), -1, self)
         self.op.is_view = is_view
+        self.op.differentiable = gradient is not None and result != "bool" and max(self.accepts) >= FLOATING
         self.op.promotes = promotes
         registry[name] = self
 
@@ -126,10 +140,11 @@ class Declaration:
     # Gradients
 
     def add_gradient(self, names: str, function: Any) -> None:
+        if self.gradient != "declared":
+            raise TypeError(f"{self.name}: it was declared with gradient={self.gradient!r}, and a gradient follows")
         needs = parameters_of(function)
         for name in names.split():
             self.gradients[name] = (function, needs)
-        self.op.differentiable = True
 
     def plan(self, mask: int) -> Plan:
         """Which gradients to compute, and what to save for them, for the arguments in ``mask`` (bits)."""
@@ -163,7 +178,7 @@ class Declaration:
 
     def step(self, function: Any, needs: tuple[str, ...], group: list[int], saves: list[int]) -> Step:
         if function is None:
-            return Step(lambda grad: None, (), -1)
+            return Step(partial(no_gradient, self.short) if not self.gradients else lambda grad: None, (), -1)
         if group[0] == self.op.sequence_position:
             return Step(function, self.picks(needs, saves), -2)
         together = [name for name in self.arguments if self.gradients.get(name, (None,))[0] is function]
@@ -241,10 +256,14 @@ class Declaration:
                             f"{self.short}(): expected Tensor as element {number} in argument "
                             f"'{self.arguments[position]}', but got {type(member).__name__}"
                         )
-            elif arg is not None and not (self.promotes and isinstance(arg, (int, float, complex, numpy.generic))):
+            elif arg is not None:
+                name = self.arguments[position]
+                takes = self.promotes and (self.numbers is None or name in self.numbers)
+                if takes and isinstance(arg, (int, float, complex, numpy.generic)):
+                    continue
                 raise TypeError(
-                    f"{self.short}(): argument '{self.arguments[position]}' must be Tensor"
-                    f"{' or a number' if self.promotes else ''}, not {type(arg).__name__}; "
+                    f"{self.short}(): argument '{name}' (position {position + 1}) must be Tensor"
+                    f"{' or a number' if takes else ''}, not {type(arg).__name__}; "
                     "make one with weft.as_tensor(...)"
                 )
         if not some:
@@ -294,6 +313,19 @@ class Declaration:
 
     def __call__(self, *args: Any) -> Any:
         return self.op(*args)
+
+
+def no_gradient(name: str, grad: Any) -> None:
+    """The gradient of an op that has none.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(
+        f"{name}: the derivative for '{name}' is not implemented; use detach() on its inputs where none is wanted"
+    )
 
 
 def members(arg: Any) -> Iterable[TensorBase]:
@@ -438,6 +470,8 @@ def pointwise(
     half: str = "float32",
     refusal: type[Exception] | None = None,
     hint: str = "",
+    numbers: str | None = None,
+    gradient: str | None = "declared",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -450,14 +484,22 @@ def pointwise(
     kernel : str, optional
         A function of the array namespace that does it; the decorated function then has only the arguments
         and the docstring. Else the decorated function is the kernel and takes ``xp`` first.
-    result, accepts, half : str
+    result, accepts, half, gradient
         See `Declaration`.
+    numbers : str, optional
+        The arguments that may be numbers; default: all, if another one is a tensor.
     """
 
     def declare(source: Any) -> Any:
         declaration = Declaration(
-            full_name(source, namespace, name), result=result, accepts=accepts, promotes=True, half=half
+            full_name(source, namespace, name),
+            result=result,
+            accepts=accepts,
+            promotes=True,
+            half=half,
+            gradient=gradient,
         )
+        declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
         arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
@@ -524,6 +566,7 @@ def op(
     accepts: str = "bool int float complex",
     half: str = "native",
     promotes: bool = False,
+    gradient: str | None = "declared",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -544,7 +587,7 @@ def op(
         The result shares the memory of the first tensor.
     out : bool
         There is an ``out=`` argument; the decorated function does not name it.
-    result, accepts, half, promotes
+    result, accepts, half, promotes, gradient
         See `Declaration`.
     """
 
@@ -556,6 +599,7 @@ def op(
             promotes=promotes,
             half=half,
             is_view=view,
+            gradient=gradient,
         )
         function = with_out(source) if out else source
         dress(function, source, declaration, name is None)

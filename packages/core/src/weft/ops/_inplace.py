@@ -25,7 +25,12 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
     """
     array = tensor._array
     filling = name in ("zero_", "fill_")  # every element gets the same, so that sharing does no harm
-    if 0 in array.strides and not filling and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    if (
+        0 in array.strides
+        and not filling
+        and array.size
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+    ):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."

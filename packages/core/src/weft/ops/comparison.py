@@ -13,7 +13,7 @@ REAL = "bool int float"
 BITS = "bool int"
 
 
-@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", half="native")
+@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", half="native", numbers="other")
 def eq(input, other):
     """Where the elements are equal.
 
@@ -24,28 +24,44 @@ def eq(input, other):
     """
 
 
-@pointwise("ne not_equal __ne__", "ne_ not_equal_", kernel="not_equal", result="bool", half="native")
+@pointwise("ne not_equal __ne__", "ne_ not_equal_", kernel="not_equal", result="bool", half="native", numbers="other")
 def ne(input, other):
     """Where the elements differ."""
 
 
-@pointwise("lt less __lt__", "lt_ less_", kernel="less", result="bool", accepts=REAL, half="native")
+@pointwise("lt less __lt__", "lt_ less_", kernel="less", result="bool", accepts=REAL, half="native", numbers="other")
 def lt(input, other):
     """Where ``input`` is less than ``other``."""
 
 
-@pointwise("le less_equal __le__", "le_ less_equal_", kernel="less_equal", result="bool", accepts=REAL, half="native")
+@pointwise(
+    "le less_equal __le__",
+    "le_ less_equal_",
+    kernel="less_equal",
+    result="bool",
+    accepts=REAL,
+    half="native",
+    numbers="other",
+)
 def le(input, other):
     """Where ``input`` is less than or equal to ``other``."""
 
 
-@pointwise("gt greater __gt__", "gt_ greater_", kernel="greater", result="bool", accepts=REAL, half="native")
+@pointwise(
+    "gt greater __gt__", "gt_ greater_", kernel="greater", result="bool", accepts=REAL, half="native", numbers="other"
+)
 def gt(input, other):
     """Where ``input`` is greater than ``other``."""
 
 
 @pointwise(
-    "ge greater_equal __ge__", "ge_ greater_equal_", kernel="greater_equal", result="bool", accepts=REAL, half="native"
+    "ge greater_equal __ge__",
+    "ge_ greater_equal_",
+    kernel="greater_equal",
+    result="bool",
+    accepts=REAL,
+    half="native",
+    numbers="other",
 )
 def ge(input, other):
     """Where ``input`` is greater than or equal to ``other``."""
@@ -58,19 +74,19 @@ def truth(xp: Any, value: Any) -> Any:
     return value != 0
 
 
-@pointwise("logical_and", "logical_and_", result="bool", half="native")
+@pointwise("logical_and", "logical_and_", result="bool", half="native", numbers="")
 def logical_and(xp, input, other):
     """Where both are true (not 0)."""
     return truth(xp, input) & truth(xp, other)
 
 
-@pointwise("logical_or", "logical_or_", result="bool", half="native")
+@pointwise("logical_or", "logical_or_", result="bool", half="native", numbers="")
 def logical_or(xp, input, other):
     """Where at least one is true (not 0)."""
     return truth(xp, input) | truth(xp, other)
 
 
-@pointwise("logical_xor", "logical_xor_", result="bool", half="native")
+@pointwise("logical_xor", "logical_xor_", result="bool", half="native", numbers="")
 def logical_xor(xp, input, other):
     """Where exactly one is true (not 0)."""
     return truth(xp, input) ^ truth(xp, other)
@@ -161,7 +177,7 @@ def signbit(xp, input):
     return xp.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
-@pointwise("copysign", "copysign_", result="float", accepts=REAL, kernel="copysign")
+@pointwise("copysign", "copysign_", result="float", accepts=REAL, kernel="copysign", numbers="other")
 def copysign(input, other):
     """The size of ``input`` with the sign of ``other``."""
 
@@ -176,23 +192,25 @@ def _(grad):
     return grad * 0
 
 
-@pointwise("nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter")
+@pointwise(
+    "nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter", gradient="refused", numbers=""
+)
 def nextafter(input, other):
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
 
-@pointwise("heaviside", "heaviside_", accepts=REAL)
+@pointwise("heaviside", "heaviside_", accepts=REAL, gradient="refused", numbers="")
 def heaviside(xp, input, values):
     """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
     return xp.where(input == 0, values, xp.where(input != input, input, input > 0)).astype(input.dtype)
 
 
-@pointwise("gcd", "gcd_", kernel="gcd", accepts="int")
+@pointwise("gcd", "gcd_", kernel="gcd", accepts="int", numbers="")
 def gcd(input, other):
     """The greatest common divisor of each pair of elements."""
 
 
-@pointwise("lcm", "lcm_", kernel="lcm", accepts="int")
+@pointwise("lcm", "lcm_", kernel="lcm", accepts="int", numbers="")
 def lcm(input, other):
     """The least common multiple of each pair of elements."""
 
@@ -258,7 +276,7 @@ def as_tensor_like(value: Any, other: Any) -> Any:
     return other.new_full((), value, dtype=common)
 
 
-@op(tensors="elements tests", name="isin")
+@op(tensors="elements tests", name="isin", gradient=None)
 def isin_op(elements, tests, invert):
     """Where each element is one of ``tests``."""
     return isin_op.op(elements, tests, invert)

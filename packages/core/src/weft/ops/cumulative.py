@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._dtypes import finfo
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
@@ -90,8 +91,11 @@ def _(grad, input, output, dim):
     if not input.ndim:
         return grad
     # exp(input_i) * sum over j >= i of grad_j * exp(-output_j), with the signs of grad apart to stay in logarithms
-    up = (reversed_logcumsumexp(grad.clamp(min=0).log() - output, dim) + input).exp()
-    down = (reversed_logcumsumexp((-grad).clamp(min=0).log() - output, dim) + input).exp()
+    # of positive numbers. The lowest number stands for log(0): infinities would make this gradient's own gradient nan.
+    lowest = finfo(grad.kind.dtype).min
+    size = grad.abs().masked_fill(grad == 0, 1).log()
+    up = (reversed_logcumsumexp(size.masked_fill(~(grad > 0), lowest) - output, dim) + input).exp()
+    down = (reversed_logcumsumexp(size.masked_fill(~(grad < 0), lowest) - output, dim) + input).exp()
     return up - down
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from weft._dtypes import result_dtype
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite
@@ -121,4 +123,3 @@ def pdist(input, p=2.0):
     first, second = (from_host(each, input.device) for each in numpy.triu_indices(rows, 1))
     difference = input.index_select(0, first) - input.index_select(0, second)
     return vector_norm.op(difference, float(p), (1,), False)
-

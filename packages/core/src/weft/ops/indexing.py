@@ -760,7 +760,7 @@ def masked_scatter(input, mask, source):
     return reshape(put.op(whole, where, reshape(source, -1)[:count], False), shape)
 
 
-@op(name="nonzero")
+@op(name="nonzero", gradient=None)
 def positions(input):
     """The positions of elements that are not 0, one in a row."""
     return positions.op(input)
@@ -793,7 +793,7 @@ def argwhere(input):
     return positions.op(input)
 
 
-@op("count_nonzero")
+@op("count_nonzero", gradient=None)
 def count_nonzero(input, dim=None):
     """How many elements are not 0, along some dimensions or in all."""
     from weft.ops._geometry import wrap_dims

@@ -246,7 +246,7 @@ def _(grad, input, other):
     return -grad * floor_divide(input, other)
 
 
-@pointwise("fmod", "fmod_", accepts=REAL)
+@pointwise("fmod", "fmod_", accepts=REAL, numbers="other")
 def fmod(xp, input, other):
     """The remainder of the division rounded towards zero: it has the dividend's sign."""
     refuse_zero("fmod", xp, input, other)
@@ -496,7 +496,7 @@ def _(grad, output):
     return -0.5 * grad * conj(output * output * output)
 
 
-@pointwise("hypot", "hypot_", kernel="hypot", accepts="float")
+@pointwise("hypot", "hypot_", kernel="hypot", accepts="float", numbers="")
 def hypot(input, other):
     """The length of the hypotenuse for each pair of legs."""
 
@@ -711,7 +711,7 @@ def _(grad, input):
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 
 
-@pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", accepts=REAL)
+@pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", accepts=REAL, numbers="")
 def atan2(input, other):
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
@@ -803,7 +803,7 @@ def _(grad, input, eps):
     return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
 
 
-@pointwise("logaddexp", kernel="logaddexp", accepts="float")
+@pointwise("logaddexp", kernel="logaddexp", accepts="float", numbers="")
 def logaddexp(input, other):
     """``log(exp(input) + exp(other))`` without overflow."""
 
@@ -818,7 +818,7 @@ def _(grad, other, output):
     return grad * (other - output).exp()
 
 
-@pointwise("logaddexp2", kernel="logaddexp2", accepts="float")
+@pointwise("logaddexp2", kernel="logaddexp2", accepts="float", numbers="")
 def logaddexp2(input, other):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
 
@@ -934,7 +934,7 @@ def _(grad):
 # Larger, smaller, between
 
 
-@pointwise("maximum", kernel="maximum", accepts=REAL)
+@pointwise("maximum", kernel="maximum", accepts=REAL, numbers="")
 def maximum(input, other):
     """The larger of each pair of elements; nan if one is nan."""
 
@@ -949,7 +949,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other < input, 0)
 
 
-@pointwise("minimum", kernel="minimum", accepts=REAL)
+@pointwise("minimum", kernel="minimum", accepts=REAL, numbers="")
 def minimum(input, other):
     """The smaller of each pair of elements; nan if one is nan."""
 
@@ -964,7 +964,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other > input, 0)
 
 
-@pointwise("fmax", kernel="fmax", accepts=REAL)
+@pointwise("fmax", kernel="fmax", accepts=REAL, numbers="")
 def fmax(input, other):
     """The larger of each pair of elements; the other one if one is nan."""
 
@@ -979,7 +979,7 @@ def _(grad, input, other):
     return grad.masked_fill((input >= other) | (other != other), 0)
 
 
-@pointwise("fmin", kernel="fmin", accepts=REAL)
+@pointwise("fmin", kernel="fmin", accepts=REAL, numbers="")
 def fmin(input, other):
     """The smaller of each pair of elements; the other one if one is nan."""
 
@@ -994,7 +994,7 @@ def _(grad, input, other):
     return grad.masked_fill((input <= other) | (other != other), 0)
 
 
-@op(tensors="input min max", promotes=True, result="same", accepts=REAL, name="clamp")
+@op(tensors="input min max", promotes=True, result="same", half="float32", accepts=REAL, name="clamp")
 def clamped(input, min, max):
     """Each element moved into [min, max]."""
     return clamped.op(input, min, max)

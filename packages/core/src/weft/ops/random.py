@@ -672,7 +672,7 @@ def _(xp, mean, std, constant_mean, constant_std, generator):
 _normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op("multinomial")
+@op("multinomial", gradient=None)
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Columns drawn at random, with weights, from each row.
 
@@ -791,7 +791,7 @@ def _(xp, count, prob, generator):
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op(accepts="float")
+@op(accepts="float", gradient="refused")
 def _standard_gamma(input, generator=None):
     """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
 

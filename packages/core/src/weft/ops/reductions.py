@@ -254,7 +254,7 @@ def finder(name: str, xp_name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
     function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
-    declared = op(name, out=True, half="float32")(function)
+    declared = op(name, out=True, half="float32", gradient=None)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -444,7 +444,7 @@ def truth_over(name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    declared = op(name, out=True)(function)
+    declared = op(name, out=True, gradient=None)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):

@@ -210,7 +210,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 # Searches
 
 
-@op(tensors="sequence values", name="searchsorted")
+@op(tensors="sequence values", name="searchsorted", gradient=None)
 def search(sequence, values, right):
     """Where values would have to stand in sorted sequences."""
     return search.op(sequence, values, right)
@@ -291,7 +291,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 # Counting
 
 
-@op(tensors="input weights", name="bincount")
+@op(tensors="input weights", name="bincount", gradient=None)
 def counts(input, weights, minlength):
     """How often each integer occurs."""
     return counts.op(input, weights, minlength)
@@ -344,7 +344,7 @@ def histc(input, bins=100, min=0, max=0):
 # Distinct values
 
 
-@op(name="unique")
+@op(name="unique", gradient="refused")
 def distinct(input, dim):
     """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs."""
     return distinct.op(input, dim)
@@ -371,7 +371,7 @@ def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@op(name="unique_consecutive")
+@op(name="unique_consecutive", gradient="refused")
 def runs(input, dim):
     """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
     return runs.op(input, dim)

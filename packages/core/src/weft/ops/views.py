@@ -19,7 +19,7 @@ from weft.ops._inplace import bump
 from weft.storage import owner
 
 
-@op("detach", view=True)
+@op("detach", view=True, gradient=None)
 def detach(input):
     """The same memory, without history: a new leaf that does not require grad."""
     return detach.op(input)
@@ -136,7 +136,7 @@ def can_view(array: Any, shape: tuple[int, ...]) -> bool:
     return True
 
 
-@op(view=True, name="view_dtype")
+@op(view=True, name="view_dtype", gradient=None)
 def view_dtype(input, dtype):
     """The same bytes read as another dtype.
 
@@ -514,12 +514,6 @@ def narrow(input, dim, start, length):
     if length < 0 or start + length > size:
         raise RuntimeError(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_dim.op(input, dim, start, start + length, 1)
-
-
-@composite("narrow_copy")
-def narrow_copy(input, dim, start, length):
-    """A copy of `narrow`."""
-    return narrow(input, dim, start, length).clone()
 
 
 @op("diagonal", view=True)
@@ -1074,41 +1068,7 @@ def resize_as_(input, the_template, *, memory_format=None):
     return _resize(input, the_template._array.shape, memory_format=memory_format)
 
 
-# A copy with a view overwritten
-
-
-def scattered(input: Any, src: Any, view_of: Any, name: str) -> Any:
-    """A copy of the input in which the view that ``view_of`` gives holds ``src``."""
-    result = input.clone()
-    target = view_of(result)
-    if target._array.shape != src._array.shape:
-        raise RuntimeError(
-            f"{name}: expected src to have a size equal to the slice of self. src size = {list(src._array.shape)}, "
-            "slice "
-            f"size = {list(target._array.shape)}"
-        )
-    target.copy_(src)
-    return result
-
-
-@composite("select_scatter")
-def select_scatter(input, src, dim, index):
-    """A copy of ``input`` with one position along a dimension replaced."""
-    return scattered(input, src, lambda whole: select(whole, dim, index), "select_scatter")
-
-
-@composite("slice_scatter")
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
-    """A copy of ``input`` with a slice along a dimension replaced."""
-    dim = wrap_dim("slice_scatter", dim, input.ndim)
-    first, last, _ = slice(start, end, step).indices(input.shape[dim])
-    return scattered(input, src, lambda whole: slice_dim.op(whole, dim, first, max(first, last), step), "slice_scatter")
-
-
-@composite("diagonal_scatter")
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy of ``input`` with a diagonal replaced."""
-    return scattered(input, src, lambda whole: diagonal(whole, offset, dim1, dim2), "diagonal_scatter")
+# What recorded writes to views leave behind
 
 
 @op(tensors="base source", name="view_scatter")

@@ -1,0 +1,82 @@
+"""What a tensor is, asked as functions; and PyTorch's names for kinds of tensors that there are not."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from weft._dtypes import result_dtype
+from weft._engine.tensor import TensorBase
+from weft._size import Size
+from weft._tensor import Tensor
+from weft.ops import _geometry
+from weft.ops._declare import composite
+
+
+@composite()
+def is_tensor(obj):
+    """Whether an object is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+@composite("is_nonzero")
+def is_nonzero(input):
+    """Whether the only element of a tensor is not 0.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor has more than one element, or none.
+    """
+    if input.numel() != 1:
+        what = "no values" if not input.numel() else "more than one value"
+        raise RuntimeError(f"is_nonzero: Boolean value of Tensor with {what} is ambiguous")
+    return builtins.bool(input.item() != 0)
+
+
+@composite("is_same_size")
+def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
+    return input._array.shape == other._array.shape
+
+
+@composite()
+def result_type(tensor1, tensor2):
+    """The dtype that two tensors or numbers are brought to when they meet.
+
+    Examples
+    --------
+    >>> weft.result_type(weft.tensor([1, 2]), 1.0)
+    weft.float32
+    """
+    return result_dtype((tensor1, tensor2))
+
+
+@composite()
+def broadcast_shapes(*shapes):
+    """The shape that shapes (or sizes) broadcast to.
+
+    Raises
+    ------
+    RuntimeError
+        If two disagree.
+
+    Examples
+    --------
+    >>> weft.broadcast_shapes((2, 1), (3,))
+    weft.Size([2, 3])
+    """
+    listed = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    for shape in listed:
+        if any(size < 0 for size in shape):
+            raise RuntimeError(f"broadcast_shapes: Trying to create tensor with negative dimension: {list(shape)}")
+    return Size(_geometry.broadcast_shapes("broadcast_shapes", listed))
+
+
+def _never(self: TensorBase) -> Any:
+    """False: there are no tensors of this kind."""
+    return False
+
+
+for _kind in "sparse sparse_csr quantized nested meta mkldnn mps mtia maia xpu xla ipu vulkan".split():
+    setattr(Tensor, f"is_{_kind}", property(_never))

@@ -1,0 +1,192 @@
+"""Reductions of elements that share a position: scatter_reduce, index_reduce, segment_reduce."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from weft.ops._declare import composite, op
+from weft.ops._geometry import wrap_dim
+from weft.ops.creation import from_host
+from weft.ops.indexing import checked_along, gather, index_write, places, scatter
+
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def identity(reduce: str, element: Any) -> Any:
+    """What a reduction starts from: no element changes it."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if element.kind == "b":
+        return reduce == "amin"
+    if element.kind in "iu":
+        info = numpy.iinfo(element)
+        return info.min if reduce == "amax" else info.max
+    return -math.inf if reduce == "amax" else math.inf
+
+
+@op(tensors="input index src", result="same", half="float32", name="scatter_reduce")
+def reduced_at(input, dim, index, src, reduce, include_self):
+    """A copy of ``input`` with the elements of ``src`` combined at their positions along a dim."""
+    return reduced_at.op(input, dim, index, src, reduce, include_self)
+
+
+@reduced_at.kernel
+def _(xp, input, dim, index, src, reduce, include_self):
+    result = input.copy()
+    if not index.size:
+        return result
+    target = result if input.ndim else result.reshape(1)
+    index, src = (index, src) if index.ndim else (index.reshape(1), src.reshape(1))
+    key = places(xp, index, dim)
+    if not include_self:
+        target[key] = identity(reduce, input.dtype)
+    {"sum": xp.add, "mean": xp.add, "prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce].at(
+        target, key, src
+    )
+    if reduce == "mean":
+        count = xp.full(target.shape, 1 if include_self else 0, xp.int64)
+        xp.add.at(count, key, 1)
+        count = xp.maximum(count, 1).astype(input.dtype)
+        target[...] = target // count if input.dtype.kind in "iu" else target / count
+    return result
+
+
+@reduced_at.gradient("input src")
+def _(grad, input, dim, index, src, reduce, include_self, output):
+    if reduce == "sum":
+        to_self, to_src = grad, gather(grad, dim, index)
+    elif reduce == "mean":
+        base = grad.new_ones(grad.shape) if include_self else grad.new_zeros(grad.shape)
+        count = base.scatter_add(dim, index, src.new_ones(src.shape)).clamp(min=1)
+        to_self, to_src = grad / count, gather(grad / count, dim, index)
+    elif reduce == "prod":
+        to_self, to_src = product_gradients(grad, input, dim, index, src, include_self, output)
+    else:
+        mine, theirs = input == output, src == gather(output, dim, index)
+        count = mine.to(grad.dtype).scatter_add(dim, index, theirs.to(grad.dtype))
+        share = grad / count.masked_fill(count == 0, 1)
+        to_self, to_src = share.masked_fill(~mine, 0), gather(share, dim, index).masked_fill(~theirs, 0)
+    if not include_self:
+        to_self = scatter(to_self, dim, index, 0)
+    return to_self, to_src
+
+
+def product_gradients(
+    grad: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool, output: Any
+) -> tuple[Any, Any]:
+    """The gradients of a product: of the others, also where the element itself is 0."""
+    kept = input.masked_fill(input == 0, 1)
+    to_self = grad * reduced_at.op(kept, dim, index, src, "prod", include_self) / kept
+    zero = src == 0
+    zeros = gather(src.new_zeros(input.shape).scatter_add(dim, index, zero.to(src.dtype)), dim, index)
+    without = src.masked_fill(zero, 1)
+    alone = gather(grad * reduced_at.op(input, dim, index, without, "prod", include_self), dim, index)
+    usual = gather(grad * output, dim, index) / without
+    return to_self, alone.where(zero & (zeros == 1), usual)
+
+
+@composite("scatter_reduce", "scatter_reduce_", out=True)
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64
+    src : Tensor of input's dtype
+    reduce : "sum", "prod", "mean", "amax" or "amin"
+    include_self : bool
+        The elements of ``input`` take part.
+
+    Examples
+    --------
+    >>> weft.zeros(2).scatter_reduce(0, weft.tensor([0, 1, 1]), weft.tensor([3.0, 1.0, 2.0]), "amax")
+    tensor([3., 2.])
+    """
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"scatter_reduce(): reduce argument must be one of {', '.join(REDUCTIONS)}; got {reduce!r}")
+    if src.dtype is not input.dtype:
+        raise RuntimeError(
+            f"scatter_reduce(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {src.dtype}"
+        )
+    index = checked_along("scatter_reduce", input, dim, index, src)
+    dim = wrap_dim("scatter_reduce", dim, input.ndim)
+    if src.shape != index.shape and index.numel():
+        src = src[tuple(slice(size) for size in index.shape)] if index.ndim else src.reshape(())
+    return reduced_at.op(input, dim, index, src, reduce, include_self)
+
+
+@composite("index_reduce", "index_reduce_", out=True)
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+    """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64, of at most 1 dimension
+    source : Tensor of input's dtype
+    reduce : "prod", "mean", "amax" or "amin"
+    include_self : bool
+        The elements of ``input`` take part.
+    """
+    if reduce not in REDUCTIONS[1:]:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim, index = index_write("index_reduce", input, dim, index, source)
+    if source.ndim:
+        index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
+    else:
+        index = index.reshape(())
+    return reduced_at.op(input, dim, index, source, reduce, include_self)
+
+
+@composite()
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """Reductions of neighbouring elements along an axis, in segments of given lengths.
+
+    Parameters
+    ----------
+    data : Tensor
+    reduce : "sum", "prod", "mean", "max" or "min"
+    lengths, offsets : Tensor of int64, shape data.shape[:axis] + (segments,)
+        The number of elements of each segment; or where each begins, and the end (one more).
+    axis : int
+    unsafe : bool
+        Do not check that the lengths add up to the size of the axis.
+    initial : number, optional
+        What each reduction starts from.
+    """
+    names = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
+    if reduce not in names:
+        raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}; expected one of {', '.join(names)}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported; pass lengths or offsets")
+    if lengths is None and offsets is None:
+        raise RuntimeError("segment_reduce(): either lengths or offsets must be given")
+    if lengths is None:
+        lengths = offsets.diff()
+    axis = wrap_dim("segment_reduce", axis, data.ndim)
+    table = lengths.cpu().numpy().reshape(-1, lengths.shape[-1])
+    if not unsafe and ((table < 0).any() or (table.sum(1) != data.shape[axis]).any()):
+        raise RuntimeError(f"segment_reduce(): lengths must add up to the size of axis {axis}, {data.shape[axis]}")
+    segments = lengths.shape[-1]
+    used = int(table.sum(1).max(initial=0))
+    rows = numpy.stack([numpy.repeat(numpy.arange(segments), row) for row in table])  # (rows, used)
+    tail = data.ndim - axis - 1
+    index = from_host(rows.reshape(*lengths.shape[:-1], used, *[1] * tail), data.device)
+    source = data.narrow(axis, 0, used)
+    shape = (*data.shape[:axis], segments, *data.shape[axis + 1 :])
+    start = identity(names[reduce], data.dtype.numpy) if initial is None else initial
+    base = data.new_full(shape, start)
+    result = reduced_at.op(base, axis, index.expand(source.shape), source, names[reduce], True)
+    if reduce != "mean":
+        return result
+    count = lengths.reshape(*lengths.shape, *[1] * tail)
+    result = result / count.clamp(min=1)
+    return result.masked_fill(count == 0, math.nan) if initial is None else result

@@ -1,0 +1,340 @@
+"""Statistics of several variables, histograms, and derivatives by differences."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+from typing import Any
+
+import numpy
+
+from weft._dtypes import bool_, float64, get_default_dtype, int64
+from weft._engine.tensor import TensorBase
+from weft._named import named
+from weft.ops._declare import composite
+from weft.ops._geometry import wrap_dims
+from weft.ops.creation import from_host, linspace
+from weft.ops.sorting import counts, searchsorted
+
+# Covariance
+
+
+def check_weights(argument: str, weights: Any, count: int, whole: bool) -> None:
+    """Weights of observations are a vector with one number for each, none negative."""
+    if weights.ndim > 1:
+        raise RuntimeError(f"cov: expected {argument} to have one or fewer dimensions but got {weights.ndim} dims")
+    if (weights.dtype.category == 1) is not whole or weights.dtype.category not in (1, 2):
+        kind = "integral" if whole else "floating point"
+        raise RuntimeError(f"cov: expected {argument} to have {kind} dtype but got {argument} with {weights.dtype}")
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov: expected {argument} to have the same numel as there are observations in the input, got "
+            f"{weights.numel()} and {count}"
+        )
+    if builtins.bool((weights < 0).any()):
+        raise RuntimeError(f"cov: {argument} cannot be negative")
+
+
+@composite("cov")
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariances of variables: one in each row, one observation in each column.
+
+    Parameters
+    ----------
+    input : Tensor, shape (variables, observations) or (observations,)
+    correction : int
+        Taken off the number of observations in the divisor.
+    fweights, aweights : Tensor, optional
+        How often each observation counts: whole numbers, and any.
+
+    Examples
+    --------
+    >>> weft.cov(weft.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.ndim > 2:
+        raise RuntimeError(f"cov: expected input to have two or fewer dimensions but got an input with {input.ndim}")
+    if input.dtype is bool_:
+        raise RuntimeError("cov: bool dtype is not supported for input; convert with .float()")
+    table = input.reshape(1, -1) if input.ndim < 2 else input
+    if not table.kind.is_differentiable:
+        table = table.to(get_default_dtype())
+    count = table.shape[1]
+    weights = None
+    if fweights is not None:
+        check_weights("fweights", fweights, count, True)
+        weights = fweights
+    if aweights is not None:
+        check_weights("aweights", aweights, count, False)
+        weights = aweights if weights is None else weights * aweights
+    total = count if weights is None else weights.sum()
+    if weights is not None and count and builtins.bool(total == 0):
+        raise RuntimeError("cov: weights sum to zero, can't be normalized")
+    scaled = table if weights is None else table * weights
+    centred = table - (scaled.sum(1, keepdim=True) / total if count else table.sum(1, keepdim=True))
+    if aweights is None or correction == 0:
+        free = total - correction
+    else:
+        free = total - correction * (weights * aweights).sum() / total
+    free = free.clamp(min=0) if isinstance(free, TensorBase) else builtins.max(free, 0)
+    product = (centred if weights is None else centred * weights) @ centred.mT.conj()
+    return (product / free).squeeze()
+
+
+@composite("corrcoef")
+def corrcoef(input):
+    """The correlation coefficients of variables: one in each row, one observation in each column."""
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got {input.ndim} dimensions"
+        )
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
+    c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if c.is_complex():
+        from weft.ops.views import complex
+
+        return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+    return c.clamp(-1, 1)
+
+
+# Histograms
+
+
+def outer_edges(name: str, column: Any, limits: Any) -> tuple[float, float]:
+    """The first and last edge: those given, or the least and the largest element."""
+    if limits is not None:
+        low, high = (float(each) for each in limits)
+    elif column.numel():
+        low, high = float(column.min()), float(column.max())
+    else:
+        low, high = 0.0, 1.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: range [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}: min should not exceed max, but got min {low} max {high}")
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def edges_of(name: str, column: Any, bins: Any, limits: Any) -> Any:
+    """The edges of the bins: a tensor that was given, or so many bins of equal width."""
+    if isinstance(bins, TensorBase):
+        if bins.ndim != 1:  # type: ignore[attr-defined]
+            raise RuntimeError(f"{name}: bins tensor should have one dimension, but got {bins.ndim}")  # type: ignore[attr-defined]
+        if bins.kind.dtype is not column.dtype:
+            raise RuntimeError(
+                f"{name}: input and bins should have the same dtype; got {column.dtype}, {bins.kind.dtype}"
+            )
+        return bins
+    if bins <= 0:
+        raise RuntimeError(f"{name}: bins must be > 0, but got {bins}")
+    low, high = outer_edges(name, column, limits)
+    return linspace(low, high, bins + 1, dtype=column.dtype, device=column.device)
+
+
+def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    """How many points (rows), or how much weight, lies in each cell between edges."""
+    if not points.dtype.is_floating_point:
+        raise NotImplementedError(f"{name}: not implemented for '{points.dtype.spoken}'; convert with .float()")
+    if weight is not None and weight.dtype is not points.dtype:
+        raise RuntimeError(f"{name}: expected weight to have dtype {points.dtype}, but got {weight.dtype}")
+    shape = [each.numel() - 1 for each in edges]
+    inside = points.new_full((points.shape[0],), True, dtype=bool_)
+    place = points.new_zeros((points.shape[0],), dtype=int64)
+    for number, limits in enumerate(edges):
+        column = points.select(1, number).contiguous()
+        inside = inside & (column >= limits[0]) & (column <= limits[-1])
+        at = (searchsorted(limits, column, right=True) - 1).clamp(0, builtins.max(shape[number] - 1, 0))
+        place = place * shape[number] + at
+    heavy = None if weight is None else weight.reshape(-1)[inside].to(float64)
+    found = counts.op(place[inside], heavy, math.prod(shape)).reshape(shape).to(points.dtype)
+    if density:
+        found = found / found.sum()
+        for number, limits in enumerate(edges):
+            widths = limits[1:] - limits[:-1]
+            found = found / widths.reshape([-1 if d == number else 1 for d in range(len(shape))])
+    return found
+
+
+@composite("histogram", out=True)
+def histogram(input, bins, *, range=None, weight=None, density=False):
+    """How many elements lie between neighbouring edges, and the edges.
+
+    Parameters
+    ----------
+    input : Tensor
+    bins : int or Tensor
+        How many of equal width, or the edges in increasing order. The last bin has both its edges.
+    range : (float, float), optional
+        The outer edges, if ``bins`` is a number. Default: the least and the largest element.
+    weight : Tensor of input's shape, optional
+    density : bool
+        Scale so that the integral over all bins is 1.
+
+    Returns
+    -------
+    named tuple (hist, bin_edges)
+    """
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            f"histogram: if weight tensor is provided it should have the same shape as the input tensor, got "
+            f"{list(weight.shape)} and {list(input.shape)}"
+        )
+    flat = input.detach().reshape(-1)
+    edges = edges_of("histogram", flat, bins, range)
+    hist = binned("histogram", flat.reshape(-1, 1), [edges], weight, density)
+    return named("histogram", "hist bin_edges")(hist, edges)
+
+
+@composite()
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """`histogram` of points in several dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., N)
+    bins : int, N ints, or N Tensors
+    range : sequence of 2 N float, optional
+
+    Returns
+    -------
+    named tuple (hist, bin_edges), the edges as a tuple of N Tensors.
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, but got {input.ndim}")
+    size = input.shape[-1]
+    bins = [bins] * size if isinstance(bins, int) else list(bins)
+    if len(bins) != size:
+        raise RuntimeError(
+            f"histogramdd: expected {size} sequences of bin edges for a {size}-dimensional histogram but got {len(bins)}"
+        )
+    if range is not None and len(range) != 2 * size:
+        raise RuntimeError(f"histogramdd: for a {size}-dimensional histogram range should have {2 * size} elements")
+    points = input.detach().reshape(math.prod(input.shape[:-1]), size)
+    edges = [
+        edges_of("histogramdd", points.select(1, d), each, None if range is None else range[2 * d : 2 * d + 2])
+        for d, each in enumerate(bins)
+    ]
+    hist = binned("histogramdd", points, edges, weight, density)
+    return named("histogramdd", "hist bin_edges")(hist, tuple(edges))
+
+
+# Choices and positions
+
+
+@composite()
+def combinations(input, r=2, with_replacement=False):
+    """All choices of r elements of a vector, in order, one in a row."""
+    if input.ndim != 1:
+        raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = numpy.array(list(choose(range(input.numel()), r)), numpy.int64).reshape(-1, r)
+    return input[from_host(chosen, input.device)]
+
+
+@composite()
+def unravel_index(indices, shape):
+    """The positions along each dimension of a shape that positions in its flattened form stand for.
+
+    Examples
+    --------
+    >>> weft.unravel_index(weft.tensor(5), (2, 3))
+    (tensor(1), tensor(2))
+    """
+    if indices.dtype.category != 1:
+        raise ValueError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = [shape] if isinstance(shape, int) else [int(each) for each in shape]
+    if any(each < 0 for each in sizes):
+        raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(sizes)}")
+    places, rest = [], indices
+    for size in reversed(sizes):
+        places.append(rest.remainder(size) if size else rest)
+        rest = rest.floor_divide(size) if size else rest
+    return tuple(reversed(places))
+
+
+# Derivatives by differences
+
+
+@composite()
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """The derivative of sampled values along dimensions, by differences of second order.
+
+    Parameters
+    ----------
+    input : Tensor
+    spacing : number, sequence of numbers, or sequence of Tensor
+        The distance of samples, for all dimensions or for each; or the coordinates along each.
+    dim : int or sequence of int, optional
+        Default: all.
+    edge_order : 1 or 2
+        The order at the first and last sample.
+
+    Returns
+    -------
+    tuple of Tensor, one for each dimension.
+    """
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: only supports edge_order=1 and edge_order=2; got {edge_order}")
+    dims = wrap_dims("gradient", dim, input.ndim)
+    if isinstance(spacing, (tuple, list)):
+        steps = list(spacing)
+        if len(steps) != len(dims):
+            raise RuntimeError(
+                f"gradient: expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got "
+                f"{len(steps)}"
+            )
+    else:
+        steps = [1 if spacing is None else spacing] * len(dims)
+    for each in dims:
+        if input.shape[each] < edge_order + 1:
+            raise RuntimeError("gradient: each dimension size must be at least edge_order+1")
+    return tuple(slope_along(input, d, step, edge_order) for d, step in zip(dims, steps))
+
+
+def slope_along(input: Any, dim: int, step: Any, edge_order: int) -> Any:
+    """The derivative along one dimension: weighted neighbours inside, one-sided differences at the ends."""
+    from weft.ops.joining import cat
+
+    size = input.shape[dim]
+
+    def at(start: int, count: int) -> Any:
+        return input.narrow(dim, start, count)
+
+    if isinstance(step, TensorBase) and step._array.ndim:
+        gaps = step[1:] - step[:-1]  # type: ignore[index]
+        gaps = gaps.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
+        a, b = gaps.narrow(dim, 0, size - 2), gaps.narrow(dim, 1, size - 2)
+        first, second = gaps.narrow(dim, 0, 1), gaps.narrow(dim, builtins.min(1, size - 2), 1)
+        last, before = gaps.narrow(dim, size - 2, 1), gaps.narrow(dim, builtins.max(size - 3, 0), 1)
+    else:
+        a = b = first = second = last = before = step
+    inside = (
+        at(0, size - 2) * (-b / (a * (a + b)))
+        + at(1, size - 2) * ((b - a) / (a * b))
+        + at(2, size - 2) * (a / (b * (a + b)))
+    )
+    if edge_order == 1:
+        left, right = (at(1, 1) - at(0, 1)) / first, (at(size - 1, 1) - at(size - 2, 1)) / last
+    else:
+        both = first + second
+        left = (
+            at(0, 1) * (-(2 * first + second) / (first * both))
+            + at(1, 1) * (both / (first * second))
+            + at(2, 1) * (-first / (second * both))
+        )
+        both = before + last
+        right = (
+            at(size - 3, 1) * (last / (before * both))
+            + at(size - 2, 1) * (-both / (last * before))
+            + at(size - 1, 1) * ((2 * last + before) / (last * both))
+        )
+    return cat([left, inside, right], dim)
