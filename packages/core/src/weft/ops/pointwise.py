@@ -8,8 +8,10 @@ from typing import Any
 
 from weft._dtypes import complex128, float64, get_default_dtype, int64, result_dtype
 from weft._engine.tensor import TensorBase, state
+from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op, pointwise
+from weft.ops._geometry import require_tensors
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
@@ -110,6 +112,9 @@ def _(grad):
     return -grad
 
 
+multiply = mul
+
+
 @composite("sub subtract", "sub_ subtract_", out=True)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, element by element.
@@ -122,9 +127,13 @@ def sub(input, other, *, alpha=1):
     return minus(input, scaled("sub", input, other, alpha))
 
 
+subtract = sub
+
+
 @composite(out=True)
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, element by element."""
+    require_tensors("rsub", input=input)
     return minus(other, scaled("rsub", other, input, alpha))
 
 
@@ -155,6 +164,9 @@ def _(grad, other, output):
     return -grad * conj(output / other)
 
 
+true_divide.is_public = True  # although its op has another name
+
+
 @composite("div divide", "div_ divide_", out=True)
 def div(input, other, *, rounding_mode=None):
     """The quotient of each pair of elements.
@@ -179,6 +191,9 @@ def div(input, other, *, rounding_mode=None):
     raise RuntimeError(
         f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
     )
+
+
+divide = div
 
 
 def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
@@ -463,16 +478,13 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@composite(out=True)
+@composite("float_power", "float_power_", out=True)
 def float_power(input, exponent):
     """`pow` in float64, or complex128 if one of the two is complex."""
     both = result_dtype((input, exponent))
     wide = complex128 if both.is_complex else float64
     cast = [each.to(wide) if isinstance(each, TensorBase) else each for each in (input, exponent)]
     return power(*cast)
-
-
-Tensor.float_power = float_power
 
 
 @pointwise("sqrt", "sqrt_", kernel="sqrt", result="float")
@@ -803,19 +815,29 @@ def _(grad, input, eps):
     return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
 
 
-@pointwise("logaddexp", kernel="logaddexp", accepts="float", numbers="")
-def logaddexp(input, other):
+def log_of_sum(xp: Any, input: Any, other: Any) -> Any:
+    """``log(exp(input) + exp(other))`` of complex numbers: the one with the larger real part is taken out."""
+    swap = (other.real > input.real) | (input.real != input.real)
+    large, small = xp.where(swap, other, input), xp.where(swap, input, other)
+    same = (small == large) & xp.isinf(large.real)  # the difference would be nan
+    rest = xp.exp(xp.where(same, 0, small - large))
+    return xp.where(same & (large.real < 0), large, large + xp.log(1 + rest)).astype(input.dtype)
+
+
+@pointwise("logaddexp", accepts="float complex", numbers="")
+def logaddexp(xp, input, other):
     """``log(exp(input) + exp(other))`` without overflow."""
+    return log_of_sum(xp, input, other) if input.dtype.kind == "c" else xp.logaddexp(input, other)
 
 
 @logaddexp.gradient("input")
 def _(grad, input, output):
-    return grad * (input - output).exp()
+    return grad * conj((input - output).exp())
 
 
 @logaddexp.gradient("other")
 def _(grad, other, output):
-    return grad * (other - output).exp()
+    return grad * conj((other - output).exp())
 
 
 @pointwise("logaddexp2", kernel="logaddexp2", accepts="float", numbers="")
@@ -1060,12 +1082,14 @@ clip = clamp
 @composite("clamp_min", "clamp_min_", out=True)
 def clamp_min(input, min):
     """Each element, but at least ``min``."""
+    require_tensors("clamp_min", input=input)
     return clamped(input, min, None)
 
 
 @composite("clamp_max", "clamp_max_", out=True)
 def clamp_max(input, max):
     """Each element, but at most ``max``."""
+    require_tensors("clamp_max", input=input)
     return clamped(input, None, max)
 
 
@@ -1130,11 +1154,71 @@ def lerp(input, end, weight):
     return interpolated(input, end, weight)
 
 
+@op(tensors="input tensor1 tensor2", promotes=True, result="same", half="float32", accepts=NUMBERS, name="addcmul")
+def plus_scaled_product(input, tensor1, tensor2, value):
+    """``input + value * tensor1 * tensor2``."""
+    return plus_scaled_product.op(input, tensor1, tensor2, value)
+
+
+@plus_scaled_product.kernel
+def _(xp, input, tensor1, tensor2, value):
+    product = xp.multiply(tensor1, tensor2)
+    return input + (product if value == 1 else product * product.dtype.type(value))
+
+
+@plus_scaled_product.gradient("input")
+def _(grad):
+    return grad
+
+
+@plus_scaled_product.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * conj(tensor2 * value)
+
+
+@plus_scaled_product.gradient("tensor2")
+def _(grad, tensor1, value):
+    return grad * conj(tensor1 * value)
+
+
 @composite("addcmul", "addcmul_", out=True)
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
-    product = tensor1 * tensor2
-    return input + (product if value == 1 else product * value)
+    common = result_dtype((input, tensor1, tensor2))
+    return plus_scaled_product(input, tensor1, tensor2, scalar_of("addcmul", value, common))
+
+
+@op(
+    tensors="input tensor1 tensor2",
+    promotes=True,
+    result="same",
+    half="float32",
+    accepts="float complex",
+    name="addcdiv",
+)
+def plus_scaled_quotient(input, tensor1, tensor2, value):
+    """``input + value * tensor1 / tensor2``."""
+    return plus_scaled_quotient.op(input, tensor1, tensor2, value)
+
+
+@plus_scaled_quotient.kernel
+def _(xp, input, tensor1, tensor2, value):
+    return input + (tensor1 if value == 1 else tensor1 * tensor1.dtype.type(value)) / tensor2
+
+
+@plus_scaled_quotient.gradient("input")
+def _(grad):
+    return grad
+
+
+@plus_scaled_quotient.gradient("tensor1")
+def _(grad, tensor2, value):
+    return grad * conj(value / tensor2)
+
+
+@plus_scaled_quotient.gradient("tensor2")
+def _(grad, tensor1, tensor2, value):
+    return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
 @composite("addcdiv", "addcdiv_", out=True)
@@ -1151,7 +1235,54 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
             "addcdiv: Integer division with addcdiv is no longer supported. Use input + value * "
             "weft.true_divide(tensor1, tensor2), or weft.div with rounding_mode='trunc' for the earlier behavior"
         )
-    return input + value * (tensor1 / tensor2)
+    common = result_dtype((input, tensor1, tensor2))
+    return plus_scaled_quotient(input, tensor1, tensor2, scalar_of("addcdiv", value, common))
+
+
+def scalar_of(name: str, value: Any, element: Any) -> Any:
+    """A number (or 0-d tensor) that multiplies tensors of a dtype."""
+    value = value.item() if isinstance(value, TensorBase) else value
+    if isinstance(value, builtins.complex) and not element.is_complex:
+        raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
+    return int(value) if element.category < 2 else value
+
+
+# Mantissa and exponent
+
+
+@op("frexp", accepts="float", half="float32", name="frexp")
+def mantissa_exponent(input):
+    """``input`` as ``mantissa * 2 ** exponent`` with a mantissa in [0.5, 1)."""
+    return mantissa_exponent.op(input)
+
+
+@mantissa_exponent.kernel
+def _(xp, input):
+    mantissa, exponent = xp.frexp(input)
+    return mantissa, exponent.astype(xp.int32)
+
+
+@mantissa_exponent.gradient("input")
+def _(grad, outputs):
+    return grad / (2.0 ** outputs[1]).to(grad.dtype)
+
+
+@composite("frexp", out=True)
+def frexp(input):
+    """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1).
+
+    Returns
+    -------
+    named tuple (mantissa, exponent), the exponent as int32.
+    """
+    return named("frexp", "mantissa exponent")(*mantissa_exponent.op(input))
+
+
+@composite("ldexp", "ldexp_", out=True)
+def ldexp(input, other):
+    """``input * 2 ** other``, element by element."""
+    require_tensors("ldexp", input=input, other=other)
+    return mul(input, power(2.0, other))
 
 
 state.add_ = lambda target, other: target.add_(other)

@@ -72,6 +72,7 @@ from weft.nn.fold import (
     Fold,
     Unfold,
 )
+from weft.nn.functional.loss import LinearCrossEntropyOptions
 from weft.nn.lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -103,6 +104,7 @@ from weft.nn.loss import (
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MarginRankingLoss,
     MSELoss,
     MultiLabelMarginLoss,
@@ -298,6 +300,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

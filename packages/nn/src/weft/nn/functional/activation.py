@@ -9,7 +9,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.nn.functional._common import inplace_or_not
-from weft.ops._declare import op
+from weft.ops._declare import op, with_out
 from weft.ops._geometry import wrap_dim
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
@@ -34,7 +34,7 @@ def relu_(input: Tensor) -> Tensor:
 # GELU: x times the normal distribution function, or an approximation of it by tanh.
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn")
+@op(out=True, result="same", half="float32", accepts="float", namespace="nn")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Each element times the probability that a standard normal number is below it.
 
@@ -319,7 +319,9 @@ def rrelu(
     arXiv:1505.00853.
     """
     if lower > upper:
-        raise RuntimeError(f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+        raise RuntimeError(
+            f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )
     if not training:
         return inplace_or_not(leaky_relu_op.op, "rrelu_", input, inplace, (lower + upper) / 2)
     return inplace_or_not(random_slopes, "rrelu_", input, inplace, lower, upper)
@@ -356,11 +358,13 @@ def _(grad, input, lambd):
     return grad.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
+@with_out
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
     return shrink_op.op(input, lambd, False)
 
 
+@with_out
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
     if lambd < 0:
@@ -509,6 +513,7 @@ def _(grad, input, beta, threshold):
     return weft.where(scaled > threshold, grad, grad * scaled.sigmoid())
 
 
+@with_out
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
     return softplus_op.op(input, beta, threshold)
@@ -530,6 +535,7 @@ def _(grad, input):
     return grad * (-input).sigmoid()
 
 
+@with_out
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision."""
     return logsigmoid_op.op(input)

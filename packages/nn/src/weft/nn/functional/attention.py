@@ -50,6 +50,10 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    if query.dtype.is_half:  # rounded once, at the end
+        wide = (query.float(), key.float(), value.float())
+        mask = attn_mask if attn_mask is None or attn_mask.dtype is weft.bool else attn_mask.float()
+        return scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = weft.matmul(query * factor, key.mT)  # (..., L, S)
     if is_causal:
@@ -180,7 +184,9 @@ def multi_head_attention_forward(
         q, k, v = projected_separately(name, (query, key, value), weights, in_proj_bias)
     else:
         if key.shape != value.shape:
-            raise AssertionError(f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}")
+            raise AssertionError(
+                f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
+            )
         q, k, v = projected_together(query, key, value, in_proj_weight, in_proj_bias)
     key_mask = additive(name, "key_padding_mask", key_padding_mask, query)
     mask = additive(name, "attn_mask", attn_mask, query)

@@ -84,9 +84,7 @@ def convolve_padded(xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: 
     """The convolution of (N, *spatial, C), already padded, with the channels first again."""
     kernel = weight.shape[2:]
     batch, out_channels = padded.shape[0], weight.shape[0]
-    out = tuple(
-        (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(padded.shape[1:-1], kernel, stride, dilation)
-    )
+    out = tuple((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(padded.shape[1:-1], kernel, stride, dilation))
     places, depth = math.prod(out), math.prod(weight.shape[1:])
     matrices = weight_rows(xp, weight, groups)
     windows = windows_of(xp, padded, kernel, out, stride, dilation, groups)
@@ -399,7 +397,9 @@ def padded_by_name(
     if padding != "same":
         raise RuntimeError(f"{name}: Invalid padding string: {padding!r}; expected 'valid', 'same' or integers")
     if any(each != 1 for each in stride):
-        raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions, got stride={list(stride)}")
+        raise RuntimeError(
+            f"{name}: padding='same' is not supported for strided convolutions, got stride={list(stride)}"
+        )
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
     if any(total % 2 for total in totals):
         from weft.nn.functional.padding import pad

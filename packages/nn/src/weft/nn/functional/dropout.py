@@ -76,7 +76,9 @@ def by_channel(name: str, input: Tensor, p: float, training: bool, inplace: bool
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, L) or (C, L)."""
     if input.ndim not in (2, 3):
-        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input; use dropout2d or 3d")
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input; use dropout2d or 3d"
+        )
     return without_batch("dropout1d", 2, input, p, training, inplace)
 
 

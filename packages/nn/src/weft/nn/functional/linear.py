@@ -7,6 +7,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.ops._declare import op
+from weft.ops._inplace import write_out
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
@@ -14,7 +15,7 @@ __all__ = ["bilinear", "linear"]
 
 
 @op(tensors="input weight bias", result="same", half="float32", namespace="nn")
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
     Parameters
@@ -41,9 +42,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     same_dtype("linear", *operands)
     check_features(input._array.shape, weight._array.shape, None if bias is None else bias._array.shape)
     if input.ndim == 0 or weight.ndim == 1:
-        product = weft.matmul(input, weight)
-        return product if bias is None else product + bias
-    return linear.op(input, weight, bias)
+        result = weft.matmul(input, weight)
+        result = result if bias is None else result + bias
+    else:
+        result = linear.op(input, weight, bias)
+    return result if out is None else write_out("linear", out, result)
 
 
 def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[int, ...] | None) -> None:
@@ -124,9 +127,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     batch = input1.shape[:-1]
     first, second = rows(input1), rows(input2)  # (M, I), (M, J)
     out_features, in1_features, in2_features = weight.shape
+    element = input1.dtype
+    if element.is_half:
+        first, second, weight = first.float(), second.float(), weight.float()
     mixed = weft.matmul(first, weight.permute(1, 0, 2).reshape(in1_features, out_features * in2_features))
     mixed = mixed.reshape(-1, out_features, in2_features)  # (M, K, J)
-    result = (mixed * second.unsqueeze(1)).sum(-1)
+    result = (mixed * second.unsqueeze(1)).sum(-1, dtype=mixed.dtype).to(element)
     if bias is not None:
         result = result + bias
     return result.reshape([*batch, out_features])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import weft
@@ -143,9 +144,7 @@ def picked_loss(
     classes = input.shape[0 if input.ndim == 1 else 1]
     shape = target.shape
     if input.ndim == 1:
-        result = nll_loss_op.op(
-            input.reshape(1, classes, 1), target.reshape(1, 1), weight, reduction, ignore_index
-        )[0]
+        result = nll_loss_op.op(input.reshape(1, classes, 1), target.reshape(1, 1), weight, reduction, ignore_index)[0]
     elif input.ndim == 2 and input._array.shape[0] == 0:
         result = nll_loss_op.op(input.unsqueeze(-1), target.unsqueeze(-1), weight, reduction, ignore_index)[0]
     else:
@@ -156,7 +155,9 @@ def picked_loss(
 
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
     if input.ndim < 1:
-        raise RuntimeError(f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}"
+        )
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             f"{name}: expected target of class indices to have dtype int64, but got {target.dtype}; convert with .long()"
@@ -333,7 +334,9 @@ def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
         return reduce_loss(name, loss, reduction)
     check_reduction(name, reduction)
     if weight.shape != loss.shape:
-        raise ValueError(f"{name}: Weights and input must have the same size, got {tuple(weight.shape)} and {tuple(loss.shape)}")
+        raise ValueError(
+            f"{name}: Weights and input must have the same size, got {tuple(weight.shape)} and {tuple(loss.shape)}"
+        )
     loss = loss * weight
     if reduction == "none":
         return loss
@@ -386,8 +389,11 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
     difference = input - target
+    element = difference.dtype
+    if element.is_half:
+        difference = difference.float()
     size = difference.abs()
-    loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta)
+    loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta).to(element)
     return weighted("huber_loss", loss, weight, reduction)
 
 
@@ -590,7 +596,7 @@ def gaussian_nll_loss(
     elif var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
-        elif input.shape[:-1] != var.shape[:-1] or var.shape[-1] != 1:
+        elif input.ndim != var.ndim or [one for size, one in zip(input.shape, var.shape) if size != one] != [1]:
             raise ValueError(
                 f"gaussian_nll_loss: var is of incorrect size: {tuple(var.shape)} for input {tuple(input.shape)}"
             )
@@ -720,6 +726,8 @@ def multi_margin_loss(
     weight : Tensor, shape (C,), optional
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
+    check_reduction("multi_margin_loss", reduction)
+    require_classes("multi_margin_loss", target)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
     if weight is not None and weight.ndim != 1:
@@ -742,6 +750,13 @@ def multi_margin_loss(
     return reduce_loss("multi_margin_loss", loss.reshape(target.shape), reduction)
 
 
+def require_classes(name: str, target: Tensor) -> None:
+    if target.dtype is not weft.int64:
+        raise RuntimeError(
+            f"{name}: expected target of scalar type int64 but found {target.dtype}; convert with .long()"
+        )
+
+
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -758,6 +773,8 @@ def multilabel_margin_loss(
         Classes, ended by the first -1 of a row.
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
+    check_reduction("multilabel_margin_loss", reduction)
+    require_classes("multilabel_margin_loss", target)
     if target.shape != input.shape or input.ndim > 2:
         raise RuntimeError(
             f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
@@ -851,6 +868,17 @@ def triplets(
     return reduce_loss(name, (margin + near - far).clamp_min(0), reduction)
 
 
+@dataclass(frozen=True)
+class LinearCrossEntropyOptions:
+    """How `linear_cross_entropy` may split its work to save memory; the result does not depend on it."""
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,
@@ -861,7 +889,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
+    options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
     """`cross_entropy` of a linear map of the input.
 
@@ -874,10 +902,15 @@ def linear_cross_entropy(
     linear_bias : Tensor, shape (C, ...), optional
     weight, reduction, ignore_index, label_smoothing
         See `cross_entropy`.
-    options : object, optional
-        Accepted for chunking strategies; the result does not depend on them.
+    options : LinearCrossEntropyOptions, optional
+        Accepted; the result does not depend on it.
     """
     *shape, features = linear_weight.shape
+    if len(shape) > 1 and input.ndim != 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires "
+            f"batched input, (N, {features}), got input with shape {tuple(input.shape)}"
+        )
     bias = None if linear_bias is None else linear_bias.expand(shape).reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, features), bias)
     logits = logits.reshape([*input.shape[:-1], *shape])
@@ -957,7 +990,7 @@ def _(grads, log_probs, targets, outputs, lengths, label_lengths, blank):
     return ctc_loss_gradient.op(grads[0], log_probs, targets, *outputs, lengths, label_lengths, blank)
 
 
-@op(tensors="output_grad log_probs targets loss alpha", half="native", namespace="nn")
+@op(tensors="output_grad log_probs targets loss alpha", half="native", gradient="refused", namespace="nn")
 def ctc_loss_gradient(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank):
     """The gradient of `ctc_loss` with respect to what the logarithms are a log-softmax of."""
     return ctc_loss_gradient.op(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank)
@@ -980,7 +1013,12 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
     beta = alignments(xp, xp.where(inside, emitted[turn], -math.inf), may_skip(xp, turned, blank))
     beta = xp.where(inside, beta[turn], -math.inf)
     # Occupation of each class: exp(alpha + beta - emitted + loss), summed over its places.
-    joint = alpha.astype(wide.dtype) + beta - xp.where(xp.isfinite(emitted), emitted, 0) + loss.astype(wide.dtype)[None, :, None]
+    joint = (
+        alpha.astype(wide.dtype)
+        + beta
+        - xp.where(xp.isfinite(emitted), emitted, 0)
+        + loss.astype(wide.dtype)[None, :, None]
+    )
     share = xp.zeros((batch_size, classes, steps), wide.dtype)
     xp.add.at(share, (batch[:, None], extended), xp.exp(joint).transpose(1, 2, 0))
     gradient = xp.exp(wide) - share.transpose(2, 0, 1)
@@ -1061,7 +1099,9 @@ def padded_targets(
             f"{len(lengths)} and {len(label_lengths)}"
         )
     if any(not 0 <= each <= steps for each in lengths):
-        raise RuntimeError(f"ctc_loss: Expected input_lengths to have value at least 0 and at most {steps}, got {lengths}")
+        raise RuntimeError(
+            f"ctc_loss: Expected input_lengths to have value at least 0 and at most {steps}, got {lengths}"
+        )
     longest = max(label_lengths, default=0)
     if min(label_lengths, default=0) < 0:
         raise RuntimeError(f"ctc_loss: Expected target_lengths to have value at least 0, got {label_lengths}")

@@ -43,7 +43,7 @@ def channel_sum(xp: Any, array: Any) -> Any:
     """Sums over all but dimension 1, of an array that is contiguous or not."""
     if array.ndim == 2:
         return xp.sum(array, axis=0)
-    flat = array.reshape(*array.shape[:2], -1)
+    flat = array.reshape(*array.shape[:2], math.prod(array.shape[2:]))
     return xp.sum(xp.sum(flat, axis=2), axis=0)
 
 
@@ -86,7 +86,7 @@ def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: 
     return (inner - mean - normal * slope) * scale, (grad * normal).sum(dims), grad.sum(dims)
 
 
-@op(tensors="output_grad input weight mean variance", half="float32", namespace="nn")
+@op(tensors="output_grad input weight mean variance", half="float32", gradient="refused", namespace="nn")
 def batch_norm_gradient(output_grad, input, weight, mean, variance, eps):
     """The gradients of `batch_norm_training` with respect to input, weight and bias."""
     return batch_norm_gradient.op(output_grad, input, weight, mean, variance, eps)
@@ -186,16 +186,23 @@ def normalized_by(
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
     element = input.dtype
-    wide = input.to(mean.dtype) if element is not mean.dtype else input
+    wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     return (wide * by_channel(scale, input.ndim) + by_channel(shift, input.ndim)).to(element)
 
 
+def in_single(tensor: Any) -> Any:
+    """Half-precision tensors in float32, the others as they are."""
+    return tensor if tensor is None or not tensor.dtype.is_half else tensor.float()
+
+
 def update_running(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
 ) -> None:
-    """Move the running statistics a share of the way to this batch's."""
+    """Move the running statistics a share of the way to this batch's, if it has any."""
+    if count == 0:
+        return
     with weft.no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype) * momentum)
@@ -260,7 +267,7 @@ def layer_norm_formula(
     return (inner - mean - normal * slope) * scale, by_weight, by_bias
 
 
-@op(tensors="output_grad input weight mean inverse", half="float32", namespace="nn")
+@op(tensors="output_grad input weight mean inverse", half="float32", gradient="refused", namespace="nn")
 def layer_norm_gradient(output_grad, input, weight, mean, inverse, count):
     """The gradients of layer norm with respect to input, weight and bias."""
     return layer_norm_gradient.op(output_grad, input, weight, mean, inverse, count)
@@ -367,8 +374,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     if eps is None:
         eps = weft.finfo(wide.dtype).eps
     dims = tuple(range(-len(shape), 0))
-    square = wide.square() if not element.is_complex else wide * wide.conj()
-    result = wide * (square.mean(dims, keepdim=True) + eps).rsqrt()
+    result = wide * (wide.square().mean(dims, keepdim=True) + eps).rsqrt()
     if weight is not None:
         result = result * weight.to(result.dtype) if element.is_half else result * weight
     return result.to(element) if element.is_half else result
@@ -411,10 +417,10 @@ def group_norm(
                 f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
     if not input.numel():
-        return affine(input * 1, weight, bias)
-    grouped = input.reshape(batch * num_groups, -1)
+        return affine(input, weight, bias)
+    grouped = in_single(input).reshape(batch * num_groups, -1)
     normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(input.shape)
-    return affine(normal, weight, bias)
+    return affine(normal, in_single(weight), in_single(bias)).to(input.dtype)
 
 
 def affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -460,10 +466,14 @@ def instance_norm(
     """
     if not use_input_stats:
         if running_mean is None or running_var is None:
-            raise RuntimeError("instance_norm: Expected running_mean and running_var to be defined when use_input_stats=False")
+            raise RuntimeError(
+                "instance_norm: Expected running_mean and running_var to be defined when use_input_stats=False"
+            )
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if input.ndim < 2:
-        raise RuntimeError(f"instance_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
+        raise RuntimeError(
+            f"instance_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}"
+        )
     batch, channels = input.shape[:2]
     count = math.prod(input.shape[2:])
     if count == 1:
@@ -493,7 +503,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         If there are fewer dimensions.
     """
     if input.ndim < 3:
-        raise ValueError(f"local_response_norm: Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+        raise ValueError(
+            f"local_response_norm: Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
+        )
     if not input.numel():
         return input
     from weft.nn.functional.padding import pad
@@ -501,7 +513,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     square = input * input
     amounts = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     windows = pad(square, amounts).unfold(1, size, 1)  # (N, C, ..., size)
-    return input / (windows.sum(-1) / size * alpha + k).pow(beta)
+    mean = windows.sum(-1) / size if input.kind.is_differentiable else windows.sum(-1).div(size, rounding_mode="trunc")
+    return input / (mean * alpha + k).pow(beta)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:

@@ -87,7 +87,8 @@ def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after:
         if mode == "replicate":
             rows = rows.clip(0, size - 1)
         elif mode == "circular":
-            rows %= size
+            kept = numpy.arange(size)[max(-first, 0) : size - max(-last, 0)]  # what is cropped is not wrapped around
+            rows = kept[numpy.arange(-max(first, 0), len(kept) + max(last, 0)) % max(len(kept), 1)]
         elif size > 1:
             rows = numpy.abs((rows + size - 1) % (2 * size - 2) - (size - 1))
         else:

@@ -10,6 +10,7 @@ from weft import Tensor
 from weft.nn.functional._common import sizes
 from weft.ops._declare import op
 from weft.ops._geometry import elements
+from weft.ops._inplace import write_out
 
 Sizes = tuple[int, ...]
 SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -87,12 +88,12 @@ def padded_to(
     return result
 
 
-def prepared(name: str, count: int, input: Tensor, *, channels: bool = True) -> tuple[Tensor, bool]:
+def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = RuntimeError) -> tuple[Tensor, bool]:
     """The input with a batch dimension, and whether it had one."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if input.ndim not in (count + 1, count + 2):
-        raise RuntimeError(
+        raise wrong(
             f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), but "
             f"got input of size: {list(input.shape)}"
         )
@@ -151,7 +152,7 @@ def spread_to_places(output_grad, indices, shape):
 @spread_to_places.kernel
 def _(xp, output_grad, indices, shape):
     rows, size = math.prod(shape[:2]), math.prod(shape[2:])
-    flat = indices.reshape(rows, -1) + (xp.arange(rows) * size)[:, None]
+    flat = indices.reshape(rows, math.prod(indices.shape[2:])) + (xp.arange(rows) * size)[:, None]
     if output_grad.dtype.kind == "f":
         total = xp.bincount(flat.reshape(-1), xp.ascontiguousarray(output_grad).reshape(-1), rows * size)
         return total.astype(output_grad.dtype).reshape(shape)
@@ -167,7 +168,7 @@ def _(grad, indices):
 
 def take_at_places(input: Tensor, indices: Tensor) -> Tensor:
     """The spatial elements at these places."""
-    flat = input.reshape(*input.shape[:2], -1).gather(-1, indices.reshape(*indices.shape[:2], -1))
+    flat = input.flatten(2).gather(-1, indices.flatten(2))
     return flat.reshape(indices.shape)
 
 
@@ -277,7 +278,7 @@ def _(xp, input, kernel_size, stride, padding, out, options):
     counts = same_counts(window_counts(xp, input.shape, kernel_size, stride, padding, out, options))
     if input.dtype.kind in "iu":
         divisor = counts.astype(input.dtype)
-        return xp.sign(total) * (xp.absolute(total) // divisor)  # rounded towards 0
+        return xp.sign(total) * xp.sign(divisor) * (xp.absolute(total) // xp.absolute(divisor))  # towards 0
     total /= counts.astype(input.dtype)
     return total
 
@@ -326,6 +327,8 @@ def average_pooling(count: int) -> Any:
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
+        *,
+        out: Tensor | None = None,
     ) -> Tensor:
         kernel = sizes(name, "kernel_size", kernel_size, count)
         stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
@@ -333,9 +336,10 @@ def average_pooling(count: int) -> Any:
         if divisor_override == 0:
             raise RuntimeError(f"{name}: divisor must be not zero, got divisor_override=0")
         input, batched = prepared(name, count, input)
-        out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, (1,) * count, ceil_mode)
-        result = avg_pool.op(input, kernel, stride, padding, out, (count_include_pad, divisor_override))
-        return result if batched else result.squeeze(0)
+        spatial = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, (1,) * count, ceil_mode)
+        result = avg_pool.op(input, kernel, stride, padding, spatial, (count_include_pad, divisor_override))
+        result = result if batched else result.squeeze(0)
+        return result if out is None else write_out(name, out, result)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count)
@@ -409,7 +413,7 @@ def adaptive_average(count: int) -> Any:
     name = f"adaptive_avg_pool{count}d"
 
     def function(input: Tensor, output_size: Any) -> Tensor:
-        input, batched = prepared(name, count, input)
+        input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
         result = average_adaptively(input, adaptive_sizes(name, count, input, output_size))
         return result if batched else result.squeeze(0)
 
@@ -462,7 +466,7 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
     name = f"adaptive_max_pool{count}d"
 
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
-        input, batched = prepared(name, count, input)
+        input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
         values, indices = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
@@ -472,7 +476,9 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
 
     function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = with_indices.__doc__ = f"""The greatest elements of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
+    function.__doc__ = (
+        with_indices.__doc__
+    ) = f"""The greatest elements of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
 
     Parameters
     ----------
@@ -559,7 +565,9 @@ def unpooled_sizes(
         )
     for g, d, s in zip(given, default, stride):
         if not d - s < g < d + s:
-            raise ValueError(f"{name}: invalid output_size {list(given)}: sizes must be less than a stride from {list(default)}")
+            raise ValueError(
+                f"{name}: invalid output_size {list(given)}: sizes must be less than a stride from {list(default)}"
+            )
     return given
 
 
@@ -625,7 +633,7 @@ def window_starts(xp: Any, samples: Any, size: int, kernel: int, out: int) -> An
     """Where windows begin, (..., out), for one random number in [0, 1) each."""
     number = xp.arange(out, dtype=samples.dtype)
     step = samples.dtype.type((size - kernel) / (out - 1)) if out > 1 else samples.dtype.type(0)
-    starts = xp.floor((samples[..., None] + number) * step) - xp.floor(samples * step)[..., None]
+    starts = xp.trunc((samples[..., None] + number) * step) - xp.trunc(samples * step)[..., None]
     starts[..., -1] = size - kernel
     return starts.astype(xp.int64)
 
@@ -641,8 +649,8 @@ def _(xp, input, samples, kernel_size, out):
         shape = list(positions.shape[:2]) + [1] * (2 * count)
         shape[2 + d], shape[2 + count + d] = out[d], kernel_size[d]
         place = place * spatial[d] + positions.reshape(shape)
-    place = place.reshape(*place.shape[:2], math.prod(out), -1)
-    flat = input.reshape(*input.shape[:2], 1, -1)
+    place = place.reshape(*place.shape[:2], math.prod(out), math.prod(kernel_size))
+    flat = input.reshape(*input.shape[:2], 1, math.prod(spatial))
     windows = xp.take_along_axis(flat, xp.broadcast_to(place, (*input.shape[:2], *place.shape[2:])), axis=-1)
     best = xp.argmax(windows, axis=-1)[..., None]
     values, index = xp.take_along_axis(windows, best, axis=-1), xp.take_along_axis(place, best, axis=-1)
@@ -672,7 +680,7 @@ def fractional(count: int) -> tuple[Any, Any]:
         samples = _random_samples
         if samples is None:
             samples = weft.rand(*input.shape[:2], count, dtype=input.dtype, device=input.device)
-        samples = samples.detach().reshape(*input.shape[:2], count)
+        samples = samples.detach()[: input.shape[0]].reshape(*input.shape[:2], count)
         values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
@@ -689,7 +697,9 @@ def fractional(count: int) -> tuple[Any, Any]:
 
     function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = with_indices.__doc__ = f"""The greatest elements of windows at random places of an input (N, C, {SPATIAL[count]}).
+    function.__doc__ = (
+        with_indices.__doc__
+    ) = f"""The greatest elements of windows at random places of an input (N, C, {SPATIAL[count]}).
 
     Parameters
     ----------
@@ -717,7 +727,9 @@ def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any,
     out = sizes(name, "output_size", output_size, len(kernel))
     for n, k, o in zip(spatial, kernel, out):
         if o < 1 or o + k - 1 > n:
-            raise RuntimeError(f"{name}: pool size {list(kernel)} too large relative to input size {list(spatial)}, for {list(out)}")
+            raise RuntimeError(
+                f"{name}: pool size {list(kernel)} too large relative to input size {list(spatial)}, for {list(out)}"
+            )
     return out
 
 

@@ -115,14 +115,16 @@ def embedding(
     RuntimeError
         If the indices are no integers.
     """
+    if weight.ndim != 2:
+        raise RuntimeError(
+            f"embedding: 'weight' must be 2-D, (num_embeddings, embedding_dim), got {list(weight.shape)}"
+        )
     if padding_idx is not None:
         rows = weight.shape[0]
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"embedding: padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
         padding_idx %= rows
     checked_indices("embedding", input, weight.shape[0])
-    if weight.ndim != 2:
-        raise RuntimeError(f"embedding: 'weight' must be 2-D, (num_embeddings, embedding_dim), got {list(weight.shape)}")
     if max_norm is not None:
         shrink_rows(weight, input, max_norm, norm_type)
     return embedding_op.op(weight, input, padding_idx, scale_grad_by_freq)
@@ -158,7 +160,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif num_classes < 1:
         raise RuntimeError(f"one_hot: num_classes should be positive, got {num_classes}")
     if high >= num_classes:
-        raise RuntimeError(f"one_hot: Class values must be smaller than num_classes, got class {high}, num_classes {num_classes}")
+        raise RuntimeError(
+            f"one_hot: Class values must be smaller than num_classes, got class {high}, num_classes {num_classes}"
+        )
     return tensor.new_zeros(*tensor.shape, num_classes).scatter(-1, tensor.unsqueeze(-1), 1)
 
 
@@ -215,15 +219,18 @@ def embedding_bag(
     if max_norm is not None:
         shrink_rows(weight, indices, max_norm, norm_type)
     rows = embedding_op.op(weight, indices, None, scale_grad_by_freq)  # (M, D)
+    element = weight.dtype
+    if element.is_half and mode != "max":  # sums in float32, rounded once
+        rows = rows.float()
     if mode == "max":
         return greatest_by_bag(rows, bag, bags)
     if each_weight is not None:
-        rows = rows * each_weight.unsqueeze(1)
+        rows = rows * each_weight.to(rows.dtype).unsqueeze(1)
     total = rows.new_zeros(bags, weight.shape[1]).index_add(0, bag, rows)
     if mode == "sum":
-        return total
+        return total.to(element)
     counts = bag.bincount(minlength=bags).clamp_min(1).to(total.dtype)
-    return total / counts.unsqueeze(1)
+    return (total / counts.unsqueeze(1)).to(element)
 
 
 def check_bag(
@@ -231,11 +238,15 @@ def check_bag(
 ) -> None:
     name = "embedding_bag"
     if weight.ndim != 2:
-        raise ValueError(f"{name}: weight has to be a 2D Tensor, (num_embeddings, embedding_dim), got {list(weight.shape)}")
+        raise ValueError(
+            f"{name}: weight has to be a 2D Tensor, (num_embeddings, embedding_dim), got {list(weight.shape)}"
+        )
     if input.ndim not in (1, 2):
         raise ValueError(f"{name}: input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if input.ndim == 2 and offsets is not None:
-        raise ValueError(f"{name}: if input is 2D, then offsets has to be None, as input is treated as bags of one length")
+        raise ValueError(
+            f"{name}: if input is 2D, then offsets has to be None, as input is treated as bags of one length"
+        )
     if input.ndim == 1 and offsets is None:
         raise ValueError(f"{name}: offsets has to be a 1D Tensor but got None; input is 1D")
     if offsets is not None and offsets.ndim != 1:
@@ -247,12 +258,16 @@ def check_bag(
                 f"shape as the input ({list(input.shape)})"
             )
         if mode != "sum":
-            raise NotImplementedError(f"{name}: per_sample_weights was not None. It is only supported for mode='sum', got {mode!r}")
+            raise NotImplementedError(
+                f"{name}: per_sample_weights was not None. It is only supported for mode='sum', got {mode!r}"
+            )
 
 
 def check_padding(name: str, padding_idx: int, rows: int) -> int:
     if not -rows <= padding_idx < rows:
-        raise RuntimeError(f"{name}: padding_idx must be within the number of embeddings, -{rows} through {rows - 1} but got {padding_idx}")
+        raise RuntimeError(
+            f"{name}: padding_idx must be within the number of embeddings, -{rows} through {rows - 1} but got {padding_idx}"
+        )
     return padding_idx % rows
 
 
@@ -270,10 +285,16 @@ def flattened_bags(
         starts.pop()
     size = input.shape[0]
     if starts and starts[0] != 0:
-        raise RuntimeError(f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+        raise RuntimeError(
+            f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+        )
     if starts and starts[-1] > size:
-        raise RuntimeError(f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}")
-    counts = weft.tensor([stop - start for start, stop in zip(starts, [*starts[1:], size])], dtype=weft.int64, device=input.device)
+        raise RuntimeError(
+            f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}"
+        )
+    counts = weft.tensor(
+        [stop - start for start, stop in zip(starts, [*starts[1:], size])], dtype=weft.int64, device=input.device
+    )
     if starts and int(counts.min()) < 0:
         raise RuntimeError(f"{name}: offsets must not decrease, got {starts}")
     bag = weft.arange(len(starts), device=input.device).repeat_interleave(counts)

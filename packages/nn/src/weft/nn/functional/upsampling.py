@@ -79,7 +79,9 @@ def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: 
             f"trilinear, got mode={mode!r}"
         )
     if antialias and not (mode in ("bilinear", "bicubic") and count == 2):
-        raise ValueError(f"interpolate: Anti-alias option is restricted to bilinear and bicubic modes, got mode={mode!r}")
+        raise ValueError(
+            f"interpolate: Anti-alias option is restricted to bilinear and bicubic modes, got mode={mode!r}"
+        )
     return count
 
 
@@ -142,10 +144,9 @@ def weighted(
             part = wide.index_select(dim, from_host(rows, input.device))
             part = part * from_host(weights.astype(work), input.device).reshape(shape)
             total = part if total is None else total + part
-        wide = total
-    if element.is_floating_point:
-        return wide.to(element)
-    return wide.round().clamp(0, 255).to(element)
+        # Bytes are rounded after each dimension, as fixed-point arithmetic does.
+        wide = total if element.is_floating_point else (total + 0.5).floor().clamp(0, 255)
+    return wide.to(element)
 
 
 def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, work: Any) -> Taps:
@@ -205,11 +206,15 @@ def upsample(
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "nearest"."""
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """`interpolate` in mode "bilinear" with aligned corners."""
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn(
+        "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

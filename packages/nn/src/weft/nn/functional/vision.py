@@ -153,7 +153,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """
     r = upscale_factor
     if input.ndim < 3:
-        raise RuntimeError(f"pixel_shuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}")
+        raise RuntimeError(
+            f"pixel_shuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle: expects a positive upscale_factor, but got {r}")
     *batch, channels, height, width = input.shape
@@ -173,7 +175,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) rearranged as (..., C * r * r, H, W)."""
     r = downscale_factor
     if input.ndim < 3:
-        raise RuntimeError(f"pixel_unshuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}")
+        raise RuntimeError(
+            f"pixel_unshuffle: expects input to have at least 3 dimensions, but got input with {input.ndim}"
+        )
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle: expects a positive downscale_factor, but got {r}")
     *batch, channels, height, width = input.shape
@@ -197,10 +201,14 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     arXiv:1707.01083.
     """
     if input.ndim < 3:
-        raise RuntimeError(f"channel_shuffle: expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+        raise RuntimeError(
+            f"channel_shuffle: expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        )
     batch, channels, *rest = input.shape
     if groups <= 0:
-        raise RuntimeError(f"channel_shuffle: Number of groups to divide channels in must be positive. Value of groups: {groups}")
+        raise RuntimeError(
+            f"channel_shuffle: Number of groups to divide channels in must be positive. Value of groups: {groups}"
+        )
     if channels % groups:
         raise RuntimeError(
             f"channel_shuffle: Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
@@ -345,7 +353,9 @@ def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
             f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} and grid has {grid.dtype}"
         )
     if 0 in input.shape[2:]:
-        raise RuntimeError(f"grid_sample: expected input to have non-empty spatial dimensions, but got {list(input.shape)}")
+        raise RuntimeError(
+            f"grid_sample: expected input to have non-empty spatial dimensions, but got {list(input.shape)}"
+        )
     if mode == "bicubic" and input.ndim != 4:
         raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
 
