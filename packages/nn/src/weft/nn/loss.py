@@ -6,14 +6,20 @@ All take ``reduction``: ``"mean"`` (the default), ``"sum"``, or ``"none"`` for o
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn.distance import PairwiseDistance
+from weft.nn.linear import Linear
 from weft.nn.module import Module
+
+if TYPE_CHECKING:
+    from weft.nn._types import DeviceLike, DType
+    from weft.nn.functional.loss import LinearCrossEntropyOptions
 
 __all__ = [
     "BCELoss",
@@ -26,6 +32,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",
@@ -231,6 +238,76 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """`CrossEntropyLoss` of a linear map of the input, which is part of the loss.
+
+    Parameters
+    ----------
+    in_features, num_classes : int
+    out_features : tuple of int
+        The further axes of the logits: they are (N, C, *out_features).
+    bias : bool
+        Whether the map has a bias.
+    device, dtype : optional
+        Of its parameters.
+    weight : Tensor, shape (C,), optional
+        Of each class.
+    ignore_index : int, optional
+        Targets of this class neither count in the mean nor get a gradient; by default -100.
+    label_smoothing : float in [0, 1]
+        How much of the target's probability to spread evenly over all classes.
+    options : LinearCrossEntropyOptions, optional
+        Accepted; the result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: DeviceLike = None,
+        dtype: DType = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """Compare what ``input`` (N, in_features) or (in_features,) is mapped to with targets as `CrossEntropyLoss`."""
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*shape, -1),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        """Return the sizes and the options."""
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
+            f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
         )
 
 
