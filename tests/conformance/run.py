@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
     dtypes = set(options.dtypes.split(",")) if options.dtypes else None
     plan = workers.Plan(options.library, dtypes, options.seeds, options.limit)
     with workers.Pool(plan, options.jobs) as pool:
-        results = pool.run(dict.fromkeys(names, columns), show_progress(len(names)))
+        results = pool.run({name: wanted(name, columns, options) for name in names}, show_progress(len(names)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     print(report.failures(results, columns, options.failures))
