@@ -5,7 +5,7 @@ import pytest
 import weft
 
 
-@pytest.mark.parametrize("name", ["eq", "ne", "lt", "ge", "logical_and", "heaviside", "nextafter"])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "ge", "logical_and", "isin"])
 def test_an_op_without_a_gradient_is_not_recorded(name):
     x = weft.tensor([1.0, 2.0], requires_grad=True)
     result = getattr(weft, name)(x, x)

@@ -106,7 +106,7 @@ def check_inputs(args: tuple[Any, ...], eps: float) -> None:
                     stacklevel=3,
                 )
             array = each._array
-            if any(n > 1 and s == 0 for n, s in zip(array.shape, array.strides)):
+            if array.size and any(n > 1 and s == 0 for n, s in zip(array.shape, array.strides)):
                 raise RuntimeError(
                     f"gradcheck: The {number}th input has a dimension with stride 0. gradcheck only supports inputs "
                     "that "
@@ -212,11 +212,8 @@ def compare_jacobians(
 
 
 def mismatch(position: int, number: int, numerical: Any, analytical: Any) -> GradcheckError:
-    worst = (
-        numpy.unravel_index(numpy.nanargmax(numpy.abs(numerical - analytical)), numerical.shape)
-        if numerical.size
-        else ()
-    )
+    difference = numpy.nan_to_num(numpy.abs(numerical - analytical), nan=numpy.inf, posinf=numpy.inf)
+    worst = numpy.unravel_index(numpy.argmax(difference), numerical.shape)
     return GradcheckError(
         f"Jacobian mismatch for output {number} with respect to input {position},\n"
         f"numerical:\n{numerical}\nanalytical:\n{analytical}\n"
@@ -345,6 +342,8 @@ def gradgradcheck(
         given, vectors = values[:count], values[count:]
         results = differentiable(func(*given))
         watched = [each for each in given if isinstance(each, TensorBase) and each._requires_grad]
+        if not results:
+            return ()
         found = grad(results, watched, vectors, create_graph=True, allow_unused=True)
         return tuple(each for each in found if each is not None)
 

@@ -46,6 +46,22 @@ def wrap_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
     return wrapped
 
 
+def require_tensors(name: str, **arguments: Any) -> None:
+    """All arguments are tensors, where a number will not do.
+
+    Raises
+    ------
+    TypeError
+        Naming the first that is none.
+    """
+    for position, (argument, value) in enumerate(arguments.items()):
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not "
+                f"{type(value).__name__}; make one with weft.as_tensor(...)"
+            )
+
+
 def as_shape(name: str, size: Sequence[Any]) -> tuple[int, ...]:
     """The sizes that a caller gave as numbers or as one sequence; none may be negative."""
     sizes = integers(name, size)

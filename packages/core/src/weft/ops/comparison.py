@@ -7,7 +7,7 @@ from typing import Any
 from weft._dtypes import bool_, result_dtype
 from weft._engine.tensor import TensorBase
 from weft.ops._declare import composite, op, pointwise
-from weft.ops._geometry import broadcast_shapes
+from weft.ops._geometry import broadcast_shapes, require_tensors
 
 REAL = "bool int float"
 BITS = "bool int"
@@ -192,11 +192,19 @@ def _(grad):
     return grad * 0
 
 
-@pointwise(
-    "nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter", gradient="refused", numbers=""
-)
+@pointwise("nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter", numbers="")
 def nextafter(input, other):
     """The next floating-point number from ``input`` in the direction of ``other``."""
+
+
+@nextafter.gradient("input")
+def _(grad, input, other):
+    return grad.masked_fill(input == other, 0)
+
+
+@nextafter.gradient("other")
+def _(grad):
+    return grad * 0
 
 
 @pointwise("heaviside", "heaviside_", accepts=REAL, gradient="refused", numbers="")
@@ -227,6 +235,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     RuntimeError
         If the dtypes differ, or a tolerance is negative.
     """
+    require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"isclose: {input.dtype.spoken} did not match {other.dtype.spoken}; convert one of them")
     if rtol < 0 or atol < 0:
@@ -262,7 +271,7 @@ def equal(input, other):
     return bool((input == other).all())
 
 
-@composite("isin")
+@composite("isin", out=True)
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Where each element is one of ``test_elements``."""
     return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)
@@ -404,11 +413,7 @@ def masked_fill(input, mask, value):
                 "dimension(s)."
             )
         value = value.to(input.device, input.dtype)
-    elif input.dtype is bool_:
-        value = bool(value)
-    elif input.dtype.category == 1 and (isinstance(value, complex) or value != int(value)):
-        raise RuntimeError(
-            f"masked_fill: value cannot be converted to type {input.dtype} without overflow or loss: {value!r}"
-        )
+    else:
+        value = fitting("masked_fill", value, input.dtype)
     broadcast_shapes("masked_fill", [input._array.shape, mask._array.shape])
     return fill_where.op(input, mask, value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of, kind_of, resolve_device
-from weft._dtypes import ALIASES, BY_NUMPY, bfloat16, dtype, get_default_dtype, int8, int64, scalar_dtype, uint8
+from weft._dtypes import (ALIASES, BY_NUMPY, bfloat16, dtype, finfo, get_default_dtype, iinfo, int8, int64, scalar_dtype, uint8)
 from weft._dtypes import dtype as dtype_class
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
@@ -56,10 +56,36 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     )
 
 
+def fitting(name: str, value: Any, element: dtype) -> Any:
+    """A number as elements of a dtype hold it; small negative ones wrap around in unsigned integers.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype has no such number.
+    """
+    value = value.item() if isinstance(value, (TensorBase, numpy.generic)) else value  # type: ignore[attr-defined]
+    if element.name == "bool":
+        return builtins.bool(value)
+    fits = True
+    if isinstance(value, complex) and not element.is_complex:
+        value, fits = value.real, value.imag == 0
+    if element.category == 1:
+        most = iinfo(element).max
+        least = -most - 1 if element.is_signed else -most
+        fits = fits and math.isfinite(value) and least <= value <= most
+        value = int(value) % (1 << 8 * element.itemsize) if fits and value < 0 and not element.is_signed else value
+    elif isinstance(value, (int, float)) and not isinstance(value, builtins.bool):
+        fits = fits and (not math.isfinite(value) or builtins.abs(value) <= finfo(element).max)
+    if not fits:
+        raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
+    return int(value) if element.category == 1 else value
+
+
 def filled(name: str, size: Any, value: Any, element: dtype, device: Any, requires_grad: bool) -> Any:
     """A new tensor with one value everywhere."""
     made = empty_on(as_shape(name, size), element, resolve_device(device))
-    made._array[...] = value
+    made._array[...] = value if type(value) is int and 0 <= value < 128 else fitting(name, value, element)
     return finished(made, requires_grad)
 
 
@@ -107,7 +133,7 @@ def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, f
         made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
         made = make(made._array.transpose(numpy.argsort(order)), made.kind)
     if value is not None:
-        made._array[...] = value
+        made._array[...] = fitting("full_like", value, made.dtype)
     return finished(made, requires_grad)
 
 
@@ -243,9 +269,11 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
         )
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
     element = dtype or (int64 if whole else get_default_dtype())
-    if element.category < 2 and not whole:
+    if element is int64 and not whole:
         start, end, step, whole = int(start), int(end), int(step), True
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
+    if element.category < 2:  # other integers have as many as the numbers before rounding
+        start, step = int(start), int(step)
     elements("arange", (int(count),), element.itemsize)
     wide = numpy.int64 if element.category < 2 else numpy.float64
     values = (numpy.arange(int(count), dtype=wide) * step + start).astype(element.numpy)
@@ -292,6 +320,8 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
         raise RuntimeError(f"{name}: number of steps must be non-negative; got {steps}")
     start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
     wide = numpy.complex128 if element.is_complex else numpy.float64
+    if element.is_half:
+        return evenly_in_half(start, end, steps, element.numpy.type)
     if element.category < 2 and not isinstance(start, bool):
         start, end = int(start), int(end)
     if steps == 1:
@@ -301,6 +331,17 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
         step = float(numpy.float32(step))
     place = numpy.arange(steps)
     return numpy.where(place < steps // 2, start + step * place, end - step * (steps - place - 1)).astype(wide)
+
+
+def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
+    """Evenly spaced numbers of a dtype of 16 bits, each operation rounded to it."""
+    first, last = number(start), number(end)
+    if steps == 1:
+        return numpy.array([first])
+    step = number(last - first) / number(steps - 1) if steps else number(0)
+    place = numpy.arange(steps)
+    after, before = place.astype(number), (steps - place - 1).astype(number)
+    return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
 @composite(out=True)
@@ -325,9 +366,10 @@ def logspace(
 ):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
     element = bounds_dtype("logspace", start, end, dtype)
-    values = numpy.power(
-        complex(base) if element.is_complex else float(base), evenly("logspace", start, end, steps, element)
-    )
+    exponents = evenly("logspace", start, end, steps, element)
+    if element.is_half:
+        exponents = exponents.astype(numpy.float32)
+    values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
     if element.category < 2:
         values = numpy.trunc(values)
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
@@ -589,6 +631,8 @@ def fill(input, value):
         raise RuntimeError(
             f"fill: fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
         )
+    if not isinstance(value, TensorBase):
+        value = fitting("fill", value, input.kind.dtype)
     return fill.op(input, value)
 
 

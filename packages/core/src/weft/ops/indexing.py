@@ -513,7 +513,7 @@ def _(grad, input_shape, dim, index):
     return grad.new_zeros(input_shape).scatter_add(dim, index, grad)
 
 
-@composite()
+@composite("take_along_dim", out=True)
 def take_along_dim(input, indices, dim=None):
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
     if indices.dtype is not int64:
@@ -538,9 +538,6 @@ def take_along_dim(input, indices, dim=None):
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     return gather(data, dim, where)
-
-
-Tensor.take_along_dim = take_along_dim
 
 
 @op(tensors="input index src", name="scatter")

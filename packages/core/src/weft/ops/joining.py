@@ -363,6 +363,8 @@ def roll(input, shifts, dims=()):
     dims = (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
     if not shifts or (dims and len(shifts) != len(dims)) or (not dims and len(shifts) != 1):
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not input.ndim:
+        raise IndexError(f"roll: Dimension specified as {dims[0]} but tensor has no dimensions")
     return roll.op(input, tuple(shifts), tuple(wrap_dim("roll", dim, input.ndim) for dim in dims))
 
 

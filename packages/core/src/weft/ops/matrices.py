@@ -201,7 +201,8 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     """``beta * input + alpha * product``, where beta 0 ignores the input even if it is nan."""
     same_dtype(name, input, product)
     if input.kind.dtype.category < 2:
-        beta, alpha = int(beta), int(alpha)
+        number = int if input.kind.dtype.category else bool
+        beta, alpha = number(beta), number(alpha)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -312,9 +313,9 @@ def tensordot(a, b, dims=2):
     for i, j in zip(first, second):
         if a.shape[i] != b.shape[j]:
             if a.shape[i] == 1:
-                b = b.sum(j, keepdim=True)
+                b = b.sum(j, keepdim=True, dtype=b.dtype)
             elif b.shape[j] == 1:
-                a = a.sum(i, keepdim=True)
+                a = a.sum(i, keepdim=True, dtype=a.dtype)
             else:
                 raise RuntimeError(
                     f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and "

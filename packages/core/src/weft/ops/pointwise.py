@@ -1250,7 +1250,7 @@ def scalar_of(name: str, value: Any, element: Any) -> Any:
 # Mantissa and exponent
 
 
-@op("frexp", accepts="float", half="float32", name="frexp")
+@op(accepts="float", half="float32", name="frexp")
 def mantissa_exponent(input):
     """``input`` as ``mantissa * 2 ** exponent`` with a mantissa in [0.5, 1)."""
     return mantissa_exponent.op(input)

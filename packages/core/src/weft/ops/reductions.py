@@ -11,7 +11,7 @@ from weft._engine.tensor import TensorBase, state
 from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import integers, wrap_dim, wrap_dims
+from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 
 REAL = "bool int float"
 
@@ -196,6 +196,11 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
     def function(input, dim=(), keepdim=False):
         dims = reduced(name, input, dim)
         shape = input._array.shape
+        if not input._array.size and (dim is None or dim == ()):
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
         if shape and builtins.any(shape[d] == 0 for d in dims):
             raise IndexError(f"{name}(): Expected reduction dim {dims} to have non-zero size; got shape {list(shape)}")
         return declared.op(input, dims, keepdim)
@@ -277,6 +282,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     pair = named(name, "values indices")
 
     def function(input, dim=None, keepdim=False, *, other=None):
+        require_tensors(name, input=input)
         if isinstance(dim, TensorBase) or other is not None:
             from weft.ops import pointwise
 
@@ -619,6 +625,8 @@ def sum_to_size(input, *size):
     shape = integers("sum_to_size", size)
     if not shape:
         return sum(input)
+    if input.kind.dtype.category < 2:
+        input = summable(input, None)
     have = input._array.shape
     lead = len(have) - len(shape)
     if lead < 0 or builtins.any(want not in (1, got) for want, got in zip(shape, have[lead:])):

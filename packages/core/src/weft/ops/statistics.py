@@ -210,7 +210,8 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     bins = [bins] * size if isinstance(bins, int) else list(bins)
     if len(bins) != size:
         raise RuntimeError(
-            f"histogramdd: expected {size} sequences of bin edges for a {size}-dimensional histogram but got {len(bins)}"
+            f"histogramdd: expected {size} sequences of bin edges for a {size}-dimensional histogram but got "
+            f"{len(bins)}"
         )
     if range is not None and len(range) != 2 * size:
         raise RuntimeError(f"histogramdd: for a {size}-dimensional histogram range should have {2 * size} elements")

@@ -14,7 +14,7 @@ from weft._engine.dispatch import View
 from weft._layout import order_of
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import as_shape, check_index, elements, integers, wrap_dim, wrap_dims
+from weft.ops._geometry import as_shape, check_index, elements, integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import bump
 from weft.storage import owner
 
@@ -506,7 +506,11 @@ def narrow(input, dim, start, length):
     if not shape:
         raise RuntimeError("narrow: narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim("narrow", dim, len(shape))
-    start = int(start)
+    if isinstance(start, Tensor):
+        if start.ndim or start.dtype.category != 1:
+            raise RuntimeError(f"narrow: start must be an 0-dim integral Tensor; got {start.dtype}, {start.ndim}-D")
+        start = start.item()
+    start = operator.index(start)
     size = shape[dim]
     if not -size <= start <= size:
         raise IndexError(f"narrow: start out of range (expected to be in range of [{-size}, {size}], but got {start})")
@@ -743,6 +747,7 @@ def complex(real, imag):
     RuntimeError
         If the two are not of one floating-point dtype.
     """
+    require_tensors("complex", real=real, imag=imag)
     if real.dtype is not imag.dtype or real.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"complex: Expected both inputs to be Float or Double tensors of one dtype but got {real.dtype} and "
@@ -754,6 +759,7 @@ def complex(real, imag):
 @composite(out=True)
 def polar(abs, angle):
     """Complex numbers from their absolute values and angles (radians)."""
+    require_tensors("polar", abs=abs, angle=angle)
     if abs.dtype is not angle.dtype or abs.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"polar: Expected both inputs to be Float or Double tensors of one dtype but got {abs.dtype} and "
@@ -1007,7 +1013,7 @@ dsplit = along("dsplit", lambda ndim: 2, 3)
 def unbind(input, dim=0):
     """All positions along a dimension, as a tuple."""
     if not input._array.ndim:
-        raise RuntimeError("unbind: Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("unbind: Dimension specified as 0 but tensor has no dimensions")
     return unbind.op(input, wrap_dim("unbind", dim, input._array.ndim))
 
 
