@@ -40,9 +40,8 @@ get_device is_complex is_floating_point is_signed numel put
 
 def functions() -> dict[str, Any]:
     """The functions that core's families offer, by name."""
-    from weft.ops._declare import public_functions
-
     from weft._tensor import Tensor
+    from weft.ops._declare import public_functions
 
     found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
     methods = {name: getattr(Tensor, name) for name in METHODS if hasattr(Tensor, name)}

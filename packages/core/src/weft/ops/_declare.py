@@ -77,6 +77,7 @@ class Declaration:
         self.half = half
         self.refusal = NotImplementedError
         self.hint = "Convert with .to(dtype)"
+        self.exact_out = False
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
         self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
@@ -471,6 +472,7 @@ def pointwise(
     refusal: type[Exception] | None = None,
     hint: str = "",
     numbers: str | None = None,
+    out: bool | str = True,
     gradient: str | None = "declared",
     name: str | None = None,
     namespace: str = "core",
@@ -488,6 +490,8 @@ def pointwise(
         See `Declaration`.
     numbers : str, optional
         The arguments that may be numbers; default: all, if another one is a tensor.
+    out : bool or str
+        See `op`.
     """
 
     def declare(source: Any) -> Any:
@@ -500,6 +504,7 @@ def pointwise(
             gradient=gradient,
         )
         declaration.numbers = None if numbers is None else tuple(numbers.split())
+        declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
         arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
@@ -522,7 +527,7 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
 
     def function(input: Any, *, out: Any = None) -> Any:
         result = call(input) if isinstance(input, TensorBase) else declaration.slow((input,))
-        return result if out is None else write_out(declaration.short, out, result)
+        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     return function, lambda reflected: call
 
@@ -534,7 +539,7 @@ def binary(declaration: Declaration) -> tuple[Any, Any]:
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
         result = call(input, other) if isinstance(input, TensorBase) else declaration.slow((input, other))
-        return result if out is None else write_out(declaration.short, out, result)
+        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     def reflected_operator(self: Any, other: Any) -> Any:
         return slow((other, self))
@@ -549,7 +554,7 @@ def nary(declaration: Declaration) -> Any:
         if kwargs or len(args) != len(declaration.arguments):
             raise TypeError(f"{declaration.short}(): takes {', '.join(declaration.arguments)} and out")
         result = declaration.slow(args)
-        return result if out is None else write_out(declaration.short, out, result)
+        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     return function
 
@@ -561,7 +566,8 @@ def op(
     tensors: str = "input",
     sequence: str = "",
     view: bool = False,
-    out: bool = False,
+    out: bool | str = False,
+    refusal: type[Exception] = RuntimeError,
     result: str = "any",
     accepts: str = "bool int float complex",
     half: str = "native",
@@ -585,8 +591,12 @@ def op(
         Which of those is a list of tensors.
     view : bool
         The result shares the memory of the first tensor.
-    out : bool
-        There is an ``out=`` argument; the decorated function does not name it.
+    out : bool or str
+        There is an ``out=`` argument; the decorated function does not name it. True: the result is converted to its
+        dtype, if the category stays; ``"exact"``: it has to have the result's dtype, and memory of its own;
+        ``"dtype"``: where no dtype is given, its dtype is that of the result.
+    refusal : type
+        What is raised for an ``out`` of another dtype.
     result, accepts, half, promotes, gradient
         See `Declaration`.
     """
@@ -601,7 +611,7 @@ def op(
             is_view=view,
             gradient=gradient,
         )
-        function = with_out(source) if out else source
+        function = with_out(source, out, refusal) if out else source
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -615,11 +625,18 @@ def op(
     return declare
 
 
-def composite(methods: str = "", inplace: str = "", *, out: bool = False, view: bool = False) -> Callable[[Any], Any]:
+def composite(
+    methods: str = "",
+    inplace: str = "",
+    *,
+    out: bool | str = False,
+    refusal: type[Exception] = RuntimeError,
+    view: bool = False,
+) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op."""
 
     def declare(source: Any) -> Any:
-        function = with_out(source) if out else source
+        function = with_out(source, out, refusal) if out else source
         dress(function, source, None, True)
         attach(function, methods, inplace, None, is_view=view)
         return function
@@ -627,16 +644,40 @@ def composite(methods: str = "", inplace: str = "", *, out: bool = False, view: 
     return declare
 
 
-def with_out(source: Any) -> Any:
+def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError) -> Any:
     """The function with an ``out=`` argument."""
     short = source.__name__
 
     @wraps(source)
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return source(*args, **kwargs)
+        if rule == "dtype" and isinstance(out, TensorBase) and kwargs.get("dtype") is None:
+            kwargs["dtype"] = out.kind.dtype
         result = source(*args, **kwargs)
-        return result if out is None else write_out(short, out, result)
+        if rule == "exact":
+            refuse_overlap(short, out, args)
+        return write_out(short, out, result, rule == "exact", refusal)
 
     return function
+
+
+def refuse_overlap(name: str, out: Any, args: tuple[Any, ...]) -> None:
+    """The memory that is written to must not be that of an input.
+
+    Raises
+    ------
+    RuntimeError
+        If an input and an output are views of the same memory.
+    """
+    written = [each._array for each in (members(out) if isinstance(out, (tuple, list)) else (out,))]
+    for arg in args:
+        for each in members(arg):
+            if any(numpy.may_share_memory(each._array, array) for array in written if isinstance(array, numpy.ndarray)):
+                raise RuntimeError(
+                    f"{name}: unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                    "to a single memory location. Please clone() the tensor before performing the operation."
+                )
 
 
 def public_functions(modules: Iterable[Any]) -> dict[str, Any]:

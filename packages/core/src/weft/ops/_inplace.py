@@ -245,15 +245,23 @@ def view_scatter() -> Op:
     return found
 
 
-def write_out(name: str, out: Any, result: Any) -> Any:
-    """Put a result into the tensor (or tuple of tensors) that the caller gave as ``out``."""
+def write_out(name: str, out: Any, result: Any, exact: bool = False, refusal: type[Exception] = RuntimeError) -> Any:
+    """Put a result into the tensor (or tuple of tensors) that the caller gave as ``out``.
+
+    Parameters
+    ----------
+    exact : bool
+        The dtype has to be the result's; else the result is converted, if its category stays.
+    refusal : type
+        What is raised for another dtype.
+    """
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
         for each in out:
             check_out(name, each)
         for target, value in zip(out, result):
-            write_out(name, target, value)
+            write_out(name, target, value, exact, refusal)
         return type(result)(out) if type(result) is tuple else type(result)(*out)
     check_out(name, out)
     if local.grad_enabled and (result._requires_grad or out._requires_grad):
@@ -265,11 +273,12 @@ def write_out(name: str, out: Any, result: Any) -> Any:
         raise RuntimeError(
             f"{name}: expected out tensor to be on {result.kind.device}, but got {out.kind.device} instead"
         )
-    if not can_cast(result.kind.dtype, out.kind.dtype):
-        raise RuntimeError(
-            f"{name}: result type {result.kind.dtype.spoken} can't be cast to the desired output type "
-            f"{out.kind.dtype.spoken}"
-        )
+    given, found = out.kind.dtype, result.kind.dtype
+    truths = ("bool", "uint8")  # either serves as the result of a test
+    if exact and given is not found and not (given.name in truths and found.name in truths):
+        raise refusal(f"{name}: Expected out tensor to have dtype {found}, but got {given} instead")
+    if not can_cast(found, given):
+        raise refusal(f"{name}: result type {found.spoken} can't be cast to the desired output type {given.spoken}")
     if out._array.shape != result._array.shape:
         if out._array.size:
             warnings.warn(

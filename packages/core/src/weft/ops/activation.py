@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.ops._declare import op, pointwise
+from weft.ops.comparison import keep_where
 
 
 @pointwise("relu", "relu_", accepts="int float")
@@ -30,7 +31,7 @@ def threshold_backward(grad, input, threshold):
 
 @threshold_backward.kernel
 def _(xp, grad, input, threshold):
-    return xp.where(input <= threshold, xp.zeros((), grad.dtype), grad)
+    return keep_where(xp, ~(input <= threshold), grad)
 
 
 @threshold_backward.gradient("grad")

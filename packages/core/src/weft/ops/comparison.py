@@ -8,6 +8,7 @@ from weft._dtypes import bool_, result_dtype
 from weft._engine.tensor import TensorBase
 from weft.ops._declare import composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
+from weft.ops.creation import fitting
 
 REAL = "bool int float"
 BITS = "bool int"
@@ -153,13 +154,13 @@ def isfinite(input):
     """Where the element is neither infinite nor nan."""
 
 
-@pointwise("isposinf", result="bool", accepts=REAL, half="native")
+@pointwise("isposinf", result="bool", accepts=REAL, out="exact", half="native")
 def isposinf(xp, input):
     """Where the element is positive infinity."""
     return input == xp.inf
 
 
-@pointwise("isneginf", result="bool", accepts=REAL, half="native")
+@pointwise("isneginf", result="bool", accepts=REAL, out="exact", half="native")
 def isneginf(xp, input):
     """Where the element is negative infinity."""
     return input == -xp.inf
@@ -171,7 +172,7 @@ def isreal(xp, input):
     return xp.isreal(input)
 
 
-@pointwise("signbit", result="bool", accepts=REAL)
+@pointwise("signbit", result="bool", accepts=REAL, out="exact")
 def signbit(xp, input):
     """Where the sign bit is set: negative elements, and -0."""
     return xp.signbit(input) if input.dtype.kind == "f" else input < 0
@@ -271,7 +272,7 @@ def equal(input, other):
     return bool((input == other).all())
 
 
-@composite("isin", out=True)
+@composite("isin", out="exact")
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Where each element is one of ``test_elements``."""
     return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)
@@ -320,7 +321,7 @@ def _(grad, condition):
     return grad.masked_fill(condition, 0)
 
 
-@composite(out=True)
+@composite(out="exact")
 def where(condition, input=None, other=None):
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds.
 
@@ -376,7 +377,20 @@ def fill_where(input, mask, value):
 
 @fill_where.kernel
 def _(xp, input, mask, value):
+    if not hasattr(value, "dtype") and value == 0:
+        return keep_where(xp, ~mask, input)
     return xp.where(mask, xp.asarray(value, input.dtype), input)
+
+
+def keep_where(xp: Any, mask: Any, input: Any) -> Any:
+    """``input`` where the mask holds, else 0. Bits are masked: a choice of each element costs 15 times as much."""
+    size = input.dtype.itemsize
+    if size > 8 or input.ndim == 0 or mask.shape != input.shape:
+        return xp.where(mask, input, xp.zeros((), input.dtype))
+    bits = mask.view(xp.uint8).astype(f"u{size}")
+    xp.negative(bits, out=bits)
+    bits &= xp.ascontiguousarray(input).view(bits.dtype)
+    return bits.view(input.dtype)
 
 
 @fill_where.gradient("input")

@@ -24,7 +24,7 @@ def copying(view: Any, name: str, methods: str = "") -> Any:
     function.__wrapped__ = view  # type: ignore[attr-defined]  # what inspect.signature shows
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`{view.__name__}`, in new memory."
-    return composite(methods, out=True)(function)
+    return composite(methods, out="exact")(function)
 
 
 alias_copy = copying(views.alias, "alias_copy")
@@ -47,13 +47,13 @@ view_as_complex_copy = copying(views.view_as_complex, "view_as_complex_copy")
 view_as_real_copy = copying(views.view_as_real, "view_as_real_copy")
 
 
-@composite(out=True)
+@composite(out="exact")
 def view_copy(input, size):
     """`Tensor.view` to a shape or a dtype, in new memory."""
     return contiguous_copy.op(views.view(input, size))
 
 
-@composite(out=True)
+@composite(out="exact")
 def slice_copy(input, dim=0, start=None, end=None, step=1):
     """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory."""
     return contiguous_copy.op(sliced("slice_copy", input, dim, start, end, step))
@@ -84,28 +84,28 @@ def overwritten(name: str, whole: Any, target: Any, src: Any) -> Any:
     return whole
 
 
-@composite("select_scatter", out=True)
+@composite("select_scatter", out="exact")
 def select_scatter(input, src, dim, index):
     """A copy of ``input`` with one position along a dimension replaced."""
     whole = input.clone()
     return overwritten("select_scatter", whole, views.select(whole, dim, index), src)
 
 
-@composite("slice_scatter", out=True)
+@composite("slice_scatter", out="exact")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """A copy of ``input`` with a slice along a dimension replaced."""
     whole = input.clone()
     return overwritten("slice_scatter", whole, sliced("slice_scatter", whole, dim, start, end, step), src)
 
 
-@composite("diagonal_scatter", out=True)
+@composite("diagonal_scatter", out="exact")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """A copy of ``input`` with a diagonal replaced."""
     whole = input.clone()
     return overwritten("diagonal_scatter", whole, views.diagonal(whole, offset, dim1, dim2), src)
 
 
-@composite("as_strided_scatter", out=True)
+@composite("as_strided_scatter", out="exact")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
     first = input.storage_offset()

@@ -9,7 +9,19 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of, kind_of, resolve_device
-from weft._dtypes import (ALIASES, BY_NUMPY, bfloat16, dtype, finfo, get_default_dtype, iinfo, int8, int64, scalar_dtype, uint8)
+from weft._dtypes import (
+    ALIASES,
+    BY_NUMPY,
+    bfloat16,
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    int8,
+    int64,
+    scalar_dtype,
+    uint8,
+)
 from weft._dtypes import dtype as dtype_class
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
@@ -40,7 +52,7 @@ def finished(made: Any, requires_grad: bool) -> Any:
     return made.requires_grad_() if requires_grad else made
 
 
-@composite(out=True)
+@composite(out="dtype")
 def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """An uninitialised tensor.
 
@@ -89,7 +101,7 @@ def filled(name: str, size: Any, value: Any, element: dtype, device: Any, requir
     return finished(made, requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of zeros.
 
@@ -102,13 +114,13 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor with one value everywhere.
 
@@ -240,7 +252,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     return finished(make(xp.lib.stride_tricks.as_strided(flat._array, size, strides), flat.kind), requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Numbers from ``start`` to before ``end``, ``step`` apart.
 
@@ -280,7 +292,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     return finished(from_host(values, device), requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
     if end is None:
@@ -344,7 +356,7 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -360,7 +372,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
@@ -375,7 +387,7 @@ def logspace(
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out=True)
+@composite(out="dtype")
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """The identity matrix, with n rows and m columns (default n)."""
     shape = as_shape("eye", (n, n if m is None else m))

@@ -12,7 +12,7 @@ from weft.ops.pointwise import conj
 from weft.ops.reductions import summable
 
 
-@op("cumsum", "cumsum_", out=True, result="same", half="float32")
+@op("cumsum", "cumsum_", out="dtype", result="same", half="float32")
 def cumsum(input, dim, *, dtype=None):
     """The sums of all elements up to each one, along a dimension.
 
@@ -41,7 +41,7 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     return cumsum.op(tensor.flip(dim), dim).flip(dim)
 
 
-@op("cumprod", "cumprod_", out=True, result="same", half="float32")
+@op("cumprod", "cumprod_", out="dtype", result="same", half="float32")
 def cumprod(input, dim, *, dtype=None):
     """The products of all elements up to each one, along a dimension."""
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))
@@ -75,7 +75,7 @@ def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
     return stack(columns, dim)
 
 
-@op("logcumsumexp", out=True, result="same", half="float32", accepts="float complex")
+@op("logcumsumexp", out="exact", result="same", half="float32", accepts="float complex")
 def logcumsumexp(input, dim):
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
     return logcumsumexp.op(input, wrap_dim("logcumsumexp", dim, input.ndim))
@@ -112,7 +112,7 @@ def running(name: str, pick: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if pick == "maximum" else "smallest"
     function.__doc__ = f"The {which} element up to each one along a dimension, and where it is."
-    declared = op(name, out=True)(function)
+    declared = op(name, out="exact")(function)
 
     @declared.kernel
     def _(xp, input, dim):

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import result_dtype
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, wrap_dim

@@ -421,7 +421,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeErr
             )
 
 
-@op("index_select", tensors="input index", out=True)
+@op("index_select", tensors="input index", out="exact")
 def index_select(input, dim, index):
     """The slices at some positions along a dimension.
 
@@ -449,7 +449,7 @@ def _(grad, input_shape, dim, index):
     return grad.new_zeros(input_shape).index_add(dim, index, grad)
 
 
-@op("gather", tensors="input index", out=True)
+@op("gather", tensors="input index", out="exact")
 def gather(input, dim, index, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims.
 
@@ -513,7 +513,7 @@ def _(grad, input_shape, dim, index):
     return grad.new_zeros(input_shape).scatter_add(dim, index, grad)
 
 
-@composite("take_along_dim", out=True)
+@composite("take_along_dim", out="exact")
 def take_along_dim(input, indices, dim=None):
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
     if indices.dtype is not int64:
@@ -586,7 +586,7 @@ def _(grad, dim, index, reduce, src_shape):
     return basic_embed(taken, src_shape)
 
 
-@composite("scatter", "scatter_", out=True)
+@composite("scatter", "scatter_", out="exact")
 def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension.
 
@@ -613,7 +613,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     return scattered.op(input, wrap_dim("scatter", dim, input.ndim), index, src, reduce)
 
 
-@composite("scatter_add", "scatter_add_", out=True)
+@composite("scatter_add", "scatter_add_", out="exact")
 def scatter_add(input, dim, index, src):
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
     return scatter(input, dim, index, src, reduce="add")
@@ -667,14 +667,14 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
     return dim, index
 
 
-@composite("index_add", "index_add_", out=True)
+@composite("index_add", "index_add_", out="exact")
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     dim, index = index_write("index_add", input, dim, index, source)
     return index_added.op(input, dim, index, source, alpha)
 
 
-@composite("index_copy", "index_copy_", out=True)
+@composite("index_copy", "index_copy_", out="exact")
 def index_copy(input, dim, index, source):
     """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
     dim, index = index_write("index_copy", input, dim, index, source)
@@ -702,7 +702,7 @@ def index_fill(input, dim, index, value):
     return put.op(input, [None] * dim + [where], value, False)
 
 
-@composite("take", out=True)
+@composite("take", out="exact")
 def take(input, index):
     """Elements at positions of the flattened tensor."""
     if index.dtype is not int64:
@@ -728,7 +728,7 @@ def _put(self, index, source, accumulate=False):
 # Masks and positions
 
 
-@composite("masked_select", out=True)
+@composite("masked_select", out="exact")
 def masked_select(input, mask):
     """The elements where the mask holds, in one dimension."""
     if mask.dtype is not bool_:
@@ -770,7 +770,7 @@ def _(xp, input):
     return xp.stack(xp.nonzero(input), axis=1).astype(xp.int64)
 
 
-@composite("nonzero", out=True)
+@composite("nonzero", out="exact")
 def nonzero(input, *, as_tuple=False):
     """The positions of elements that are not 0.
 

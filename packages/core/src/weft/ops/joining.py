@@ -39,7 +39,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     return [each if each.kind.dtype is common else each.to(common) for each in tensors]
 
 
-@op(tensors="tensors", sequence="tensors", out=True)
+@op(tensors="tensors", sequence="tensors", out=True, refusal=TypeError)
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along a dimension that they have.
 
@@ -85,7 +85,7 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
-@op(tensors="tensors", sequence="tensors", out=True)
+@op(tensors="tensors", sequence="tensors", out=True, refusal=TypeError)
 def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension.
 
@@ -146,14 +146,14 @@ def listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, Tensor) else list(value)
 
 
-@composite(out=True)
+@composite(out=True, refusal=TypeError)
 def hstack(tensors):
     """Tensors side by side: along dimension 1, or 0 if they have one."""
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
-@composite(out=True)
+@composite(out=True, refusal=TypeError)
 def vstack(tensors):
     """Tensors one below the other, along dimension 0."""
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
@@ -162,13 +162,13 @@ def vstack(tensors):
 row_stack = vstack
 
 
-@composite(out=True)
+@composite(out=True, refusal=TypeError)
 def dstack(tensors):
     """Tensors one behind the other, along dimension 2."""
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
-@composite(out=True)
+@composite(out=True, refusal=TypeError)
 def column_stack(tensors):
     """Vectors as columns beside each other, and matrices side by side."""
     return cat(
@@ -408,7 +408,7 @@ def triangle(name: str, keep: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    function_op = op(name, f"{name}_", out=True)(function)
+    function_op = op(name, f"{name}_", out="exact")(function)
 
     @function_op.kernel
     def _(xp, input, diagonal):
@@ -442,7 +442,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     return whole.movedim((-2, -1), (first, second))
 
 
-@composite("diag", out=True)
+@composite("diag", out="exact")
 def diag(input, diagonal=0):
     """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
     if input.ndim == 1:

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import Any
 
+from weft._dtypes import int64
 from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -35,7 +36,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
             )
 
 
-@op("matmul __matmul__", tensors="input other", result="same", half="float32", out=True)
+@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact")
 def matmul(input, other):
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
 
@@ -121,7 +122,7 @@ def expect(name: str, **dims: Any) -> None:
             )
 
 
-@composite("mm", out=True)
+@composite("mm", out="exact")
 def mm(input, mat2, *, out_dtype=None):
     """The product of two matrices."""
     same_dtype("mm", input, mat2)
@@ -130,7 +131,7 @@ def mm(input, mat2, *, out_dtype=None):
     return matmul.op(input, mat2)
 
 
-@composite("bmm", out=True)
+@composite("bmm", out="exact")
 def bmm(input, mat2, *, out_dtype=None):
     """The products of two batches of matrices of one batch size."""
     same_dtype("bmm", input, mat2)
@@ -144,7 +145,7 @@ def bmm(input, mat2, *, out_dtype=None):
     return matmul.op(input, mat2)
 
 
-@composite("mv", out=True)
+@composite("mv", out="exact")
 def mv(input, vec):
     """The product of a matrix and a vector."""
     same_dtype("mv", input, vec)
@@ -153,7 +154,7 @@ def mv(input, vec):
     return matmul.op(input, vec)
 
 
-@composite("dot", out=True)
+@composite("dot", out="exact")
 def dot(input, tensor):
     """The sum of the products of two vectors' elements."""
     same_dtype("dot", input, tensor)
@@ -167,13 +168,13 @@ def dot(input, tensor):
     return matmul.op(input, tensor)
 
 
-@composite("vdot", out=True)
+@composite("vdot", out="exact")
 def vdot(input, other):
     """`dot` with the first vector conjugated."""
     return dot(conj(input), other)
 
 
-@composite("inner", out=True)
+@composite("inner", out="exact")
 def inner(input, other):
     """Inner products along the last dimension of both."""
     if not input.ndim or not other.ndim:
@@ -219,14 +220,14 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
-@composite("addmm", "addmm_", out=True)
+@composite("addmm", "addmm_", out="exact")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     return plus_product("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@composite("addmv", "addmv_", out=True)
+@composite("addmv", "addmv_", out="exact")
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     return plus_product("addmv", input, mv(mat, vec), beta, alpha)
@@ -242,13 +243,13 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     return plus_product("addr", input, product, beta, alpha)
 
 
-@composite("baddbmm", "baddbmm_", out=True)
+@composite("baddbmm", "baddbmm_", out="exact")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     return plus_product("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
-@composite("addbmm", "addbmm_", out=True)
+@composite("addbmm", "addbmm_", out="exact")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
     return plus_product("addbmm", input, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
@@ -263,7 +264,7 @@ def chain_matmul(*matrices):
     return result
 
 
-@composite("matrix_power", out=True)
+@composite("matrix_power", out="exact")
 def matrix_power(input, n):
     """A square matrix multiplied with itself n times; with negative n its inverse."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
@@ -288,7 +289,7 @@ def matrix_power(input, n):
     return result
 
 
-@composite(out=True)
+@composite(out="exact")
 def tensordot(a, b, dims=2):
     """The product of two tensors summed over some dimensions of each.
 
@@ -352,7 +353,7 @@ def trace(input):
     return input.diagonal().sum()
 
 
-@composite("cross", out=True)
+@composite("cross", out="exact")
 def cross(input, other, dim=None):
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
     if dim is None:
@@ -402,6 +403,8 @@ def einsum(equation, *operands):
     terms, result = parse_equation(equation, operands)
     left: Any = None
     dims: list[Any] = []
+    if len(operands) == 1 and operands[0].dtype.category < 2 and set(terms[0]) - set(result):
+        operands = (operands[0].to(int64),)  # sums of integers are int64, as sum() gives them
     for number, (term, operand) in enumerate(zip(terms, operands)):
         operand, term = diagonals(operand, term)
         later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)

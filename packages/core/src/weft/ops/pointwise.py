@@ -1051,7 +1051,7 @@ def _(grad, input, min, max):
     return grad.masked_fill(~chosen, 0)
 
 
-@composite("clamp clip", "clamp_ clip_", out=True)
+@composite("clamp clip", "clamp_ clip_", out="exact")
 def clamp(input, min=None, max=None):
     """Each element moved into [min, max].
 
@@ -1079,14 +1079,14 @@ def clamp(input, min=None, max=None):
 clip = clamp
 
 
-@composite("clamp_min", "clamp_min_", out=True)
+@composite("clamp_min", "clamp_min_", out="exact")
 def clamp_min(input, min):
     """Each element, but at least ``min``."""
     require_tensors("clamp_min", input=input)
     return clamped(input, min, None)
 
 
-@composite("clamp_max", "clamp_max_", out=True)
+@composite("clamp_max", "clamp_max_", out="exact")
 def clamp_max(input, max):
     """Each element, but at most ``max``."""
     require_tensors("clamp_max", input=input)
@@ -1267,7 +1267,7 @@ def _(grad, outputs):
     return grad / (2.0 ** outputs[1]).to(grad.dtype)
 
 
-@composite("frexp", out=True)
+@composite("frexp", out="exact")
 def frexp(input):
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1).
 

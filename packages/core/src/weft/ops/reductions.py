@@ -207,7 +207,7 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {what} over some dimensions, or over all; gradients are shared by equal elements."
-    declared = op(name, out=True, result="same", half="native", accepts=REAL)(function)
+    declared = op(name, out="exact", result="same", half="native", accepts=REAL)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -227,7 +227,7 @@ amax = extreme("amax", "max", "largest element")
 amin = extreme("amin", "min", "smallest element")
 
 
-@composite(out=True)
+@composite(out="exact")
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest element."""
     if dim is None and not input.numel():
@@ -259,7 +259,7 @@ def finder(name: str, xp_name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
     function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
-    declared = op(name, out=True, half="float32", gradient=None)(function)
+    declared = op(name, out="exact", half="float32", gradient=None)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -307,7 +307,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         f"The {name}imum over all elements; along a dimension with its position; or of each pair of elements.\n\n"
         f"    Returns\n    -------\n    Tensor, or with ``dim`` a named tuple (values, indices).\n    "
     )
-    declared = op(name, out=True)(function)
+    declared = op(name, out="exact")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -398,14 +398,14 @@ def middle(name: str, skip_nan: bool) -> Any:
     function.__doc__ = "The lower median over all elements, or along a dimension with its position" + (
         "; nan is left out." if skip_nan else "."
     )
-    return composite(name, out=True)(function)
+    return composite(name, out="exact")(function)
 
 
 median = middle("median", False)
 nanmedian = middle("nanmedian", True)
 
 
-@composite("mode", out=True)
+@composite("mode", out="exact")
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along a dimension (the smallest of several), and a position of it."""
     dim = wrap_dim("mode", dim, input.ndim)
@@ -450,7 +450,7 @@ def truth_over(name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    declared = op(name, out=True, gradient=None)(function)
+    declared = op(name, out="exact", gradient=None)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):

@@ -90,7 +90,7 @@ def product_gradients(
     return to_self, alone.where(zero & (zeros == 1), usual)
 
 
-@composite("scatter_reduce", "scatter_reduce_", out=True)
+@composite("scatter_reduce", "scatter_reduce_", out="exact")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension.
 
@@ -122,7 +122,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     return reduced_at.op(input, dim, index, src, reduce, include_self)
 
 
-@composite("index_reduce", "index_reduce_", out=True)
+@composite("index_reduce", "index_reduce_", out="exact")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension.
 

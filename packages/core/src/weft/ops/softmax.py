@@ -64,7 +64,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
     return declared.op(input, wrap_dim(name, dim, input.ndim))
 
 
-@composite("softmax", out=True)
+@composite("softmax", out="exact")
 def softmax(input, dim, *, dtype=None):
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
@@ -84,7 +84,7 @@ def softmax(input, dim, *, dtype=None):
     return normalizing("softmax", input, dim, dtype, softmax_op)
 
 
-@composite("log_softmax", out=True)
+@composite("log_softmax", out="exact")
 def log_softmax(input, dim, *, dtype=None):
     """The logarithm of `softmax`, computed in one go."""
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
@@ -93,7 +93,7 @@ def log_softmax(input, dim, *, dtype=None):
 # Norms
 
 
-@composite("norm", out=True)
+@composite("norm", out="exact")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over some dimensions, or over all.
 
@@ -175,7 +175,7 @@ def dist(input, other, p=2):
 Tensor.dist = dist
 
 
-@composite("renorm", "renorm_", out=True)
+@composite("renorm", "renorm_", out="exact")
 def renorm(input, p, dim, maxnorm):
     """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
     if p <= 0:

@@ -39,7 +39,7 @@ def _(grad, outputs, input_shape, dim):
     return at_positions(grad, outputs[1], input_shape, dim, True)
 
 
-@composite("sort", out=True)
+@composite("sort", out="exact")
 def sort(input, dim=-1, descending=False, stable=False):
     """The elements in order along a dimension, and where they were.
 
@@ -61,7 +61,7 @@ def sort(input, dim=-1, descending=False, stable=False):
     )
 
 
-@composite("msort", out=True)
+@composite("msort", out="exact")
 def msort(input):
     """The elements in order along the first dimension."""
     return sort(input, 0).values
@@ -93,7 +93,7 @@ def _(grad, outputs, input_shape, dim):
     return at_positions(grad, outputs[1], input_shape, dim, True)
 
 
-@composite("topk", out=True)
+@composite("topk", out="exact")
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 
@@ -111,7 +111,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     return named("topk", "values indices")(*top.op(input, k, dim, largest, sorted))
 
 
-@composite("kthvalue", out=True)
+@composite("kthvalue", out="exact")
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest element along a dimension, and where it is."""
     dim = wrap_dim("kthvalue", dim, input.ndim)
@@ -195,13 +195,13 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     return found if q.ndim else found.squeeze(0)
 
 
-@composite("quantile", out=True)
+@composite("quantile", out="exact")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a share q of the elements lies, along a dimension or over all."""
     return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite("nanquantile", out=True)
+@composite("nanquantile", out="exact")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are not nan."""
     return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
@@ -228,7 +228,7 @@ def _(xp, sequence, values, right):
     return xp.stack(rows).reshape(values.shape).astype(xp.int64) if rows else xp.empty(values.shape, xp.int64)
 
 
-@composite(out=True)
+@composite(out="exact")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
     """Where each value would have to be inserted in a sorted sequence to keep it sorted.
 
@@ -273,7 +273,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     return found.to(int32) if out_int32 else found
 
 
-@composite(out=True)
+@composite(out="exact")
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """Which interval between sorted boundaries each element lies in."""
     if boundaries.ndim != 1:
@@ -324,7 +324,7 @@ def bincount(input, weights=None, minlength=0):
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 
-@composite("histc", out=True)
+@composite("histc", out="exact")
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
     if bins <= 0:

@@ -160,7 +160,7 @@ def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool)
     return found
 
 
-@composite("histogram", out=True)
+@composite("histogram", out="exact")
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements lie between neighbouring edges, and the edges.
 

@@ -738,7 +738,7 @@ def _(grad):
     return imag(grad)
 
 
-@composite(out=True)
+@composite(out="exact")
 def complex(real, imag):
     """Complex numbers from their real and imaginary parts.
 
@@ -756,7 +756,7 @@ def complex(real, imag):
     return complex_op.op(real, imag)
 
 
-@composite(out=True)
+@composite(out="exact")
 def polar(abs, angle):
     """Complex numbers from their absolute values and angles (radians)."""
     require_tensors("polar", abs=abs, angle=angle)
@@ -806,7 +806,7 @@ def conj(input):
     return input._conj_copy() if input.kind.is_complex else input
 
 
-@composite("conj_physical", "conj_physical_", out=True)
+@composite("conj_physical", "conj_physical_", out="exact")
 def conj_physical(input):
     """The complex conjugate, in new memory for complex tensors."""
     return conj(input)
