@@ -476,15 +476,20 @@ class View:
     """
 
     def __init__(
-        self, base: TensorBase, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int
+        self, base: Any, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int
     ) -> None:
-        self.base = base
+        self.base: Any = base
         self.parent = parent
         self.op = op
         self.args = args  # without the tensor itself, which is the first
         self.index = index  # which output, for ops that return several views; else -1
         self.version = version
         self.recorded: bool = local.grad_enabled
+
+    def without_base(self) -> View:
+        """How the view is made, for a node in its base's history: with the base, that would be a reference cycle."""
+        parent = None if self.parent is None else self.parent.without_base()
+        return View(None, parent, self.op, self.args, self.index, self.version)
 
     def replay(self, tensor: Any) -> Any:
         """The same view of another tensor of the base's shape."""

@@ -249,6 +249,7 @@ class Function(metaclass=FunctionMeta):
             node._keep([each for each in made if isinstance(each, TensorBase)])
         else:
             node._to_save = ()
+        node._dirty_tensors = node._non_differentiable = ()  # outputs: with them the node would hold itself
         return tuple(made) if many else made[0]
 
 

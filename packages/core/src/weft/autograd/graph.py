@@ -127,27 +127,28 @@ def pack_saved(result: Any) -> None:
     if not saved or (node._extra is not None and node._extra.unpack is not None):
         return
 
-    def packed(value: Any) -> Any:
-        if isinstance(value, SavedOutput):
-            return pack_output(value.array, value.kind, value.index)
-        if isinstance(value, list):
-            return [packed(each) for each in value]
-        return pack(value) if isinstance(value, TensorBase) else value
-
-    node.saved = tuple(packed(value) for value in saved)
+    node.saved = tuple(pack_value(value) for value in saved)
     node.versions = tuple(-1 for _ in node.versions)
     extra_of(node).unpack = unpack_all
 
 
+def pack_value(value: Any) -> Any:
+    if isinstance(value, SavedOutput):
+        return pack_output(value.array, value.kind, value.index)
+    if isinstance(value, list):
+        return [pack_value(each) for each in value]
+    return pack(value) if isinstance(value, TensorBase) else value
+
+
 def unpack_all(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     """The saved values of a node, from their hooks."""
+    return tuple(unpack_value(node, value) for value in saved)
 
-    def unpacked(value: Any) -> Any:
-        if isinstance(value, list):
-            return [unpacked(each) for each in value]
-        return value.restore(node) if isinstance(value, Packed) else value
 
-    return tuple(unpacked(value) for value in saved)
+def unpack_value(node: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return [unpack_value(node, each) for each in value]
+    return value.restore(node) if isinstance(value, Packed) else value
 
 
 def increment_version(tensor: Any) -> None:

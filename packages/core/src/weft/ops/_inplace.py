@@ -215,7 +215,7 @@ def take_history(self: Any, result: Any) -> None:
     scatter = view_scatter()
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
-    node = make_node(scatter, scatter.plan(mask), (before, result, view), mask)
+    node = make_node(scatter, scatter.plan(mask), (before, result, view.without_base()), mask)
     node._shape = base._array.shape
     if not base._requires_grad:
         spread_history(base)
