@@ -40,7 +40,10 @@ from weft.random import get_rng_state as get_rng_state
 from weft._dtypes import iinfo as iinfo
 from weft.autograd.grad_mode import inference_mode as inference_mode
 from weft.random import initial_seed as initial_seed
+from weft.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from weft.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from weft.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from weft.autograd.grad_mode import is_inference as is_inference
 from weft.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.storage import is_storage as is_storage
 from weft._layout import layout as layout
@@ -87,14 +90,23 @@ uint8: _dtype
 def abs(input: Any, *, out: Any = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
 
+def abs_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
+
 def absolute(input: Any, *, out: Any = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
 
 def acos(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
+def acos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
+
 def acosh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
+
+def acosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input + alpha * other``, element by element."""
@@ -114,11 +126,17 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * (mat @ vec)``."""
 
+def addmv_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
+
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 
 def adjoint(input: Any) -> Any:
     """The last two dimensions exchanged, and conjugated."""
+
+def alias_copy(input: Any) -> Any:
+    """`alias`, in new memory."""
 
 def all(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """Whether all elements are true (not 0), over some dimensions or in all."""
@@ -147,14 +165,26 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
 def arccos(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
+def arccos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
+
 def arccosh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
+
+def arccosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def arcsin(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
+def arcsin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
+
 def arcsinh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
+
+def arcsinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def arctan(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose tangent is each element, in radians."""
@@ -162,8 +192,14 @@ def arctan(input: Any, *, out: Any = None) -> Tensor:
 def arctan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
+def arctan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
+
 def arctanh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
+
+def arctanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 def argmax(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """The position of the largest element along a dimension, or in the flat tensor."""
@@ -180,11 +216,26 @@ def argwhere(input: Any) -> Any:
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """A view of the tensor's storage with any sizes and strides, counted in elements."""
 
+def as_strided_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
+
+def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """`as_strided`, in new memory."""
+
+def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
+
 def asin(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
+def asin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
+
 def asinh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
+
+def asinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def atan(input: Any, *, out: Any = None) -> Tensor:
     """The angle whose tangent is each element, in radians."""
@@ -192,8 +243,14 @@ def atan(input: Any, *, out: Any = None) -> Tensor:
 def atan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
+def atan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
+
 def atanh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
+
+def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors with at least 1 dimension."""
@@ -240,6 +297,9 @@ def block_diag(*tensors: Any) -> Any:
 def bmm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
     """The products of two batches of matrices of one batch size."""
 
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that shapes (or sizes) broadcast to."""
+
 def broadcast_tensors(*tensors: Any) -> Any:
     """Tensors expanded to their common shape."""
 
@@ -261,6 +321,9 @@ def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid
 def ceil(input: Any, *, out: Any = None) -> Tensor:
     """The smallest integer not below each element."""
 
+def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
+
 def chain_matmul(*matrices: Any) -> Any:
     """The product of several matrices."""
 
@@ -270,20 +333,35 @@ def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
 def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """Each element moved into [min, max]."""
 
+def clamp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
+
 def clamp_max(input: Any, max: Any) -> Tensor:
     """Each element, but at most ``max``."""
+
+def clamp_max_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
 def clamp_min(input: Any, min: Any) -> Tensor:
     """Each element, but at least ``min``."""
 
+def clamp_min_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
+
 def clip(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """Each element moved into [min, max]."""
+
+def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Any, *, memory_format: Any = None) -> Tensor:
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
 def column_stack(tensors: Any) -> Any:
     """Vectors as columns beside each other, and matrices side by side."""
+
+def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
+    """All choices of r elements of a vector, in order, one in a row."""
 
 def complex(real: Any, imag: Any) -> Any:
     """Complex numbers from their real and imaginary parts."""
@@ -300,20 +378,35 @@ def conj(input: Any) -> Any:
 def conj_physical(input: Any) -> Any:
     """The complex conjugate, in new memory for complex tensors."""
 
+def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
+
 def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
     """The size of ``input`` with the sign of ``other``."""
+
+def corrcoef(input: Any) -> Any:
+    """The correlation coefficients of variables: one in each row, one observation in each column."""
 
 def cos(input: Any, *, out: Any = None) -> Tensor:
     """The cosine of each element, in radians."""
 
+def cos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
+
 def cosh(input: Any, *, out: Any = None) -> Tensor:
     """The hyperbolic cosine of each element."""
+
+def cosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
 def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
     """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
 
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0, along some dimensions or in all."""
+
+def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariances of variables: one in each row, one observation in each column."""
 
 def cross(input: Any, other: Any, dim: Any = None) -> Any:
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
@@ -336,8 +429,17 @@ def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1
 def deg2rad(input: Any, *, out: Any = None) -> Tensor:
     """Degrees to radians."""
 
+def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
+
 def detach(input: Any) -> Any:
     """The same memory, without history: a new leaf that does not require grad."""
+
+def detach_(self: Any) -> Tensor:
+    """Forget the history: from here on the tensor is a leaf that does not require grad."""
+
+def detach_copy(input: Any) -> Any:
+    """`detach`, in new memory."""
 
 def diag(input: Any, diagonal: Any = 0) -> Any:
     """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
@@ -350,6 +452,9 @@ def diagflat(input: Any, offset: Any = 0) -> Any:
 
 def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """The elements at equal positions of two dimensions, as the last dimension."""
+
+def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    """`diagonal`, in new memory."""
 
 def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """A copy of ``input`` with a diagonal replaced."""
@@ -364,6 +469,9 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of ``input - other``."""
 
 def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    """The quotient of each pair of elements."""
+
+def divide(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
     """The quotient of each pair of elements."""
 
 def dot(input: Any, tensor: Any) -> Any:
@@ -384,6 +492,9 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any 
 def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """An uninitialised tensor of another's shape, dtype and device."""
 
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
+    """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
+
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """An uninitialised tensor with these strides, counted in elements."""
 
@@ -396,8 +507,14 @@ def equal(input: Any, other: Any) -> Any:
 def erf(input: Any, *, out: Any = None) -> Any:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
+def erf_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
+
 def erfc(input: Any, *, out: Any = None) -> Any:
     """``1 - erf(x)``, without loss of precision for large x."""
+
+def erfc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
 def erfinv(input: Any, *, out: Any = None) -> Any:
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
@@ -408,14 +525,26 @@ def exp(input: Any, *, out: Any = None) -> Tensor:
 def exp2(input: Any, *, out: Any = None) -> Tensor:
     """2 raised to the power of each element."""
 
+def exp2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
+
+def exp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
+
 def expand(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
     """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
 
 def expand_as(input: Any, other: Any) -> Any:
     """`expand` to the shape of another tensor."""
 
+def expand_copy(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+    """`expand`, in new memory."""
+
 def expm1(input: Any, *, out: Any = None) -> Tensor:
     """The exponential of each element, minus 1, exact near 0."""
+
+def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
 def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """The identity matrix, with n rows and m columns (default n)."""
@@ -423,8 +552,14 @@ def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, require
 def fill(input: Any, value: Any) -> Tensor:
     """A tensor like ``input`` with one value everywhere."""
 
+def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
+
 def fix(input: Any, *, out: Any = None) -> Tensor:
     """Each element without its fraction."""
+
+def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
     """The dimensions from ``start_dim`` to ``end_dim`` as one."""
@@ -444,6 +579,9 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 def floor(input: Any, *, out: Any = None) -> Tensor:
     """The largest integer not above each element."""
 
+def floor_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
+
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The quotient of each pair of elements, rounded down."""
 
@@ -459,6 +597,12 @@ def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def frac(input: Any, *, out: Any = None) -> Tensor:
     """The fraction of each element, with its sign."""
 
+def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
+
+def frexp(input: Any) -> Tensor:
+    """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
+
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor with one value everywhere."""
 
@@ -471,11 +615,20 @@ def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any
 def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
     """The greatest common divisor of each pair of elements."""
 
+def gcd_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
+
 def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is greater than or equal to ``other``."""
 
 def ger(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
+
+def get_device(self: Any) -> Any:
+    """The index of the device; -1 for the CPU."""
+
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
+    """The derivative of sampled values along dimensions, by differences of second order."""
 
 def greater(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is greater than ``other``."""
@@ -491,6 +644,12 @@ def heaviside(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
+
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+    """How many elements lie between neighbouring edges, and the edges."""
+
+def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+    """`histogram` of points in several dimensions."""
 
 def hsplit(input: Any, indices_or_sections: Any) -> Any:
     """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
@@ -516,17 +675,41 @@ def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
 def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
     """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
+def index_put_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
+
+def index_reduce(input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
+    """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
+
 def index_select(input: Any, dim: Any, index: Any) -> Any:
     """The slices at some positions along a dimension."""
 
 def inner(input: Any, other: Any) -> Any:
     """Inner products along the last dimension of both."""
 
+def is_complex(self: Any) -> Any:
+    """Whether the dtype is complex."""
+
 def is_conj(input: Any) -> Any:
     """False: conjugation is never postponed."""
 
+def is_floating_point(self: Any) -> Any:
+    """Whether the dtype is floating (complex is not)."""
+
 def is_neg(input: Any) -> Any:
     """False: conjugation is never postponed."""
+
+def is_nonzero(input: Any) -> Any:
+    """Whether the only element of a tensor is not 0."""
+
+def is_same_size(input: Any, other: Any) -> Any:
+    """Whether two tensors have the same shape."""
+
+def is_signed(self: Any) -> Any:
+    """Whether the dtype has negative numbers."""
+
+def is_tensor(obj: Any) -> Any:
+    """Whether an object is a tensor."""
 
 def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
     """Where ``|input - other| <= atol + rtol * |other|``."""
@@ -561,6 +744,15 @@ def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
 def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
     """The least common multiple of each pair of elements."""
 
+def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
+
+def ldexp(input: Any, other: Any) -> Tensor:
+    """``input * 2 ** other``, element by element."""
+
+def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
+
 def le(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is less than or equal to ``other``."""
 
@@ -585,11 +777,23 @@ def log(input: Any, *, out: Any = None) -> Tensor:
 def log10(input: Any, *, out: Any = None) -> Tensor:
     """The logarithm to base 10 of each element."""
 
+def log10_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
+
 def log1p(input: Any, *, out: Any = None) -> Tensor:
     """The natural logarithm of 1 plus each element, exact near 0."""
 
+def log1p_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
+
 def log2(input: Any, *, out: Any = None) -> Tensor:
     """The logarithm to base 2 of each element."""
+
+def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
+
+def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
 def log_softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, computed in one go."""
@@ -617,6 +821,9 @@ def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def logit(input: Any, eps: Any = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``."""
+
+def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
 def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
@@ -684,6 +891,9 @@ def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
     """Columns drawn at random, with weights, from each row."""
 
+def multiply(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The product of each pair of elements."""
+
 def mv(input: Any, vec: Any) -> Any:
     """The product of a matrix and a vector."""
 
@@ -692,6 +902,9 @@ def mvlgamma(input: Any, p: Any) -> Any:
 
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+
+def nan_to_num_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
 def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
     """The mean of the elements that are not nan."""
@@ -709,7 +922,7 @@ def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     """``length`` positions from ``start`` on, along a dimension."""
 
 def narrow_copy(input: Any, dim: Any, start: Any, length: Any) -> Any:
-    """A copy of `narrow`."""
+    """`narrow`, in new memory."""
 
 def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where the elements differ."""
@@ -717,8 +930,14 @@ def ne(input: Any, other: Any, *, out: Any = None) -> Any:
 def neg(input: Any, *, out: Any = None) -> Tensor:
     """The negative of each element."""
 
+def neg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
+
 def negative(input: Any, *, out: Any = None) -> Tensor:
     """The negative of each element."""
+
+def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
 def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
     """The next floating-point number from ``input`` in the direction of ``other``."""
@@ -734,6 +953,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 
 def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where the elements differ."""
+
+def numel(self: Any) -> Any:
+    """The number of elements."""
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor of ones."""
@@ -753,6 +975,9 @@ def pdist(input: Any, p: Any = 2.0) -> Any:
 def permute(input: Any, *args: Any, dims: Any = None) -> Any:
     """The dimensions in another order, sharing memory."""
 
+def permute_copy(input: Any, *args: Any, dims: Any = None) -> Any:
+    """`permute`, in new memory."""
+
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
 
@@ -771,11 +996,17 @@ def pow(input: Any, exponent: Any) -> Tensor:
 def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or over all."""
 
+def put(self: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+    """A copy with ``source`` at positions of the flattened tensor."""
+
 def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
     """The value below which a share q of the elements lies, along a dimension or over all."""
 
 def rad2deg(input: Any, *, out: Any = None) -> Tensor:
     """Radians to degrees."""
+
+def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of numbers uniform on [0, 1)."""
@@ -810,8 +1041,14 @@ def real(input: Any) -> Any:
 def reciprocal(input: Any, *, out: Any = None) -> Tensor:
     """1 divided by each element."""
 
+def reciprocal_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
+
 def relu(input: Any, *, out: Any = None) -> Any:
     """Each element, but at least 0."""
+
+def relu_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
 def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
@@ -828,11 +1065,17 @@ def reshape(input: Any, *args: Any, shape: Any = None) -> Any:
 def reshape_as(input: Any, other: Any) -> Any:
     """`reshape` to the shape of another tensor."""
 
+def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
+    """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+
 def resolve_conj(input: Any) -> Any:
     """The tensor itself: conjugation is never postponed."""
 
 def resolve_neg(input: Any) -> Any:
     """The tensor itself: conjugation is never postponed."""
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """The dtype that two tensors or numbers are brought to when they meet."""
 
 def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
     """The elements moved along some dimensions, those pushed out coming in at the other end."""
@@ -843,11 +1086,17 @@ def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
 def round(input: Any, *, decimals: Any = 0) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
+def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.round`: writes into ``self`` and returns it."""
+
 def row_stack(tensors: Any) -> Any:
     """Tensors one below the other, along dimension 0."""
 
 def rsqrt(input: Any, *, out: Any = None) -> Tensor:
     """1 divided by the square root of each element."""
+
+def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``, element by element."""
@@ -861,11 +1110,20 @@ def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = N
 def scatter_add(input: Any, dim: Any, index: Any, src: Any) -> Any:
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
+def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
+    """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
+
 def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None) -> Any:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
 
+def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: Any = 0, unsafe: Any = False, initial: Any = None) -> Any:
+    """Reductions of neighbouring elements along an axis, in segments of given lengths."""
+
 def select(input: Any, dim: Any, index: Any) -> Any:
     """One position along a dimension, which is removed."""
+
+def select_copy(input: Any, dim: Any, index: Any) -> Any:
+    """`select`, in new memory."""
 
 def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
     """A copy of ``input`` with one position along a dimension replaced."""
@@ -876,6 +1134,9 @@ def sgn(input: Any, *, out: Any = None) -> Tensor:
 def sigmoid(input: Any, *, out: Any = None) -> Tensor:
     """``1 / (1 + exp(-x))`` of each element x."""
 
+def sigmoid_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
+
 def sign(input: Any, *, out: Any = None) -> Tensor:
     """-1, 0 or 1, by the sign of each element."""
 
@@ -885,11 +1146,23 @@ def signbit(input: Any, *, out: Any = None) -> Any:
 def sin(input: Any, *, out: Any = None) -> Tensor:
     """The sine of each element, in radians."""
 
+def sin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
+
 def sinc(input: Any, *, out: Any = None) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
+def sinc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
+
 def sinh(input: Any, *, out: Any = None) -> Tensor:
     """The hyperbolic sine of each element."""
+
+def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
+
+def slice_copy(input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+    """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory."""
 
 def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
     """A copy of ``input`` with a slice along a dimension replaced."""
@@ -903,17 +1176,35 @@ def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False
 def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
 
+def split_copy(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+    """`split`, in new memory."""
+
 def split_with_sizes(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+
+def split_with_sizes_copy(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+    """`split`, in new memory."""
 
 def sqrt(input: Any, *, out: Any = None) -> Tensor:
     """The square root of each element; nan for negative real ones."""
 
+def sqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
+
 def square(input: Any) -> Tensor:
     """The square of each element; bool becomes int64."""
 
+def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.square`: writes into ``self`` and returns it."""
+
 def squeeze(input: Any, dim: Any = None) -> Any:
     """Without the dimensions of size 1, or without those among ``dim``."""
+
+def squeeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
+
+def squeeze_copy(input: Any, dim: Any = None) -> Any:
+    """`squeeze`, in new memory."""
 
 def stack(tensors: Any, dim: Any = 0) -> Any:
     """Tensors of one shape along a new dimension."""
@@ -925,6 +1216,9 @@ def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = F
     """`std` and `mean`."""
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``input - alpha * other``, element by element."""
+
+def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element."""
 
 def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
@@ -942,6 +1236,12 @@ def swapdims(input: Any, dim0: Any, dim1: Any) -> Any:
 def t(input: Any) -> Any:
     """The transpose of a tensor of at most 2 dimensions."""
 
+def t_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.t`: writes into ``self`` and returns it."""
+
+def t_copy(input: Any) -> Any:
+    """`t`, in new memory."""
+
 def take(input: Any, index: Any) -> Any:
     """Elements at positions of the flattened tensor."""
 
@@ -951,8 +1251,14 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
 def tan(input: Any, *, out: Any = None) -> Tensor:
     """The tangent of each element, in radians."""
 
+def tan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
+
 def tanh(input: Any, *, out: Any = None) -> Tensor:
     """The hyperbolic tangent of each element."""
+
+def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
 def tensor_split(input: Any, indices_or_sections: Any, dim: Any = 0) -> Any:
     """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
@@ -975,6 +1281,12 @@ def trace(input: Any) -> Any:
 def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
     """Two dimensions exchanged, sharing memory."""
 
+def transpose_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+
+def transpose_copy(input: Any, dim0: Any, dim1: Any) -> Any:
+    """`transpose`, in new memory."""
+
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
 
@@ -993,11 +1305,20 @@ def triu(input: Any, diagonal: Any = 0) -> Any:
 def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
 
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """The quotient of each pair of elements; integers are divided as floating-point numbers."""
+
 def trunc(input: Any, *, out: Any = None) -> Tensor:
     """Each element without its fraction."""
 
+def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
+
 def unbind(input: Any, dim: Any = 0) -> Any:
     """All positions along a dimension, as a tuple."""
+
+def unbind_copy(input: Any, dim: Any = 0) -> Any:
+    """`unbind`, in new memory."""
 
 def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     """One dimension divided into several."""
@@ -1005,14 +1326,35 @@ def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
 def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
     """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
 
+def unfold_copy(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+    """`unfold`, in new memory."""
+
 def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
     """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
 
 def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
     """Without the elements (or slices along ``dim``) that equal the one before."""
 
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """The positions along each dimension of a shape that positions in its flattened form stand for."""
+
+def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+    """`chunk`, in pieces that may be written to, since each has a history of its own."""
+
+def unsafe_split(tensor: Any, split_size: Any, dim: Any = 0) -> Any:
+    """`split`, in pieces that may be written to, since each has a history of its own."""
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+    """`split`, in pieces that may be written to, since each has a history of its own."""
+
 def unsqueeze(input: Any, dim: Any) -> Any:
     """With another dimension of size 1 in front of ``dim``."""
+
+def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
+
+def unsqueeze_copy(input: Any, dim: Any) -> Any:
+    """`unsqueeze`, in new memory."""
 
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Tensor:
     """The powers of the elements of a vector as columns."""
@@ -1035,8 +1377,17 @@ def view_as(input: Any, other: Any) -> Any:
 def view_as_complex(input: Any) -> Any:
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
 
+def view_as_complex_copy(input: Any) -> Any:
+    """`view_as_complex`, in new memory."""
+
 def view_as_real(input: Any) -> Any:
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
+
+def view_as_real_copy(input: Any) -> Any:
+    """`view_as_real`, in new memory."""
+
+def view_copy(input: Any, size: Any) -> Any:
+    """`Tensor.view` to a shape or a dtype, in new memory."""
 
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
@@ -1049,6 +1400,12 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 def xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+
+def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
+
+def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor of zeros."""

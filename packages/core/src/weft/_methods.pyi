@@ -17,9 +17,6 @@ class Methods(TensorBase):
     def __abs__(self) -> Tensor:
         ...
 
-    def __add__(self, other: Any) -> Tensor:
-        ...
-
     def __and__(self, other: Any) -> Tensor:
         ...
 
@@ -125,9 +122,6 @@ class Methods(TensorBase):
     def __mod__(self, other: Any) -> Tensor:
         ...
 
-    def __mul__(self, other: Any) -> Tensor:
-        ...
-
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
 
@@ -138,9 +132,6 @@ class Methods(TensorBase):
         """The tensor itself."""
 
     def __pow__(self, other: Any) -> Tensor:
-        ...
-
-    def __radd__(self, other: Any) -> Tensor:
         ...
 
     def __rand__(self, other: Any) -> Tensor:
@@ -158,9 +149,6 @@ class Methods(TensorBase):
     def __rmod__(self, other: Any) -> Tensor:
         ...
 
-    def __rmul__(self, other: Any) -> Tensor:
-        ...
-
     def __round__(self, digits: Any = 0) -> Tensor:
         ...
 
@@ -173,23 +161,11 @@ class Methods(TensorBase):
     def __rshift__(self, other: Any) -> Tensor:
         ...
 
-    def __rsub__(self, other: Any) -> Tensor:
-        ...
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        ...
-
     def __rxor__(self, other: Any) -> Tensor:
         ...
 
     def __setitem__(self, index: Any, value: Any) -> Any:
         """Write elements by position."""
-
-    def __sub__(self, other: Any) -> Tensor:
-        ...
-
-    def __truediv__(self, other: Any) -> Tensor:
-        ...
 
     def __xor__(self, other: Any) -> Tensor:
         ...
@@ -343,6 +319,12 @@ class Methods(TensorBase):
 
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Any:
         """A view of the tensor's storage with any sizes and strides, counted in elements."""
+
+    def as_strided_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
+
+    def as_strided_scatter(self, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
     def asin(self, *, out: Any = None) -> Tensor:
         """The angle whose sine is each element, in radians."""
@@ -512,6 +494,9 @@ class Methods(TensorBase):
     def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.copysign`: writes into ``self`` and returns it."""
 
+    def corrcoef(self) -> Any:
+        """The correlation coefficients of variables: one in each row, one observation in each column."""
+
     def cos(self, *, out: Any = None) -> Tensor:
         """The cosine of each element, in radians."""
 
@@ -526,6 +511,9 @@ class Methods(TensorBase):
 
     def count_nonzero(self, dim: Any = None) -> Any:
         """How many elements are not 0, along some dimensions or in all."""
+
+    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+        """The covariances of variables: one in each row, one observation in each column."""
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor on the CPU."""
@@ -565,6 +553,9 @@ class Methods(TensorBase):
 
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""
+
+    def detach_(self) -> Tensor:
+        """Forget the history: from here on the tensor is a leaf that does not require grad."""
 
     def diag(self, diagonal: Any = 0) -> Any:
         """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
@@ -695,6 +686,9 @@ class Methods(TensorBase):
     def float_power(self, exponent: Any) -> Tensor:
         """`pow` in float64, or complex128 if one of the two is complex."""
 
+    def float_power_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.float_power`: writes into ``self`` and returns it."""
+
     def floor(self, *, out: Any = None) -> Tensor:
         """The largest integer not above each element."""
 
@@ -724,6 +718,9 @@ class Methods(TensorBase):
 
     def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
+
+    def frexp(self) -> Tensor:
+        """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
     def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
         """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
@@ -776,6 +773,9 @@ class Methods(TensorBase):
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
         """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
+    def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+        """How many elements lie between neighbouring edges, and the edges."""
+
     def hsplit(self, indices_or_sections: Any) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
 
@@ -814,6 +814,12 @@ class Methods(TensorBase):
     def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
+    def index_reduce(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
+        """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
+
+    def index_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
+
     def index_select(self, dim: Any, index: Any) -> Any:
         """The slices at some positions along a dimension."""
 
@@ -829,17 +835,65 @@ class Methods(TensorBase):
     def is_contiguous(self, memory_format: Any = None) -> Tensor:
         """Whether the elements lie in order in memory."""
 
+    def is_inference(self) -> Any:
+        """Whether a tensor was made in inference mode, so that it can never be recorded."""
+
+    @property
+    def is_ipu(self) -> Any: ...
+
+    @property
+    def is_maia(self) -> Any: ...
+
+    @property
+    def is_meta(self) -> Any: ...
+
+    @property
+    def is_mkldnn(self) -> Any: ...
+
+    @property
+    def is_mps(self) -> Any: ...
+
+    @property
+    def is_mtia(self) -> Any: ...
+
     def is_neg(self) -> Any:
         """False: conjugation is never postponed."""
 
+    @property
+    def is_nested(self) -> Any: ...
+
+    def is_nonzero(self) -> Any:
+        """Whether the only element of a tensor is not 0."""
+
     def is_pinned(self, device: Any = None) -> Any:
         """Whether the memory is page-locked; weft does not pin."""
+
+    @property
+    def is_quantized(self) -> Any: ...
+
+    def is_same_size(self, other: Any) -> Any:
+        """Whether two tensors have the same shape."""
 
     def is_set_to(self, tensor: Any) -> Any:
         """Whether both are the same view of the same memory."""
 
     def is_shared(self) -> Any:
         """Whether another process sees the same memory."""
+
+    @property
+    def is_sparse(self) -> Any: ...
+
+    @property
+    def is_sparse_csr(self) -> Any: ...
+
+    @property
+    def is_vulkan(self) -> Any: ...
+
+    @property
+    def is_xla(self) -> Any: ...
+
+    @property
+    def is_xpu(self) -> Any: ...
 
     def isclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
         """Where ``|input - other| <= atol + rtol * |other|``."""
@@ -879,6 +933,12 @@ class Methods(TensorBase):
 
     def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
+
+    def ldexp(self, other: Any) -> Tensor:
+        """``input * 2 ** other``, element by element."""
+
+    def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
     def le(self, other: Any, *, out: Any = None) -> Any:
         """Where ``input`` is less than or equal to ``other``."""
@@ -1097,7 +1157,7 @@ class Methods(TensorBase):
         """``length`` positions from ``start`` on, along a dimension."""
 
     def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
-        """A copy of `narrow`."""
+        """`narrow`, in new memory."""
 
     def ne(self, other: Any, *, out: Any = None) -> Any:
         """Where the elements differ."""
@@ -1161,6 +1221,9 @@ class Methods(TensorBase):
 
     def outer(self, vec2: Any) -> Any:
         """The products of all pairs of elements of two vectors."""
+
+    @property
+    def output_nr(self) -> Any: ...
 
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The dimensions in another order, sharing memory."""
@@ -1251,6 +1314,12 @@ class Methods(TensorBase):
     def reshape_as(self, other: Any) -> Any:
         """`reshape` to the shape of another tensor."""
 
+    def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
+        """Give the tensor itself another size: over the same memory where that is enough, else over more."""
+
+    def resize_as_(self, the_template: Any, *, memory_format: Any = None) -> Tensor:
+        """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+
     def resolve_conj(self) -> Any:
         """The tensor itself: conjugation is never postponed."""
 
@@ -1292,6 +1361,12 @@ class Methods(TensorBase):
 
     def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
+
+    def scatter_reduce(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
+        """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
+
+    def scatter_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
     def select(self, dim: Any, index: Any) -> Any:
         """One position along a dimension, which is removed."""
@@ -1374,6 +1449,9 @@ class Methods(TensorBase):
     def squeeze(self, dim: Any = None) -> Any:
         """Without the dimensions of size 1, or without those among ``dim``."""
 
+    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
+
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
         """The standard deviation: the square root of `var`."""
 
@@ -1404,11 +1482,20 @@ class Methods(TensorBase):
     def swapaxes(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
 
+    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+
     def swapdims(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
 
+    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+
     def t(self) -> Any:
         """The transpose of a tensor of at most 2 dimensions."""
+
+    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
     def take(self, index: Any) -> Any:
         """Elements at positions of the flattened tensor."""
@@ -1448,6 +1535,9 @@ class Methods(TensorBase):
 
     def transpose(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
+
+    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def tril(self, diagonal: Any = 0) -> Any:
         """The elements on and below a diagonal of each matrix; zeros above."""
@@ -1497,8 +1587,20 @@ class Methods(TensorBase):
     def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
         """Without the elements (or slices along ``dim``) that equal the one before."""
 
+    def unsafe_chunk(self, chunks: Any, dim: Any = 0) -> Any:
+        """`chunk`, in pieces that may be written to, since each has a history of its own."""
+
+    def unsafe_split(self, split_size: Any, dim: Any = 0) -> Any:
+        """`split`, in pieces that may be written to, since each has a history of its own."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
+        """`split`, in pieces that may be written to, since each has a history of its own."""
+
     def unsqueeze(self, dim: Any) -> Any:
         """With another dimension of size 1 in front of ``dim``."""
+
+    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
     def untyped_storage(self) -> Any:
         """Return the memory that this tensor is a view of, as bytes."""
