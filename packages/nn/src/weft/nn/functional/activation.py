@@ -9,7 +9,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.nn.functional._common import inplace_or_not
-from weft.ops._declare import op, with_out
+from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
@@ -358,13 +358,13 @@ def _(grad, input, lambd):
     return grad.masked_fill((input >= -lambd) & (input <= lambd), 0)
 
 
-@with_out
+@composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
     return shrink_op.op(input, lambd, False)
 
 
-@with_out
+@composite(out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
     if lambd < 0:
@@ -513,7 +513,7 @@ def _(grad, input, beta, threshold):
     return weft.where(scaled > threshold, grad, grad * scaled.sigmoid())
 
 
-@with_out
+@composite(out=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
     return softplus_op.op(input, beta, threshold)
@@ -535,7 +535,7 @@ def _(grad, input):
     return grad * (-input).sigmoid()
 
 
-@with_out
+@composite(out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision."""
     return logsigmoid_op.op(input)

@@ -20,7 +20,7 @@ from weft.ops.pointwise import conj
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"]
 
-BUDGET = 1 << 21  # elements of gathered windows at a time
+BUDGET = 1 << 19  # elements of gathered windows at a time: they should stay in the cache until they are multiplied
 
 Sizes = tuple[int, ...]
 
@@ -72,6 +72,23 @@ def batches(batch: int, each: int) -> list[slice]:
     return [slice(start, min(start + size, batch)) for start in range(0, batch, size)]
 
 
+def gatherer(xp: Any, windows: Any, each: int) -> Any:
+    """A function that copies a part of the batch's windows, always into the same memory: new memory costs more."""
+    batch = windows.shape[1]
+    parts = batches(batch, each)
+    if len(parts) < 2:
+        return lambda part: windows
+    buffer = xp.empty((windows.shape[0], parts[0].stop, *windows.shape[2:]), windows.dtype)
+
+    def gather(part: slice) -> Any:
+        if part.stop - part.start < parts[0].stop:
+            return windows[:, part]
+        buffer[...] = windows[:, part]
+        return buffer
+
+    return gather
+
+
 def weight_rows(xp: Any, weight: Any, groups: int) -> Any:
     """(O, C, *kernel) as matrices (groups, *kernel * C, O / groups) in the order of the windows."""
     out_channels, channels, *kernel = weight.shape
@@ -89,8 +106,9 @@ def convolve_padded(xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: 
     matrices = weight_rows(xp, weight, groups)
     windows = windows_of(xp, padded, kernel, out, stride, dilation, groups)
     result = xp.empty((batch, out_channels, places), padded.dtype)
+    gather = gatherer(xp, windows, groups * places * depth)
     for part in batches(batch, places * depth * groups):
-        gathered = windows[:, part].reshape(groups, -1, depth)
+        gathered = gather(part).reshape(groups, -1, depth)
         if groups == 1:
             product = xp.matmul(gathered[0], matrices[0])
             result[part] = product.reshape(-1, places, out_channels).transpose(0, 2, 1)
@@ -107,6 +125,8 @@ def convolve(
     """The convolution itself."""
     if is_pointwise(weight.shape, stride, padding, groups):
         result = multiply_channels(xp, input, weight)
+    elif is_depthwise(weight.shape, groups):
+        result = convolve_depthwise(xp, input, weight, stride, padding, dilation)
     else:
         result = convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups)
     if bias is not None:
@@ -137,6 +157,8 @@ def input_gradient(
 ) -> Any:
     """The transposed convolution: what the output's gradient is for an input of this shape."""
     kernel = weight.shape[2:]
+    if is_depthwise(weight.shape, groups):
+        return scatter_depthwise(xp, output_grad, weight, shape, stride, padding, dilation)
     if is_pointwise(weight.shape, stride, padding, groups) and output_grad.shape[2:] == shape[2:]:
         return multiply_channels(xp, output_grad, weight.swapaxes(0, 1))
     reach = [d * (k - 1) for k, d in zip(kernel, dilation)]
@@ -206,6 +228,8 @@ def weight_gradient(
     """The sum over all windows of the input times the output's gradient there."""
     out_channels, channels, *kernel = shape
     out = output_grad.shape[2:]
+    if is_depthwise(shape, groups):
+        return depthwise_weights(xp, output_grad, input, shape, stride, padding, dilation)
     reach = [d * (k - 1) + s * (o - 1) + 1 for k, d, s, o in zip(kernel, dilation, stride, out)]
     after = tuple(max(r - n - p, p) for r, n, p in zip(reach, input.shape[2:], padding))
     padded = channels_last(xp, input, padding, after)
@@ -213,12 +237,98 @@ def weight_gradient(
     moved = channels_last(xp, output_grad, (0,) * len(out))
     depth, width = math.prod(kernel) * channels, out_channels // groups
     total = xp.zeros((groups, width, depth), output_grad.dtype)
-    for part in batches(input.shape[0], math.prod(out) * depth * groups):
-        gathered = windows[:, part].reshape(groups, -1, depth)
+    each = math.prod(out) * depth * groups
+    gather = gatherer(xp, windows, each)
+    for part in batches(input.shape[0], each):
+        gathered = gather(part).reshape(groups, -1, depth)
         flat = moved[part].reshape(-1, groups, width).transpose(1, 2, 0)
         total += xp.matmul(flat, gathered)
     parts = total.reshape(out_channels, *kernel, channels)
     return channels_first(xp, parts)
+
+
+# Depthwise: each channel has a kernel of its own, and there is nothing to multiply as matrices.
+
+
+def is_depthwise(weight: Sizes, groups: int) -> bool:
+    """One kernel for each channel; the others go by groups."""
+    return groups > 1 and weight[:2] == (groups, 1)
+
+
+def taps(kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> list[tuple[Sizes, tuple[Any, ...]]]:
+    """For each position in a window the slices of the padded input where it lies, for all windows."""
+    return [
+        (offset, (..., *[slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in zip(offset, dilation, stride, out)]))
+        for offset in offsets(kernel)
+    ]
+
+
+def between_zeros(xp: Any, array: Any, padding: Sizes, whole: Sizes) -> Any:
+    """(N, C, *spatial) with zeros around."""
+    if array.shape[2:] == whole:
+        return array
+    padded = xp.zeros((*array.shape[:2], *whole), array.dtype)
+    padded[(..., *[slice(p, p + n) for n, p in zip(array.shape[2:], padding)])] = array
+    return padded
+
+
+def padded_sizes(spatial: Sizes, kernel: Sizes, out: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
+    return tuple(
+        max(n + 2 * p, d * (k - 1) + s * (o - 1) + 1)
+        for n, p, d, k, s, o in zip(spatial, padding, dilation, kernel, stride, out)
+    )
+
+
+def convolve_depthwise(xp: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    kernel, spatial = weight.shape[2:], input.shape[2:]
+    out = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(spatial, padding, dilation, kernel, stride)
+    )
+    whole = padded_sizes(spatial, kernel, out, stride, padding, dilation)
+    result = xp.empty((*input.shape[:2], *out), input.dtype)
+    one = (1,) * len(kernel)
+    for part in batches(input.shape[0], 8 * math.prod((input.shape[1], *whole))):
+        padded, target = between_zeros(xp, input[part], padding, whole), result[part]
+        product = xp.empty(target.shape, target.dtype)
+        for number, (offset, place) in enumerate(taps(kernel, out, stride, dilation)):
+            factor = weight[(slice(None), 0, *offset)].reshape(-1, *one)
+            xp.multiply(padded[place], factor, out=product if number else target)
+            if number:
+                target += product
+    return result
+
+
+def scatter_depthwise(
+    xp: Any, output_grad: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Any:
+    kernel, out = weight.shape[2:], output_grad.shape[2:]
+    whole = padded_sizes(shape[2:], kernel, out, stride, padding, dilation)
+    result = xp.empty(shape, output_grad.dtype)
+    inner = (..., *[slice(p, p + n) for p, n in zip(padding, shape[2:])])
+    one = (1,) * len(kernel)
+    for part in batches(shape[0], 8 * math.prod((shape[1], *whole))):
+        grad = output_grad[part]
+        target = xp.zeros((*grad.shape[:2], *whole), grad.dtype)
+        product = xp.empty(grad.shape, grad.dtype)
+        for offset, place in taps(kernel, out, stride, dilation):
+            target[place] += xp.multiply(grad, weight[(slice(None), 0, *offset)].reshape(-1, *one), out=product)
+        result[part] = target[inner]
+    return result
+
+
+def depthwise_weights(
+    xp: Any, output_grad: Any, input: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Any:
+    kernel, out = shape[2:], output_grad.shape[2:]
+    whole = padded_sizes(input.shape[2:], kernel, out, stride, padding, dilation)
+    result = xp.zeros(shape, output_grad.dtype)
+    for part in batches(input.shape[0], 8 * math.prod((input.shape[1], *whole))):
+        padded, grad = between_zeros(xp, input[part], padding, whole), output_grad[part]
+        product = xp.empty(grad.shape, grad.dtype)
+        for offset, place in taps(kernel, out, stride, dilation):
+            xp.multiply(padded[place], grad, out=product)
+            result[(slice(None), 0, *offset)] += product.reshape(*grad.shape[:2], -1).sum(2).sum(0)
+    return result
 
 
 # Declarations

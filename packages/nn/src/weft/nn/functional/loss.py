@@ -50,23 +50,34 @@ def nll_loss_op(input, target, weight, reduction, ignore_index):
 
 
 def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
-    """Classes that exist, and what each counts: nothing where it is ignored."""
+    """Classes that exist, and what each counts: nothing where it is ignored; None where all count the same."""
     ignored = target == ignore_index
-    safe = xp.where(ignored, 0, target)
+    some = xp.any(ignored)
+    if weight is None and not some:
+        return target, None
+    safe = xp.where(ignored, 0, target) if some else target
     counts = xp.ones(target.shape, dtype) if weight is None else xp.take(weight, safe).astype(dtype, copy=False)
     counts[ignored] = 0
     return safe, counts
+
+
+def places_of(xp: Any, classes: Any) -> tuple[Any, Any, Any]:
+    """The index of each class (N, places) in (N, C, places)."""
+    batch, count = classes.shape
+    return xp.arange(batch)[:, None], classes, xp.arange(count)
 
 
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
     safe, counts = class_weights(xp, target, weight, ignore_index, wide)
-    picked = xp.take_along_axis(input, safe[:, None], axis=1)[:, 0].astype(wide, copy=False)
-    losses = xp.where(counts == 0, xp.zeros((), wide), -picked * counts)
+    losses = -input[places_of(xp, safe)].astype(wide, copy=False)
+    if counts is not None:
+        losses = xp.where(counts == 0, xp.zeros((), wide), losses * counts)
     if reduction == "none":
         return losses.astype(input.dtype, copy=False), xp.zeros((), input.dtype)
-    total, size = xp.sum(losses), xp.sum(counts)
+    total = xp.sum(losses)
+    size = xp.asarray(safe.size, wide) if counts is None else xp.sum(counts)
     if reduction == "mean":
         total = total / size
     return xp.asarray(total).astype(input.dtype), xp.asarray(size).astype(input.dtype)
@@ -87,12 +98,13 @@ def nll_loss_gradient(output_grad, target, weight, total_weight, shape, reductio
 def _(xp, output_grad, target, weight, total_weight, shape, reduction, ignore_index):
     wide = xp.float32 if output_grad.dtype.itemsize == 2 else output_grad.dtype
     safe, counts = class_weights(xp, target, weight, ignore_index, wide)
-    share = -counts
+    share = -output_grad.astype(wide, copy=False)
     if reduction == "mean":
-        share /= total_weight.astype(wide)
-    share = xp.where(counts == 0, xp.zeros((), wide), share * output_grad.astype(wide, copy=False))
+        share = share / total_weight.astype(wide)
+    if counts is not None:
+        share = xp.where(counts == 0, xp.zeros((), wide), counts * share)
     result = xp.zeros(shape, output_grad.dtype)
-    xp.put_along_axis(result, safe[:, None], share[:, None].astype(output_grad.dtype, copy=False), axis=1)
+    result[places_of(xp, safe)] = share.astype(output_grad.dtype, copy=False)
     return result
 
 

@@ -27,6 +27,9 @@ __all__ = [
 ]
 
 
+BLOCK = 1 << 18  # elements that a kernel works on at a time, so that its temporaries stay small
+
+
 # Batch norm
 
 
@@ -224,19 +227,31 @@ def layer_norm_op(input, weight, bias, count, eps):
 def _(xp, input, weight, bias, count, eps):
     shape = input.shape
     split = len(shape) - count
-    size = math.prod(shape[split:])
-    flat = xp.ascontiguousarray(input).reshape(math.prod(shape[:split]), size)
-    mean = xp.mean(flat, axis=1, keepdims=True)
-    result = flat - mean
-    variance = row_products(xp, result, result) / flat.dtype.type(max(size, 1))
-    inverse = 1 / xp.sqrt(variance + flat.dtype.type(eps))
+    rows, size = math.prod(shape[:split]), math.prod(shape[split:])
+    flat = xp.ascontiguousarray(input).reshape(rows, size)
+    result = xp.empty((rows, size), flat.dtype)
+    mean, inverse = xp.empty((rows, 1), flat.dtype), xp.empty((rows, 1), flat.dtype)
+    step = max(1, BLOCK // max(size, 1))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        normalize_rows(xp, flat[part], weight, bias, eps, result[part], mean[part], inverse[part])
+    kept = (*shape[:split], *(1,) * count)
+    return result.reshape(shape), mean.reshape(kept), inverse.reshape(kept)
+
+
+def normalize_rows(
+    xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any, mean: Any, inverse: Any
+) -> None:
+    """Layer norm of a few rows, with their means and inverse deviations."""
+    mean[...] = xp.mean(rows, axis=1, keepdims=True)
+    xp.subtract(rows, mean, out=result)
+    size = rows.dtype.type(max(rows.shape[1], 1))
+    inverse[...] = 1 / xp.sqrt(row_products(xp, result, result) / size + rows.dtype.type(eps))
     result *= inverse
     if weight is not None:
         result *= weight.reshape(-1)
     if bias is not None:
         result += bias.reshape(-1)
-    rows = (*shape[:split], *(1,) * count)
-    return result.reshape(shape), mean.reshape(rows), inverse.reshape(rows)
 
 
 def row_products(xp: Any, a: Any, b: Any) -> Any:
