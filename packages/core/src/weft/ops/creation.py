@@ -283,6 +283,8 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     element = dtype or (int64 if whole else get_default_dtype())
     if element is int64 and not whole:
         start, end, step, whole = int(start), int(end), int(step), True
+        if step == 0:
+            raise ValueError("arange: step must be nonzero, and as an integer it is 0")
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     if element.category < 2:  # other integers have as many as the numbers before rounding
         start, step = int(start), int(step)

@@ -10,7 +10,7 @@ import numpy
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, local
 from weft._tensor import Tensor
-from weft.ops._declare import composite, op
+from weft.ops._declare import composite, fit_number, op
 from weft.ops._geometry import broadcast_shapes, check_index, wrap_dim
 from weft.ops._inplace import bump, check_writable, write_array
 from weft.ops.views import expand, reshape
@@ -223,6 +223,36 @@ def check_ranges(name: str, input: Any, indices: list[Any]) -> None:
                 raise IndexError(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
+def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
+    """``ufunc.at(target, key, values)`` for a contiguous target, through its flat form: 30 times faster with rows."""
+    flat = flat_positions(xp, target.shape, key)
+    if not isinstance(values, (int, float, complex)):
+        values = xp.broadcast_to(values, flat.shape).reshape(-1)
+    ufunc.at(target.reshape(-1), flat.reshape(-1), values)
+
+
+def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any:
+    """Where the elements that a key of full slices and index arrays picks lie in the flattened array."""
+    used = [dim for dim, each in enumerate(key) if not isinstance(each, slice)]
+    joint = max(key[dim].ndim for dim in used)
+    adjacent = used[-1] - used[0] + 1 == len(used)
+    first = used[0] if adjacent else 0  # where numpy puts the dimensions of the index
+    rest = [dim for dim in range(len(shape)) if dim not in used]
+    axes = {dim: place if place < first else place + joint for place, dim in enumerate(rest)}
+    ndim = len(rest) + joint
+    total: Any = 0
+    stride = 1
+    for dim in reversed(range(len(shape))):
+        if dim in axes:
+            part = xp.arange(shape[dim]).reshape((-1,) + (1,) * (ndim - axes[dim] - 1))
+        else:
+            index = key[dim]
+            part = xp.where(index < 0, index + shape[dim], index).reshape(index.shape + (1,) * (ndim - first - joint))
+        total = total + part * stride
+        stride *= shape[dim]
+    return total
+
+
 @op(tensors="input indices values", sequence="indices", name="index_put")
 def put(input, indices, values, accumulate):
     """A copy of ``input`` with values written (or added) at positions."""
@@ -232,9 +262,9 @@ def put(input, indices, values, accumulate):
 @put.kernel
 def _(xp, input, indices, values, accumulate):
     key = tuple(FULL if each is None else each for each in indices)
-    result = input.copy()
+    result = xp.array(input, order="C")
     if accumulate:
-        xp.add.at(result, key, values)
+        combine_at(xp, xp.add, result, key, values)
     else:
         result[key] = values
     return result
@@ -548,7 +578,7 @@ def scattered(input, dim, index, src, reduce):
 
 @scattered.kernel
 def _(xp, input, dim, index, src, reduce):
-    result = input.copy()
+    result = xp.array(input, order="C")
     if not index.size:
         return result
     flat = not input.ndim
@@ -560,10 +590,8 @@ def _(xp, input, dim, index, src, reduce):
         src = src[tuple(slice(n) for n in index.shape)]
     if reduce is None:
         target[key] = src
-    elif reduce == "add":
-        xp.add.at(target, key, src)
     else:
-        xp.multiply.at(target, key, src)
+        combine_at(xp, xp.add if reduce == "add" else xp.multiply, target, key, src)
     return result
 
 
@@ -627,12 +655,11 @@ def index_added(input, dim, index, source, alpha):
 
 @index_added.kernel
 def _(xp, input, dim, index, source, alpha):
-    result = input.copy()
+    result = xp.array(input, order="C")
     target = result if input.ndim else result.reshape(1)
     source = source if source.ndim else source.reshape(1)
-    xp.add.at(
-        target, (slice(None),) * dim + (index,), source if alpha == 1 else source * xp.asarray(alpha, source.dtype)
-    )
+    key = tuple(index if d == dim else FULL for d in range(target.ndim))
+    combine_at(xp, xp.add, target, key, source if alpha == 1 else source * xp.asarray(alpha, source.dtype))
     return result
 
 
@@ -671,7 +698,7 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     dim, index = index_write("index_add", input, dim, index, source)
-    return index_added.op(input, dim, index, source, alpha)
+    return index_added.op(input, dim, index, source, fit_number(alpha, input.dtype))
 
 
 @composite("index_copy", "index_copy_", out="exact")

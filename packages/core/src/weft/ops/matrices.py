@@ -174,7 +174,7 @@ def vdot(input, other):
     return dot(conj(input), other)
 
 
-@composite("inner", out="exact")
+@composite("inner", out=True)
 def inner(input, other):
     """Inner products along the last dimension of both."""
     if not input.ndim or not other.ndim:

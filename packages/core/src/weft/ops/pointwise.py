@@ -1051,7 +1051,7 @@ def _(grad, input, min, max):
     return grad.masked_fill(~chosen, 0)
 
 
-@composite("clamp clip", "clamp_ clip_", out="exact")
+@composite("clamp clip", "clamp_ clip_", out=True)
 def clamp(input, min=None, max=None):
     """Each element moved into [min, max].
 
@@ -1079,14 +1079,14 @@ def clamp(input, min=None, max=None):
 clip = clamp
 
 
-@composite("clamp_min", "clamp_min_", out="exact")
+@composite("clamp_min", "clamp_min_", out=True)
 def clamp_min(input, min):
     """Each element, but at least ``min``."""
     require_tensors("clamp_min", input=input)
     return clamped(input, min, None)
 
 
-@composite("clamp_max", "clamp_max_", out="exact")
+@composite("clamp_max", "clamp_max_", out=True)
 def clamp_max(input, max):
     """Each element, but at most ``max``."""
     require_tensors("clamp_max", input=input)

@@ -10,7 +10,7 @@ import numpy
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.creation import from_host
-from weft.ops.indexing import checked_along, gather, index_write, places, scatter
+from weft.ops.indexing import checked_along, combine_at, gather, index_write, places, scatter
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -37,7 +37,7 @@ def reduced_at(input, dim, index, src, reduce, include_self):
 
 @reduced_at.kernel
 def _(xp, input, dim, index, src, reduce, include_self):
-    result = input.copy()
+    result = xp.array(input, order="C")
     if not index.size:
         return result
     target = result if input.ndim else result.reshape(1)
@@ -45,12 +45,11 @@ def _(xp, input, dim, index, src, reduce, include_self):
     key = places(xp, index, dim)
     if not include_self:
         target[key] = identity(reduce, input.dtype)
-    {"sum": xp.add, "mean": xp.add, "prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}[reduce].at(
-        target, key, src
-    )
+    ufuncs = {"sum": xp.add, "mean": xp.add, "prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
+    combine_at(xp, ufuncs[reduce], target, key, src)
     if reduce == "mean":
         count = xp.full(target.shape, 1 if include_self else 0, xp.int64)
-        xp.add.at(count, key, 1)
+        combine_at(xp, xp.add, count, key, 1)
         count = xp.maximum(count, 1).astype(input.dtype)
         target[...] = target // count if input.dtype.kind in "iu" else target / count
     return result

@@ -14,10 +14,25 @@ from weft.ops._geometry import wrap_dim
 from weft.ops.reductions import at_positions
 
 
-def descending_order(xp: Any, input: Any, dim: int) -> Any:
-    """Positions from the largest to the smallest, equal ones in their order; nan counts as largest."""
-    flipped = xp.argsort(xp.flip(input, dim), axis=dim, kind="stable")
-    return xp.flip(input.shape[dim] - 1 - flipped, dim)
+def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
+    """The positions that sort, equal elements in their order; nan counts as largest.
+
+    The quick sort is several times faster than the stable one, and differs only where elements are equal: rows that
+    have equal elements are sorted again.
+    """
+    rows = xp.moveaxis(input, dim, -1)
+    order = xp.argsort(rows, axis=-1)
+    found = xp.take_along_axis(rows, order, axis=-1)
+    again = ~xp.all(found[..., 1:] > found[..., :-1], axis=-1)  # nan is no more than nan
+    if descending:
+        order = xp.ascontiguousarray(xp.flip(order, -1))
+    if xp.any(again):
+        if descending:
+            flipped = xp.argsort(xp.flip(rows[again], -1), axis=-1, kind="stable")
+            order[again] = xp.flip(rows.shape[-1] - 1 - flipped, -1)
+        else:
+            order[again] = xp.argsort(rows[again], axis=-1, kind="stable")
+    return xp.ascontiguousarray(xp.moveaxis(order, -1, dim))
 
 
 @op(name="sort")
@@ -30,7 +45,7 @@ def ordered(input, dim, descending):
 def _(xp, input, dim, descending):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
-    order = descending_order(xp, input, dim) if descending else xp.argsort(input, axis=dim, kind="stable")
+    order = order_along(xp, input, dim, descending)
     return xp.take_along_axis(input, order, axis=dim), order
 
 
@@ -83,9 +98,16 @@ def top(input, k, dim, largest_, sorted_):
 def _(xp, input, k, dim, largest_, sorted_):
     if not input.ndim:
         return (input.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, input.dtype), xp.empty(0, xp.int64))
-    order = descending_order(xp, input, dim) if largest_ else xp.argsort(input, axis=dim, kind="stable")
-    order = order[(slice(None),) * dim + (slice(k),)]
-    return xp.take_along_axis(input, order, axis=dim), order.copy()
+    size = input.shape[dim]
+    if not 0 < 4 * k < size:
+        order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
+        return xp.take_along_axis(input, order, axis=dim), order
+    ends = slice(size - k, None) if largest_ else slice(k)
+    some = xp.argpartition(input, size - k if largest_ else k - 1, axis=dim)[(slice(None),) * dim + (ends,)]
+    some = xp.sort(some, axis=dim)  # so that equal elements stay in their order
+    among = order_along(xp, xp.take_along_axis(input, some, axis=dim), dim, largest_)
+    order = xp.take_along_axis(some, among, axis=dim)
+    return xp.take_along_axis(input, order, axis=dim), order
 
 
 @top.gradient("input")
@@ -122,13 +144,27 @@ def kthvalue(input, k, dim=-1, keepdim=False):
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {dim}: k is {k}, and the size is {size}"
         )
-    result = named("kthvalue", "values indices")
+    return named("kthvalue", "values indices")(*smallest.op(input, k, dim, keepdim))
+
+
+@op(name="kthvalue")
+def smallest(input, k, dim, keepdim):
+    """The k-th smallest element along a dim, and where it is."""
+    return smallest.op(input, k, dim, keepdim)
+
+
+@smallest.kernel
+def _(xp, input, k, dim, keepdim):
     if not input.ndim:
-        return result(*ordered.op(input, 0, False))
-    values, indices = ordered.op(input, dim, False)
-    if keepdim:
-        return result(values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1))
-    return result(values.select(dim, k - 1), indices.select(dim, k - 1))
+        return input.copy(), xp.zeros((), xp.int64)
+    where = xp.argpartition(input, k - 1, axis=dim)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
+    values = xp.take_along_axis(input, where, axis=dim)
+    return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+
+
+@smallest.gradient("input")
+def _(grad, outputs, input_shape, dim, keepdim):
+    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
 
 
 # Quantiles
