@@ -1,8 +1,8 @@
 """TensorBase: the fields of a tensor and its history, without any behaviour.
 
 The public ``weft.Tensor`` is an ordinary Python subclass, so that attributes, weak references and
-subclassing work also where this module is compiled. Fields that most tensors never set have their
-default on the class: making a tensor writes two fields.
+subclassing work also where this module is compiled. What few tensors or nodes have is in a record of
+its own, so that making one writes few fields.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Node:
         What few nodes have.
     """
 
-    __slots__ = ("_edges", "_extra", "_sequence", "_shape", "__weakref__")
+    __slots__ = ("_edges", "_extra", "_sequence", "_shape")
 
     _edges: tuple[Any, ...]
     _extra: Optional[NodeExtra]
