@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft._engine.dispatch import edge_of
@@ -147,7 +147,7 @@ def check_requires_grad(name: str, targets: list[Any]) -> None:
 
 def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
     """The tensors or edges of the graph that were given; an edge at a leaf is the leaf."""
-    one = isinstance(value, TensorBase | GradientEdge)
+    one = isinstance(value, TensorBase | GradientEdge) or not isinstance(value, Iterable)
     values = [value] if one else list(value)
     found = []
     for number, each in enumerate(values):

@@ -61,7 +61,8 @@ def _(grad, input, dim, index, src, reduce, include_self, output):
         to_self, to_src = grad, gather(grad, dim, index)
     elif reduce == "mean":
         base = grad.new_ones(grad.shape) if include_self else grad.new_zeros(grad.shape)
-        count = base.scatter_add(dim, index, src.new_ones(src.shape)).clamp(min=1)
+        count = base.scatter_add(dim, index, src.new_ones(src.shape))
+        count = count.masked_fill(count == 0, 1)
         to_self, to_src = grad / count, gather(grad / count, dim, index)
     elif reduce == "prod":
         to_self, to_src = product_gradients(grad, input, dim, index, src, include_self, output)

@@ -1,0 +1,223 @@
+"""backward and grad: what they take, what they leave, what they refuse."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import weft
+from weft.autograd import backward, grad
+
+
+def leaf(*values):
+    return weft.tensor(values or (1.0, 1.0), requires_grad=True)
+
+
+def test_gradients_add_up_in_the_tensor_that_is_there():
+    x = leaf()
+    (x * 2).sum().backward()
+    kept = x.grad
+    (x * 3).sum().backward()
+    (x * 4).sum().backward(inputs=[x])
+    assert x.grad is kept
+    assert kept.tolist() == [9, 9]
+
+
+def test_no_gradient_shares_memory_with_another_or_with_what_was_given():
+    x, z, given = leaf(), leaf(), weft.ones(2)
+    (x + z).backward(given)
+    x.view(2).backward(given)
+    x.grad.add_(5)
+    assert (given.tolist(), z.grad.tolist(), x.grad.tolist()) == ([1, 1], [1, 1], [7, 7])
+    y = weft.ones(2, 2, requires_grad=True)
+    y.sum().backward()
+    y.grad[0, 0] = 5
+    assert y.grad.tolist() == [[5, 1], [1, 1]]
+
+
+def test_a_gradient_has_the_strides_of_its_tensor():
+    x = weft.ones(2, 3, requires_grad=True)
+    (x.t() * weft.arange(6.0).view(3, 2)).sum().backward()
+    assert x.grad.stride() == (3, 1)
+    y = weft.ones(3, 2).t().requires_grad_()
+    (y * weft.arange(6.0).view(2, 3)).sum().backward()
+    assert y.grad.stride() == y.stride() == (1, 2)
+    assert y.grad.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_graph_is_freed_by_the_first_pass_unless_it_is_to_be_kept():
+    x = leaf()
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        y.backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_a_graph_that_saved_nothing_can_be_walked_again():
+    x = leaf()
+    y = (x + 1).view(2, 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda x: (x * 2).backward(), RuntimeError, "scalar outputs"),
+        (lambda x: (x * 2).backward(weft.ones(3)), RuntimeError, "shape"),
+        (lambda x: weft.ones(1).backward(), RuntimeError, "does not require grad"),
+        (lambda x: x.sum().backward(1.0), TypeError, "float"),
+        (lambda x: x.sum().backward(inputs=[]), RuntimeError, "empty"),
+        (lambda x: x.sum().backward(inputs=[weft.ones(2)]), RuntimeError, "does not require grad"),
+        (lambda x: grad(x.sum(), leaf()), RuntimeError, "allow_unused"),
+        (lambda x: grad(x.sum(), weft.ones(2)), RuntimeError, "does not require grad"),
+        (lambda x: grad(x.sum(), x, allow_unused=False, materialize_grads=True), ValueError, "allow_unused"),
+        (lambda x: grad(x.sum(), 3), TypeError, "inputs.*int"),
+        (lambda x: (x * 1j).sum().backward(), RuntimeError, "real scalar"),
+        (lambda x: weft.ones(2, dtype=weft.int64, requires_grad=True), RuntimeError, "floating point"),
+        (lambda x: setattr(x, "grad", weft.ones(3)), RuntimeError, "size"),
+        (lambda x: setattr(x, "grad", 1), TypeError, "int"),
+        (lambda x: setattr(x, "grad", weft.ones(2, dtype=weft.float64)), RuntimeError, "type"),
+        (lambda x: setattr(x, "grad", x), RuntimeError, "own grad"),
+        (lambda x: (x * 1).requires_grad_(False), RuntimeError, "detach"),
+    ],
+)
+def test_what_cannot_be_differentiated_is_refused(call, error, says):
+    x = leaf()
+    with pytest.raises(error, match=says):
+        call(x)
+    assert x.grad is None
+
+
+def test_only_the_inputs_that_are_asked_for_get_gradients():
+    x, z = leaf(), leaf()
+    y = x * 2
+    u = y * z
+    u.sum().backward(inputs=[x], retain_graph=True)
+    assert (x.grad.tolist(), z.grad) == ([2, 2], None)
+    u.sum().backward(inputs=y, retain_graph=True)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2, 2], [1, 1])
+    (z * 2).sum().backward(inputs=[x])
+    assert (x.grad.tolist(), z.grad) == ([2, 2], None)
+
+
+def test_unused_inputs_give_none_or_zeros():
+    x, z = leaf(), leaf()
+    assert grad(x.sum(), (x, z), allow_unused=True)[1] is None
+    found = grad(x.sum(), (x, z), materialize_grads=True)
+    assert [each.tolist() for each in found] == [[1, 1], [0, 0]]
+
+
+def test_a_tensor_is_its_own_gradient_and_that_frees_nothing():
+    x = leaf(3.0)
+    y = x * x
+    assert grad(y, y)[0].item() == 1
+    assert [each.item() for each in grad(y, (y, x))] == [1, 6]
+    x.backward()
+    assert x.grad.item() == 1
+
+
+def test_gradients_of_several_results_at_once():
+    x = leaf()
+    backward([(x * 2).sum(), x * 3], [None, weft.ones(2)])
+    assert x.grad.tolist() == [5, 5]
+    y = x * 2
+    assert [each.tolist() for each in grad([y.sum(), (y * 3).sum()], [x, x])] == [[8, 8], [8, 8]]
+
+
+def test_gradients_at_one_of_several_outputs():
+    x = weft.arange(4.0).requires_grad_()
+    a, b = x.split(2)
+    at_a, at_b, at_x = grad((a * b).sum(), (a, b, x))
+    assert (at_a.tolist(), at_b.tolist(), at_x.tolist()) == ([2, 3], [0, 1], [2, 3, 0, 1])
+
+
+def test_a_batch_of_vectors_gives_the_rows_of_the_jacobian():
+    x = weft.ones(3, requires_grad=True)
+    y = x * weft.arange(3.0)
+    (rows,) = grad(y, x, weft.eye(3), is_grads_batched=True)
+    assert rows.tolist() == [[0, 0, 0], [0, 1, 0], [0, 0, 2]]
+
+
+def test_derivatives_of_derivatives():
+    x = leaf(2.0)
+    y, found = x**4, []
+    for _ in range(4):
+        (y,) = grad(y, x, create_graph=True)
+        found.append(y.item())
+    assert found == [32, 48, 48, 24]
+
+
+def test_a_recorded_gradient_is_added_out_of_place():
+    x = leaf(2.0)
+    (x**3).backward(create_graph=True)
+    first = x.grad
+    (x**3).backward(create_graph=True)
+    assert x.grad is not first
+    assert (first.item(), x.grad.item()) == (12, 24)
+    x.grad, total = None, x.grad
+    total.backward()
+    assert x.grad.item() == 24
+
+
+def test_complex_gradients_are_conjugate_wirtinger_derivatives():
+    z = weft.tensor([1 + 2j], requires_grad=True)
+    (z * z.conj()).real.sum().backward()
+    assert z.grad.tolist() == [2 + 4j]
+
+
+def test_gradient_of_a_result_is_asked_for_with_a_warning():
+    y = leaf() * 1
+    with pytest.warns(UserWarning, match="retain_grad"):
+        assert y.grad is None
+
+
+def test_two_consumers_and_broadcasting_add_up():
+    x = weft.ones(3, 1, requires_grad=True)
+    b = weft.tensor(2.0, requires_grad=True)
+    (x * weft.ones(1, 4) + b * x).sum().backward()
+    assert x.grad.tolist() == [[12]] * 3
+    assert b.grad.item() == 12
+
+
+def test_threads_walk_one_graph_and_add_to_one_leaf():
+    x = weft.ones(4, requires_grad=True)
+    y = (x * 2).exp().sum()
+    expected = 2 * np.exp(np.full(4, 2, np.float32))
+    found = []
+
+    def work():
+        for _ in range(20):
+            found.append(grad(y, x, retain_graph=True)[0].numpy())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 80
+    for each in found:
+        np.testing.assert_allclose(each, expected, rtol=1e-6)
+
+
+def test_a_backward_pass_may_run_inside_another():
+    class Inner(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            with weft.enable_grad():
+                y = x.detach().requires_grad_()
+                (y * y).sum().backward()
+            return grad * y.grad
+
+    x = leaf(2.0)
+    Inner.apply(Inner.apply(x)).sum().backward()
+    assert x.grad.item() == 32

@@ -1,0 +1,311 @@
+"""Custom functions, in both styles: what they may do with their inputs, and what is checked."""
+
+import pytest
+
+import weft
+from weft.autograd import Function, grad, gradcheck, gradgradcheck
+from weft.autograd.function import once_differentiable
+
+
+def leaf(*values):
+    return weft.tensor(values or (1.0, 1.0), requires_grad=True)
+
+
+def function(forward, backward, **more):
+    """A Function from two plain functions."""
+    return type("Made", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward), **more})
+
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x, scale=1):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * x * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad * ctx.scale, None
+
+
+class Exp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        output = x.exp()
+        ctx.save_for_backward(output)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad):
+        (output,) = ctx.saved_tensors
+        return grad * output
+
+
+class Split(Function):
+    """The second style: forward without ctx."""
+
+    @staticmethod
+    def forward(x, scale):
+        return x * scale, x + 1
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.scale = inputs[1]
+        ctx.save_for_backward(inputs[0], output[0])
+
+    @staticmethod
+    def backward(ctx, first, second):
+        x, scaled = ctx.saved_tensors
+        return first * ctx.scale + second + 0 * (x + scaled), None
+
+
+def test_both_styles_give_right_first_and_second_derivatives():
+    x = weft.tensor([0.5, -1.5], dtype=weft.float64, requires_grad=True)
+    for apply in (lambda a: Square.apply(a, 3), Exp.apply, lambda a: Split.apply(a, 2)):
+        assert gradcheck(apply, x)
+        assert gradgradcheck(apply, x)
+
+
+def test_the_node_is_the_ctx_and_bears_the_functions_name():
+    y = Square.apply(leaf(), 5)
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "SquareBackward"
+    assert y.grad_fn.scale == 5
+    assert y.grad_fn.needs_input_grad == (True, False)
+    assert [each.output_nr for each in Split.apply(leaf(), 2)] == [0, 1]
+
+
+def test_without_recording_there_is_no_history():
+    with weft.no_grad():
+        assert Square.apply(leaf()).grad_fn is None
+    assert Square.apply(weft.ones(2)).grad_fn is None
+
+
+def test_forward_and_backward_are_not_recorded_unless_asked_for():
+    seen = []
+
+    def forward(ctx, x):
+        seen.append(weft.is_grad_enabled())
+        return x * 2
+
+    def backward(ctx, grad):
+        seen.append(weft.is_grad_enabled())
+        return grad * 2
+
+    made, x = function(forward, backward), leaf()
+    made.apply(x).sum().backward()
+    grad(made.apply(x).sum(), x, create_graph=True)
+    assert seen == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "says"),
+    [
+        (lambda g: g, RuntimeError, "expected 2, got 1"),
+        (lambda g: (g, g, g), RuntimeError, "expected 2, got 3"),
+        (lambda g: (g, g), RuntimeError, "not a Variable"),
+        (lambda g: (weft.ones(3), None), RuntimeError, r"\[3\].*\[2\]"),
+        (lambda g: (3.0, None), RuntimeError, "float"),
+    ],
+)
+def test_what_backward_returns_is_checked(returned, error, says):
+    made, x = function(lambda ctx, x, k: x * k, lambda ctx, g: returned(g)), leaf()
+    with pytest.raises(error, match=says):
+        made.apply(x, 2).sum().backward()
+    assert x.grad is None
+
+
+def test_none_for_further_arguments_may_be_returned():
+    made, x = function(lambda ctx, x: x * 2, lambda ctx, g: (g * 2, None)), leaf()
+    made.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_gradient_is_summed_and_converted_to_what_the_input_is():
+    made, x = function(lambda ctx, x: x.double(), lambda ctx, g: weft.ones(3, 2, dtype=weft.float64)), leaf()
+    made.apply(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    assert x.grad.dtype is weft.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: Square()(x), RuntimeError),
+        (lambda x: type("Empty", (Function,), {}).apply(x), NotImplementedError),
+        (lambda x: function(lambda ctx, x: x * 2, Function.backward).apply(x).sum().backward(), NotImplementedError),
+        (lambda x: function(lambda ctx, x: ctx.save_for_backward(3), None).apply(x), TypeError),
+    ],
+)
+def test_wrong_use_is_refused(call, error):
+    with pytest.raises(error):
+        call(leaf())
+
+
+def test_gradients_that_did_not_arrive_are_zeros_or_none():
+    seen = []
+
+    def forward(ctx, x, materialize):
+        ctx.set_materialize_grads(materialize)
+        return x * 2, x * 3, 5
+
+    def backward(ctx, first, second, number):
+        seen.append((second, number))
+        return first, None
+
+    made, x = function(forward, backward), leaf()
+    made.apply(x, True)[0].sum().backward()
+    made.apply(x, False)[0].sum().backward()
+    assert seen[0][0].tolist() == [0, 0]
+    assert seen[0][1] is None
+    assert seen[1] == (None, None)
+
+
+def test_outputs_without_gradient():
+    seen = []
+
+    def forward(ctx, x):
+        flagged = x * 2
+        ctx.mark_non_differentiable(flagged)
+        return x * 3, flagged, x.argsort()
+
+    def backward(ctx, first, flagged, places):
+        seen.extend((flagged.tolist(), places.tolist()))
+        return first * 3
+
+    x = leaf(2.0, 1.0)
+    value, flagged, places = function(forward, backward).apply(x)
+    assert (value.requires_grad, flagged.requires_grad, places.requires_grad) == (True, False, False)
+    value.sum().backward()
+    assert seen == [[0, 0], [0, 0]]
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_ctx_says_which_arguments_need_a_gradient():
+    seen = []
+
+    def forward(ctx, x, y, z):
+        seen.append(ctx.needs_input_grad)
+        return x * y
+
+    made = function(forward, lambda ctx, g: (g, g, None))
+    made.apply(leaf(), weft.ones(2), 1)
+    made.apply(leaf(), leaf(), 1)
+    made.apply([leaf()][0].detach(), leaf(), None)
+    assert seen == [(True, False, False), (True, True, False), (False, True, False)]
+
+
+def test_an_input_that_is_returned_is_another_tensor_over_the_same_memory():
+    made, x = function(lambda ctx, x: x, lambda ctx, g: g * 7), leaf()
+    y = made.apply(x)
+    assert y is not x
+    assert y.data_ptr() == x.data_ptr()
+    assert y.grad_fn.name() == "MadeBackward"
+    y.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+    with pytest.raises(RuntimeError, match="view"):
+        y.add_(1)
+
+
+def test_a_view_that_is_returned_has_the_functions_gradient_and_is_not_written_to():
+    made = function(lambda ctx, x: x[0], lambda ctx, g: weft.stack([g * 7, g * 0]))
+    x = weft.ones(2, 3, requires_grad=True)
+    y = made.apply(x * 1)
+    with pytest.raises(RuntimeError, match="view"):
+        y.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [[7] * 3, [0] * 3]
+
+
+def test_one_output_twice_gets_both_gradients():
+    def forward(ctx, x):
+        output = x * 2
+        return output, output
+
+    x = leaf()
+    first, second = function(forward, lambda ctx, g, h: 2 * g + 2 * h).apply(x)
+    assert first is second
+    (first + second).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def double_in_place(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+Doubled = function(double_in_place, lambda ctx, g: g * 2)
+
+
+def test_an_input_that_is_written_to_is_the_output_and_has_its_history():
+    x = leaf()
+    y = x * 1
+    before = y._version
+    z = Doubled.apply(y)
+    assert z is y
+    assert y._version > before
+    assert y.grad_fn.name() == "MadeBackward"
+    (z * 3).sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match="leaf"):
+        Doubled.apply(x)
+
+
+def test_writing_to_a_view_passes_the_history_on_to_its_base():
+    x = leaf(1.0, 1.0, 1.0, 1.0)
+    base = x * 1
+    view = base[:2]
+    Doubled.apply(view)
+    (base * 3).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [6, 6, 3, 3]
+    x.grad = None
+    (view * 3).sum().backward()
+    assert x.grad.tolist() == [6, 6, 0, 0]
+    made = function(lambda ctx, a, y: ctx.mark_dirty(a) or a.mul_(y), lambda ctx, g: (g * 0, g * 5))
+    y, constant = leaf(), weft.ones(4)
+    made.apply(constant[:2], y)
+    constant.sum().backward()
+    assert y.grad.tolist() == [5, 5]
+
+
+def test_what_is_marked_as_written_to_must_be_returned():
+    made = function(lambda ctx, x: ctx.mark_dirty(x) or x * 2, lambda ctx, g: g)
+    with pytest.raises(RuntimeError, match="dirty"):
+        made.apply(leaf() * 1)
+
+
+def test_what_was_saved_must_not_change():
+    y = leaf() * 1
+    z = Square.apply(y)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="inplace"):
+        z.sum().backward()
+    z = Exp.apply(leaf())
+    z.add_(1)
+    with pytest.raises(RuntimeError, match="inplace"):
+        z.sum().backward()
+
+
+def test_what_was_saved_is_there_for_one_pass():
+    y = Square.apply(leaf())
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        y.grad_fn.saved_tensors  # noqa: B018
+    nothing = function(lambda ctx, x: x * 2, lambda ctx, g: g * 2).apply(leaf()).sum()
+    nothing.backward(retain_graph=True)
+    nothing.backward()
+
+
+def test_a_backward_that_cannot_be_differentiated_says_so():
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+    made = function(lambda ctx, x: ctx.save_for_backward(x) or x * x, once_differentiable(backward))
+    x = leaf()
+    made.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    weight = leaf()
+    (found,) = grad((made.apply(x) * weight).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        found.sum().backward()

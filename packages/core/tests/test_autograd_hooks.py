@@ -1,0 +1,198 @@
+"""Hooks on tensors and nodes: when they run, what they see, what they may replace."""
+
+import pytest
+
+import weft
+from weft.autograd import grad
+from weft.autograd.graph import get_gradient_edge, register_multi_grad_hook
+
+
+def leaf(*values):
+    return weft.tensor(values or (1.0, 1.0), requires_grad=True)
+
+
+def test_hooks_of_a_leaf_run_once_a_pass_in_order_and_each_sees_what_the_one_before_returned():
+    x, seen = leaf(), []
+    x.register_hook(lambda grad: seen.append(("first", grad.tolist())) or grad * 2)
+    last = x.register_hook(lambda grad: seen.append(("last", grad.tolist())) or grad + 1)
+    (x * 2 + x).sum().backward()
+    assert seen == [("first", [3, 3]), ("last", [6, 6])]
+    last.remove()
+    (x * 3).sum().backward()
+    assert len(seen) == 3
+    assert x.grad.tolist() == [13, 13]
+
+
+def test_hooks_of_a_result_change_what_flows_on_and_what_retain_grad_keeps():
+    x = leaf()
+    y = x * 3
+    y.retain_grad()
+    y.register_hook(lambda grad: grad * 10)
+    y.sum().backward()
+    assert y.grad.tolist() == [10, 10]
+    assert x.grad.tolist() == [30, 30]
+    assert y.retains_grad
+    assert not x.retains_grad
+
+
+def test_a_hook_runs_for_autograd_grad_too():
+    x = leaf()
+    x.register_hook(lambda grad: grad * 2)
+    assert grad((x * 2).sum(), x)[0].tolist() == [4, 4]
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "says"),
+    [
+        (1.0, TypeError, "Tensor"),
+        (weft.ones(3), RuntimeError, "size"),
+        (weft.ones(2, dtype=weft.float64), RuntimeError, "type"),
+    ],
+)
+def test_a_hook_must_return_a_gradient_of_the_same_kind(returned, error, says):
+    x = leaf()
+    x.register_hook(lambda grad: returned)
+    with pytest.raises(error, match=says):
+        x.sum().backward()
+
+
+def test_hooks_need_a_tensor_that_requires_grad():
+    for register in (weft.ones(2).register_hook, weft.ones(2).register_post_accumulate_grad_hook):
+        with pytest.raises(RuntimeError, match="doesn't require grad"):
+            register(print)
+    with pytest.raises(RuntimeError, match="requires_grad=False"):
+        weft.ones(2).retain_grad()
+    with pytest.raises(RuntimeError, match="non-leaf"):
+        (leaf() * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_a_post_accumulate_hook_sees_the_sum_and_may_take_it_away():
+    x, seen = leaf(), []
+
+    def step(tensor):
+        seen.append(tensor.grad.tolist())
+        tensor.grad = None
+
+    handle = x.register_post_accumulate_grad_hook(step)
+    (x * 2 + x).sum().backward()
+    assert seen == [[3, 3]]
+    assert x.grad is None
+    (x * 2).sum().backward(inputs=[x])
+    grad(x.sum(), x)  # accumulates nothing
+    assert len(seen) == 2
+    handle.remove()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_retain_grad_follows_a_tensor_that_is_written_to():
+    x = leaf()
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    y.sum().backward()
+    assert y.grad.tolist() == [1, 1]
+    assert x.grad.tolist() == [6, 6]
+
+
+def test_a_hook_stays_with_the_value_that_it_was_put_on():
+    x, seen = leaf(), []
+    y = x * 2
+    y.register_hook(lambda grad: seen.append(("before", grad.tolist())))
+    y.mul_(3)
+    y.register_hook(lambda grad: seen.append(("after", grad.tolist())))
+    y.sum().backward()
+    assert seen == [("after", [1, 1]), ("before", [3, 3])]
+
+
+def test_hooks_of_a_node_run_around_it_with_a_place_for_each_input():
+    x, seen = leaf(), []
+    y = x * 3
+    y.grad_fn.register_prehook(lambda grads: seen.append(grads[0].tolist()) or (grads[0] * 2,))
+    handle = y.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs[1]) or (inputs[0] + 1, None))
+    y.sum().backward(retain_graph=True)
+    assert seen == [[1, 1], None]
+    assert x.grad.tolist() == [7, 7]
+    handle.remove()
+    y.sum().backward()
+    assert x.grad.tolist() == [13, 13]
+
+
+def test_the_graph_can_be_walked_by_its_nodes():
+    x = leaf()
+    y = (x * 3).exp()
+    ((mul, index),) = y.grad_fn.next_functions
+    assert (y.grad_fn.name(), mul.name(), index) == ("ExpBackward0", "MulBackward0", 0)
+    (accumulate, _), constant = mul.next_functions
+    assert accumulate.variable is x
+    assert accumulate.next_functions == ()
+    assert constant == (None, 0)
+    assert mul.next_functions[0][0] is accumulate
+    assert accumulate.name() == "torch::autograd::AccumulateGrad"
+
+
+def test_output_number_and_edge_of_one_of_several_results():
+    x = leaf(1.0, 2.0)
+    first, second = x.unbind(0)
+    assert (first.output_nr, second.output_nr) == (0, 1)
+    assert (second * 2).grad_fn.next_functions[0] == (second.grad_fn, 1)
+
+
+def test_hooks_of_the_end_at_a_leaf():
+    x, seen = leaf(), []
+    end = x.exp().grad_fn.next_functions[0][0]
+    end.register_prehook(lambda grads: (grads[0] * 2,))
+    end.register_hook(lambda inputs, outputs: seen.append((inputs, outputs[0].tolist(), x.grad.tolist())))
+    (x * 2).sum().backward()
+    (x * 2).sum().backward()
+    assert seen == [((), [4, 4], [4, 4]), ((), [4, 4], [8, 8])]
+
+
+def test_a_hook_on_several_tensors_waits_for_those_that_the_pass_reaches():
+    a, b, c = leaf(1.0), leaf(1.0), leaf(1.0)
+    seen = []
+    handle = register_multi_grad_hook((a, b, c), lambda grads: seen.append([g and g.item() for g in grads]))
+    (a * b).sum().backward()
+    (a * b * c).sum().backward()
+    assert seen == [[1, 1, None], [1, 1, 1]]
+    handle.remove()
+    (a * b * c).sum().backward()
+    assert len(seen) == 2
+
+
+def test_a_hook_on_any_of_several_tensors_runs_once_a_pass():
+    a, b = leaf(1.0), leaf(1.0)
+    seen = []
+    register_multi_grad_hook((a, b), seen.append, mode="any")
+    (a * b).sum().backward()
+    (a * b).sum().backward()
+    assert len(seen) == 2
+    with pytest.raises(ValueError, match="mode"):
+        register_multi_grad_hook((a, b), seen.append, mode="some")
+
+
+def test_gradients_at_edges_of_the_graph():
+    x = leaf()
+    y = x * 2
+    edge = get_gradient_edge(y)
+    assert (edge.node, edge.output_nr) == (y.grad_fn, 0)
+    at_y, at_x = grad((y * 3).sum(), (edge, get_gradient_edge(x)))
+    assert (at_y.tolist(), at_x.tolist()) == ([3, 3], [6, 6])
+    weft.autograd.backward(get_gradient_edge(x * 2), weft.ones(2))
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="require"):
+        get_gradient_edge(weft.ones(1))
+
+
+def test_a_hook_may_run_a_backward_pass_of_its_own():
+    x, other = leaf(), leaf()
+
+    @weft.enable_grad()  # backward itself is not recorded
+    def again(grad):
+        (other * 2).sum().backward()
+
+    x.register_hook(again)
+    x.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    assert other.grad.tolist() == [2, 2]

@@ -1,0 +1,163 @@
+"""Every op of the registry: its gradient and its second gradient agree with differences."""
+
+import pytest
+
+import weft
+from weft.autograd import gradcheck, gradgradcheck
+from weft.ops._declare import registry
+from weft.testing import call, samples
+from weft.testing._samples import function_of, sample_inputs, sample_names
+
+# Ops whose gradients no sample reaches, and where they are tested instead.
+ELSEWHERE = {
+    "view_scatter": "test_inplace.py",
+    "copy": "test_inplace.py",
+    "fill": "test_inplace.py",
+    "transfer": "the tests of the backends: it needs two devices",
+}
+# Functions of chance: they write numbers over their input, whose gradient is zero.
+RANDOM = "uniform normal_fill log_normal exponential cauchy geometric random bernoulli_fill bernoulli normal poisson binomial"
+
+
+@samples("core::angle")
+def _(make):
+    yield call(make(3, 4))
+
+
+@samples("frexp")
+def _(make):
+    yield call(make(3, 4, low=1.1, high=1.9))
+
+
+@samples("core::addcmul", "core::addcdiv")
+def _(make):
+    yield from (call(make(3, 4), make(4), make(3, 1, low=1)), call(make(2), make(2), make(2, low=1), value=0.5))
+
+
+@samples("scatter_reduce")
+def _(make):
+    for reduce in ("sum", "mean", "amax", "amin", "prod"):
+        yield call(make.distinct(4) + 0.5, 0, make.index(6, below=4), make.distinct(6) + 0.1, reduce)
+        yield call(make.distinct(4), 0, make.index(3, below=4), make.distinct(3) + 0.1, reduce, include_self=False)
+
+
+CORE = [name for name in sample_names() if name in registry or "::" not in name]
+
+
+def tensors(value):
+    if isinstance(value, weft.Tensor):
+        return [value]
+    return [each for item in value for each in tensors(item)] if isinstance(value, list | tuple) else []
+
+
+def differentiable(value):
+    return [each for each in tensors(value) if each.is_floating_point() or each.is_complex()]
+
+
+def replaced(value, leaves):
+    """The same arguments with the leaves, an iterator, in place of what can be differentiated."""
+    if isinstance(value, weft.Tensor):
+        return next(leaves) if value.is_floating_point() or value.is_complex() else value
+    return type(value)(replaced(item, leaves) for item in value) if isinstance(value, list | tuple) else value
+
+
+def cases(name, dtype):
+    """Leaves, and a function of them, for each sample that can be differentiated."""
+    function = function_of(name)
+    for args, kwargs in sample_inputs(name, dtype):
+        leaves = [each.detach().clone().contiguous().requires_grad_() for each in differentiable(args)]
+
+        def run(*given, args=args, kwargs=kwargs):
+            return function(*replaced(args, iter(given)), **kwargs)
+
+        try:
+            outputs = tensors(run(*leaves))
+        except (NotImplementedError, RuntimeError, TypeError):
+            continue  # not for this dtype: what the sample's own suite tests
+        outputs = [each for each in outputs if each.requires_grad]
+        if outputs and all(each.numel() and bool(weft.isfinite(each).all()) for each in outputs):
+            yield leaves, run, sum(each.numel() for each in leaves) * sum(each.numel() for each in outputs) > 30
+
+
+def refuses(name):
+    return name in registry and registry[name].gradient == "refused" or name in ("unique", "unique_consecutive")
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_gradients_agree_with_differences_twice(name):
+    for dtype in (weft.float64, weft.complex128):
+        for leaves, run, large in cases(name, dtype):
+            if refuses(name):
+                with pytest.raises(NotImplementedError, match="derivative"):
+                    gradcheck(run, leaves)
+                continue
+            assert gradcheck(run, leaves, fast_mode=large)
+            assert gradgradcheck(run, leaves, fast_mode=large)
+
+
+def test_samples_reach_every_gradient_of_core():
+    for name in CORE:
+        for dtype in (weft.float64, weft.complex128):
+            list(cases(name, dtype))
+    unseen = {
+        declaration.short
+        for name, declaration in registry.items()
+        if name.startswith("core::") and declaration.gradients and not declaration.op.plans
+    }
+    assert unseen <= {*ELSEWHERE, *RANDOM.split()}
+
+
+@pytest.mark.parametrize("name", list(registry))
+def test_an_op_without_a_gradient_says_that_it_has_none(name):
+    declaration = registry[name]
+    if declaration.op.differentiable:
+        assert declaration.gradients or declaration.gradient == "refused", (
+            f"{name} takes floating-point tensors and declares no gradient: declare one with @{declaration.short}.gradient, "
+            'or say gradient=None (its results have no history) or gradient="refused" (differentiating is an error)'
+        )
+
+
+def test_a_gradient_cannot_follow_where_it_was_declined():
+    with pytest.raises(TypeError, match="gradient=None"):
+        weft.detach.gradient("input")(lambda grad: grad)
+
+
+def test_an_op_whose_gradient_is_refused_fails_in_backward_not_in_forward():
+    x = weft.ones(3, requires_grad=True)
+    y = weft.heaviside(x, x)
+    assert y.requires_grad
+    with pytest.raises(NotImplementedError, match="heaviside.*detach"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("check", [gradcheck, gradgradcheck])
+@pytest.mark.parametrize("fast", [False, True])
+def test_the_check_finds_a_wrong_gradient(check, fast):
+    class Wrong(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * (3.01 * x**2 if check is gradcheck else 3 * x.detach() ** 2)
+
+    x = weft.tensor([0.5, -2.0], dtype=weft.float64, requires_grad=True)
+    with pytest.raises(weft.autograd.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        check(Wrong.apply, x, fast_mode=fast)
+    assert not check(Wrong.apply, x, fast_mode=fast, raise_exception=False)
+
+
+def test_the_check_finds_a_gradient_that_is_missing():
+    x = weft.rand(3, dtype=weft.float64, requires_grad=True)
+    assert not gradcheck(lambda a: a.detach(), x, raise_exception=False)
+    assert not gradcheck(lambda a: a.detach() * a, x, raise_exception=False)
+
+
+def test_the_check_wants_double_precision_inputs_that_require_grad():
+    with pytest.raises(ValueError, match="requires_grad"):
+        gradcheck(weft.sin, weft.rand(2))
+    with pytest.warns(UserWarning, match="double precision"):
+        gradcheck(weft.sin, weft.rand(2, requires_grad=True), raise_exception=False)
