@@ -15,6 +15,7 @@ from weft._dtypes import (
     bfloat16,
     dtype,
     finfo,
+    float32,
     get_default_dtype,
     iinfo,
     int8,
@@ -338,6 +339,8 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
         return evenly_in_half(start, end, steps, element.numpy.type)
     if element.category < 2 and not isinstance(start, bool):
         start, end = int(start), int(end)
+    if element.name == "float32":
+        start, end = float(numpy.float32(start)), float(numpy.float32(end))
     if steps == 1:
         return numpy.array([start], wide)
     step = (end - start) / (steps - 1) if steps > 1 else 0
@@ -380,9 +383,10 @@ def logspace(
 ):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
     element = bounds_dtype("logspace", start, end, dtype)
-    exponents = evenly("logspace", start, end, steps, element)
     if element.is_half:
-        exponents = exponents.astype(numpy.float32)
+        start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
+        start, end = float(element.numpy.type(start)), float(element.numpy.type(end))
+    exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)
     values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
     if element.category < 2:
         values = numpy.trunc(values)

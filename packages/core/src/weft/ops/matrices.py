@@ -403,8 +403,9 @@ def einsum(equation, *operands):
     terms, result = parse_equation(equation, operands)
     left: Any = None
     dims: list[Any] = []
-    if len(operands) == 1 and operands[0].dtype.category < 2 and set(terms[0]) - set(result):
-        operands = (operands[0].to(int64),)  # sums of integers are int64, as sum() gives them
+    alone = [label for term in terms for label in set(term) if [label in each for each in terms].count(True) == 1]
+    if all(each.dtype.category < 2 for each in operands) and set(alone) - set(result):
+        operands = tuple(each.to(int64) for each in operands)  # sums of integers are int64, as sum() gives them
     for number, (term, operand) in enumerate(zip(terms, operands)):
         operand, term = diagonals(operand, term)
         later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)

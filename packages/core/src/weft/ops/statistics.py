@@ -255,7 +255,7 @@ def unravel_index(indices, shape):
     sizes = [shape] if isinstance(shape, int) else [int(each) for each in shape]
     if any(each < 0 for each in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(sizes)}")
-    places, rest = [], indices
+    places, rest = [], indices.to(int64)
     for size in reversed(sizes):
         places.append(rest.remainder(size) if size else rest)
         rest = rest.floor_divide(size) if size else rest
