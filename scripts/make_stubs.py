@@ -55,11 +55,16 @@ def parameters(function: Any, method: bool) -> str:
     return ", ".join(pieces)
 
 
+def is_inplace_operator(name: str) -> bool:
+    """Whether ``a += b`` or its like is meant."""
+    return name.startswith("__i") and f"__{name[3:]}" in vars(weft.Tensor)
+
+
 def returned(function: Any, name: str) -> str:
     """The type of the result, as far as the declaration says it."""
     inplace = name.endswith("_") and not name.endswith("__")
     operator = name.startswith("__") and function.__module__.startswith(("weft._engine", "weft.ops._declare"))
-    if inplace or operator or function.__module__ in RETURNS_A_TENSOR:
+    if inplace or operator or is_inplace_operator(name) or function.__module__ in RETURNS_A_TENSOR:
         return "Tensor"
     return "Any"
 
@@ -67,7 +72,8 @@ def returned(function: Any, name: str) -> str:
 def definition(name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
     """The lines of one function or method."""
     ignore = "  # type: ignore[override]" if method and name in INCOMPATIBLE else ""
-    yield f"{indent}def {name}({parameters(function, method)}) -> {returned(function, name)}:{ignore}"
+    listed = "self, other: Any" if method and is_inplace_operator(name) else parameters(function, method)
+    yield f"{indent}def {name}({listed}) -> {returned(function, name)}:{ignore}"
     summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
     yield f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
 
@@ -108,7 +114,7 @@ def methods() -> Iterator[str]:
     yield "from weft._tensor import Tensor\n"
     yield "class Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
-    for name, value in sorted(vars(weft.Tensor).items()):
+    for name, value in sorted((vars(TensorBase) | vars(weft.Tensor)).items()):
         if name in written_by_hand() or (hasattr(object, name) and name not in COMPARISONS):
             continue
         if isinstance(value, property):
@@ -130,7 +136,8 @@ def written_by_hand() -> set[str]:
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names | set(vars(TensorBase)) | {"__module__", "__doc__", "__dict__", "__weakref__"}
+    fields = {name for name in vars(TensorBase) if not name.startswith("__")}  # its operators are Tensor's, seen closer
+    return names | fields | {"__module__", "__doc__", "__dict__", "__weakref__"}
 
 
 def main() -> int:

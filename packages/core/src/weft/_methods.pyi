@@ -17,6 +17,9 @@ class Methods(TensorBase):
     def __abs__(self) -> Tensor:
         ...
 
+    def __add__(self, other: Any) -> Tensor:
+        ...
+
     def __and__(self, other: Any) -> Tensor:
         ...
 
@@ -62,22 +65,22 @@ class Methods(TensorBase):
     def __gt__(self, other: Any) -> Tensor:
         ...
 
-    def __iadd__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __iadd__(self, other: Any) -> Tensor:
         """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
 
-    def __iand__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __iand__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
-    def __ifloordiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __ifloordiv__(self, other: Any) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
-    def __ilshift__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __ilshift__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
 
-    def __imod__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __imod__(self, other: Any) -> Tensor:
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
-    def __imul__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __imul__(self, other: Any) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def __index__(self) -> Any:
@@ -89,22 +92,22 @@ class Methods(TensorBase):
     def __invert__(self) -> Tensor:
         ...
 
-    def __ior__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __ior__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
-    def __ipow__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __ipow__(self, other: Any) -> Tensor:
         """In-place variant of `weft.power`: writes into ``self`` and returns it."""
 
-    def __irshift__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __irshift__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
 
-    def __isub__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __isub__(self, other: Any) -> Tensor:
         """In-place variant of `weft.minus`: writes into ``self`` and returns it."""
 
-    def __itruediv__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __itruediv__(self, other: Any) -> Tensor:
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
-    def __ixor__(self, *args: Any, **kwargs: Any) -> Tensor:
+    def __ixor__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
     def __le__(self, other: Any) -> Tensor:
@@ -122,6 +125,9 @@ class Methods(TensorBase):
     def __mod__(self, other: Any) -> Tensor:
         ...
 
+    def __mul__(self, other: Any) -> Tensor:
+        ...
+
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
 
@@ -132,6 +138,9 @@ class Methods(TensorBase):
         """The tensor itself."""
 
     def __pow__(self, other: Any) -> Tensor:
+        ...
+
+    def __radd__(self, other: Any) -> Tensor:
         ...
 
     def __rand__(self, other: Any) -> Tensor:
@@ -149,6 +158,9 @@ class Methods(TensorBase):
     def __rmod__(self, other: Any) -> Tensor:
         ...
 
+    def __rmul__(self, other: Any) -> Tensor:
+        ...
+
     def __round__(self, digits: Any = 0) -> Tensor:
         ...
 
@@ -161,11 +173,23 @@ class Methods(TensorBase):
     def __rshift__(self, other: Any) -> Tensor:
         ...
 
+    def __rsub__(self, other: Any) -> Tensor:
+        ...
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        ...
+
     def __rxor__(self, other: Any) -> Tensor:
         ...
 
     def __setitem__(self, index: Any, value: Any) -> Any:
         """Write elements by position."""
+
+    def __sub__(self, other: Any) -> Tensor:
+        ...
+
+    def __truediv__(self, other: Any) -> Tensor:
+        ...
 
     def __xor__(self, other: Any) -> Tensor:
         ...
