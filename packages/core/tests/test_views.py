@@ -1,18 +1,123 @@
-"""Views of strided memory, and the copies that are made where there can be no view."""
+"""Views: which functions share memory, with which strides, and how gradients pass through them."""
+
+import numpy as np
+import pytest
 
 import weft
+from weft.autograd import gradcheck, gradgradcheck
+
+VIEWS = {
+    "index": (lambda x: x[1], (3, 4), (4, 1)),
+    "slice": (lambda x: x[:, 1:3], (2, 2, 4), (12, 4, 1)),
+    "step": (lambda x: x[..., ::2], (2, 3, 2), (12, 4, 2)),
+    "new axis": (lambda x: x[:, None], (2, 1, 3, 4), (12, 12, 4, 1)),
+    "view": (lambda x: x.view(6, 4), (6, 4), (4, 1)),
+    "view with a size to infer": (lambda x: x.view(-1, 2), (12, 2), (2, 1)),
+    "reshape": (lambda x: x.reshape(3, 8), (3, 8), (8, 1)),
+    "flatten": (lambda x: x.flatten(1), (2, 12), (12, 1)),
+    "unflatten": (lambda x: x.unflatten(2, (2, 2)), (2, 3, 2, 2), (12, 4, 2, 1)),
+    "transpose": (lambda x: x.transpose(0, 2), (4, 3, 2), (1, 4, 12)),
+    "permute": (lambda x: x.permute(1, 2, 0), (3, 4, 2), (4, 1, 12)),
+    "movedim": (lambda x: x.movedim(0, -1), (3, 4, 2), (4, 1, 12)),
+    "mT": (lambda x: x.mT, (2, 4, 3), (12, 1, 4)),
+    "expand": (lambda x: x[:, :1].expand(2, 5, 4), (2, 5, 4), (12, 0, 1)),
+    "squeeze": (lambda x: x[:1].squeeze(0), (3, 4), (4, 1)),
+    "unsqueeze": (lambda x: x.unsqueeze(1), (2, 1, 3, 4), (12, 12, 4, 1)),
+    "narrow": (lambda x: x.narrow(1, 1, 2), (2, 2, 4), (12, 4, 1)),
+    "select": (lambda x: x.select(1, 2), (2, 4), (12, 1)),
+    "diagonal": (lambda x: x.diagonal(0, 1, 2), (2, 3), (12, 5)),
+    "unfold": (lambda x: x.unfold(2, 2, 1), (2, 3, 3, 2), (12, 4, 1, 1)),
+    "as_strided": (lambda x: x.as_strided((2, 2), (3, 5), 1), (2, 2), (3, 5)),
+    "unbind": (lambda x: x.unbind(1)[2], (2, 4), (12, 1)),
+    "split": (lambda x: x.split(2, 1)[1], (2, 1, 4), (12, 4, 1)),
+    "chunk": (lambda x: x.chunk(2, 2)[1], (2, 3, 2), (12, 4, 1)),
+    "detach": (lambda x: x.detach(), (2, 3, 4), (12, 4, 1)),
+}
 
 
-def test_a_real_tensor_is_viewed_as_complex_and_shares_its_memory():
-    x = weft.tensor([[[1.0, 2.0], [3.0, 4.0]]])
-    z = weft.view_as_complex(x)
-    assert z.tolist() == [[1 + 2j, 3 + 4j]]
-    x[0, 0, 1] = 9
-    assert z[0, 0].item() == 1 + 9j
-    assert weft.view_as_complex(weft.tensor([5.0, 6.0])).item() == 5 + 6j
+@pytest.mark.parametrize(("view", "shape", "strides"), VIEWS.values(), ids=VIEWS.keys())
+def test_a_view_shares_memory_and_has_these_strides(view, shape, strides):
+    x = weft.arange(24.0).view(2, 3, 4)
+    made = view(x)
+    assert tuple(made.shape) == shape
+    assert made.stride() == strides
+    assert made.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    values = made.tolist()
+    x.add_(100)
+    assert (np.array(made.tolist()) - 100).tolist() == values
 
 
-def test_an_expanded_tensor_is_reshaped_by_a_copy():
-    x = weft.arange(3).expand(2, 3)
-    assert x.reshape(6).tolist() == [0, 1, 2, 0, 1, 2]
-    assert weft.arange(6).reshape(2, 3).repeat(2, 1).tolist() == [[0, 1, 2], [3, 4, 5]] * 2
+@pytest.mark.parametrize("view", [each[0] for each in VIEWS.values()], ids=VIEWS.keys())
+def test_gradients_through_a_view_agree_with_differences(view):
+    x = weft.rand(2, 3, 4, dtype=weft.float64, requires_grad=True)
+    made = view(x)
+    if not made.requires_grad:
+        assert made.grad_fn is None
+        return
+    assert gradcheck(view, x, fast_mode=True)
+    assert gradgradcheck(view, x, fast_mode=True)
+
+
+COPIES = {
+    "reshape that strides do not allow": lambda x: x.transpose(0, 1).reshape(6, 4),
+    "flatten of a transposed": lambda x: x.mT.flatten(),
+    "contiguous of a transposed": lambda x: x.mT.contiguous(),
+    "clone": lambda x: x.clone(),
+    "a list of indices": lambda x: x[[0, 1]],
+    "a mask": lambda x: x[x >= 0],
+    "repeat": lambda x: x.repeat(1, 1, 1),
+    "flip": lambda x: x.flip(0),
+    "roll": lambda x: x.roll(1, 0),
+    "stack": lambda x: weft.stack([x])[0],
+    "index_select": lambda x: x.index_select(0, weft.tensor([0])),
+    "to another dtype": lambda x: x.double().float(),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES.keys())
+def test_a_copy_has_memory_of_its_own(copy):
+    x = weft.arange(24.0).view(2, 3, 4)
+    made = copy(x)
+    values = made.tolist()
+    x.add_(100)
+    assert made.tolist() == values
+
+
+def test_what_needs_no_copy_is_the_tensor_itself():
+    x = weft.ones(2, 3)
+    assert x.contiguous() is x
+    assert x.to(weft.float32) is x
+    assert x.float() is x
+    assert x.cpu() is x
+
+
+def test_a_view_knows_its_base():
+    x = weft.ones(4)
+    view = x[:2]
+    assert view._base is x
+    assert view[0]._base is x
+    assert view._is_view()
+    for other in (x, x.clone(), x.detach(), x.data):
+        assert other._base is None
+        assert not other._is_view()
+
+
+def test_a_view_of_views_has_the_gradient_of_all():
+    x = weft.arange(6.0).view(2, 3).requires_grad_()
+    y = x.t()[1:].reshape(-1).unsqueeze(0).expand(2, 4)
+    (y * weft.arange(8.0).view(2, 4)).sum().backward()
+    assert x.grad.tolist() == [[0, 4, 8], [0, 6, 10]]
+
+
+def test_contiguity_is_about_strides_of_dimensions_longer_than_one():
+    x = weft.ones(2, 3)
+    assert x.is_contiguous()
+    assert not x.t().is_contiguous()
+    assert x[:, :1].t().t()[:1].is_contiguous()
+    assert weft.ones(0, 3).t().is_contiguous()
+
+
+def test_storage_offset_counts_elements_from_the_start_of_the_memory():
+    x = weft.arange(24.0).view(2, 3, 4)
+    assert x[1, 2, 1:].storage_offset() == 21
+    assert x[1].as_strided((2,), (1,)).storage_offset() == 12

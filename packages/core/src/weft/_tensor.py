@@ -132,6 +132,8 @@ class Tensor(Methods):
         """How many elements lie between neighbours along each dimension, or along one."""
         item = self.itemsize
         strides = tuple(each // item for each in self._array.strides)
+        if 0 in strides:
+            strides = without_zeros(self._array.shape, strides)
         if not self._array.size:  # the array library may give anything; what a contiguous tensor would have
             strides = contiguous_strides(self._array.shape) if self.is_contiguous() else strides
         if dim is None:
@@ -368,6 +370,15 @@ def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
     if requires_grad:
         made.requires_grad_(True)  # type: ignore[attr-defined]
     return made
+
+
+def without_zeros(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides with a number for those that the array library leaves at 0: of new dimensions of size 1."""
+    found = list(strides)
+    for dim in reversed(range(len(shape))):
+        if shape[dim] == 1 and found[dim] == 0:
+            found[dim] = found[dim + 1] * shape[dim + 1] if dim + 1 < len(shape) else 1
+    return tuple(found)
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

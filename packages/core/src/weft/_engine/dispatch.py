@@ -485,6 +485,7 @@ class View:
         self.index = index  # which output, for ops that return several views; else -1
         self.version = version
         self.recorded: bool = local.grad_enabled
+        self.order: tuple[int, ...] = ()  # of the base's dimensions in memory, where it is needed without its base
 
     def without_base(self) -> View:
         """How the view is made, for a node in its base's history: with the base, that would be a reference cycle."""

@@ -215,7 +215,9 @@ def take_history(self: Any, result: Any) -> None:
     scatter = view_scatter()
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
-    node = make_node(scatter, scatter.plan(mask), (before, result, view.without_base()), mask)
+    recipe = view.without_base()
+    recipe.order = memory_order(base)
+    node = make_node(scatter, scatter.plan(mask), (before, result, recipe), mask)
     node._shape = base._array.shape
     if not base._requires_grad:
         spread_history(base)
@@ -224,6 +226,12 @@ def take_history(self: Any, result: Any) -> None:
     set_output_index(base, 0)
     follow_history(base, history)
     self._requires_grad = True
+
+
+def memory_order(tensor: Any) -> tuple[int, ...]:
+    """The dimensions from that with the largest stride to that with the smallest."""
+    strides = tensor._array.strides
+    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 
 def output_index(tensor: Any) -> int:

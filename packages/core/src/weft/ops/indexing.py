@@ -297,7 +297,7 @@ def index_put(input, indices, values, accumulate=False):
             f"index_put: Index put requires the source and destination dtypes match, got {input.dtype.spoken} for the "
             f"destination and {values.dtype.spoken} for the source."
         )
-    _, parsed = parse(input, tuple(indices))
+    _, parsed = parse(input, tuple(FULL if each is None else each for each in indices))
     if parsed is None:
         raise IndexError("index_put: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]

@@ -261,6 +261,8 @@ def _repeat(self, *args, repeats=None):
     if any(each < 0 for each in times):
         raise RuntimeError(f"repeat: Trying to create tensor with negative dimension {builtins.min(times)}")
     shape = (1,) * (len(times) - self.ndim) + tuple(self.shape)
+    if all(each == 1 for each in times):
+        return reshape(self.clone(), shape)  # never the same memory
     pairs = [size for pair in zip(times, shape) for size in pair]
     single = [size for each in shape for size in (1, each)]
     return reshape(expand(reshape(self, single), pairs), [n * size for n, size in zip(times, shape)])

@@ -1093,11 +1093,17 @@ view_scatter.declaration.label = "CopySlices"
 
 @view_scatter.gradient("base")
 def _(grad, view: View):
-    rest = grad.clone()
+    rest = in_order(grad.clone(), view.order)
     view.replay(rest).zero_()
     return rest
 
 
 @view_scatter.gradient("source")
 def _(grad, view: View):
-    return view.replay(grad)
+    return view.replay(in_order(grad, view.order))
+
+
+def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
+    """The same elements in memory in this order of dimensions, so that the views of another tensor fit it."""
+    ordered = permute(tensor, order).contiguous()
+    return permute(ordered, tuple(order.index(dim) for dim in range(len(order))))

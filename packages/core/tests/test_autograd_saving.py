@@ -1,0 +1,199 @@
+"""What is saved for backward: hooks on it, and checkpointing, which computes it again."""
+
+import pytest
+
+import weft
+from weft.autograd import Function, grad
+from weft.autograd.graph import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from weft.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+
+both = pytest.mark.parametrize("use_reentrant", [True, False])
+
+
+def leaf(*values):
+    return weft.tensor(values or (1.0, 1.0), requires_grad=True)
+
+
+def test_hooks_see_each_saved_tensor_and_what_they_return_is_used():
+    x, seen = leaf(2.0), []
+
+    def pack(tensor):
+        seen.append(("pack", tensor.item()))
+        return tensor.detach() * 10
+
+    def unpack(tensor):
+        seen.append(("unpack", tensor.item()))
+        return tensor / 10
+
+    with saved_tensors_hooks(pack, unpack):
+        y = (x * x).sqrt()
+    y.backward()
+    assert seen == [("pack", 2), ("pack", 2), ("pack", 2), ("unpack", 20), ("unpack", 20), ("unpack", 20)]
+    assert x.grad.item() == 1
+
+
+def test_the_innermost_hooks_are_used():
+    seen, x = [], leaf()
+    with saved_tensors_hooks(lambda t: seen.append("outer") or t, lambda t: t):
+        with saved_tensors_hooks(lambda t: seen.append("inner") or t, lambda t: t):
+            x.exp()
+        x.exp()
+    x.exp()
+    assert seen == ["inner", "outer"]
+
+
+@pytest.mark.parametrize("pack", [lambda t: t, lambda t: t.detach(), lambda t: t.detach().clone()])
+@pytest.mark.parametrize("function", [lambda x: x * x * x, lambda x: (x * 2).exp() * x, lambda x: x.tanh() * x])
+def test_packed_tensors_keep_their_history_for_second_derivatives(pack, function):
+    x = leaf(0.5)
+    (first,) = grad(function(x), x, create_graph=True)
+    expected = grad(first, x)[0].item()
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = function(x)
+    (first,) = grad(y, x, create_graph=True)
+    assert grad(first, x)[0].item() == pytest.approx(expected)
+
+
+def test_hooks_see_what_a_custom_function_saves():
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x, None)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, nothing = ctx.saved_tensors
+            assert nothing is None
+            return 2 * x * grad
+
+    x, seen = leaf(2.0), []
+    with saved_tensors_hooks(lambda t: seen.append(t) or t.detach(), lambda t: t):
+        y = Square.apply(x)
+    (first,) = grad(y, x, create_graph=True)
+    assert len(seen) == 1
+    assert (first.item(), grad(first, x)[0].item()) == (4, 2)
+
+
+def test_what_unpack_returns_must_be_a_tensor():
+    x = leaf()
+    with saved_tensors_hooks(lambda t: 1, lambda packed: packed):
+        y = (x * x).sum()
+    with pytest.raises(TypeError, match="int"):
+        y.backward()
+
+
+def test_hooks_can_be_refused():
+    with disable_saved_tensors_hooks("not in here"), pytest.raises(RuntimeError, match="not in here"):
+        with saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+
+def test_what_is_saved_on_the_cpu_comes_back():
+    x = leaf(2.0)
+    with save_on_cpu():
+        y = x * x
+    y.backward()
+    assert x.grad.item() == 4
+
+
+@both
+def test_a_checkpoint_computes_twice_and_gives_the_same_gradient(use_reentrant):
+    x, p, calls = weft.arange(3.0).requires_grad_(), leaf(2.0), []
+
+    def function(a, factor):
+        calls.append(1)
+        return (a.exp() * factor * p).sin()
+
+    expected = grad(function(x, 3).sum(), (x, p))
+    calls.clear()
+    checkpoint(function, x, 3, use_reentrant=use_reentrant).sum().backward()
+    assert len(calls) == 2
+    assert x.grad.tolist() == expected[0].tolist()
+    assert p.grad.tolist() == expected[1].tolist()
+
+
+@both
+def test_a_checkpoint_draws_the_same_random_numbers_and_leaves_the_generator_as_it_is(use_reentrant):
+    x, drawn = weft.ones(5, requires_grad=True), []
+
+    def function(a):
+        mask = weft.rand(5)
+        drawn.append(mask.tolist())
+        return a * mask * a
+
+    weft.manual_seed(3)
+    y = checkpoint(function, x, use_reentrant=use_reentrant)
+    after = weft.get_rng_state()
+    y.sum().backward()
+    assert drawn[0] == drawn[1]
+    assert weft.equal(weft.get_rng_state(), after)
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs")  # the outer one computes without recording
+@both
+def test_checkpoints_nest(use_reentrant):
+    x = weft.arange(3.0).requires_grad_()
+
+    def outer(a):
+        return checkpoint(lambda b: b.exp().sin(), a * 2, use_reentrant=use_reentrant).cos()
+
+    (expected,) = grad((x * 2).exp().sin().cos().sum(), x)
+    checkpoint(outer, x, use_reentrant=use_reentrant).sum().backward()
+    assert x.grad.tolist() == expected.tolist()
+
+
+@both
+def test_a_checkpoint_may_return_several_values(use_reentrant):
+    x = weft.zeros(2, requires_grad=True)
+    double, word, power = checkpoint(lambda a: (a * 2, "word", a.exp()), x, use_reentrant=use_reentrant)
+    assert word == "word"
+    (double + power).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+@both
+def test_checkpoints_in_sequence(use_reentrant):
+    x = weft.ones(3, requires_grad=True)
+    steps = [weft.exp, weft.sin, weft.cos, lambda a: a * 2]
+    checkpoint_sequential(steps, 2, x, use_reentrant=use_reentrant).sum().backward()
+    (expected,) = grad((x.exp().sin().cos() * 2).sum(), x)
+    assert x.grad.tolist() == expected.tolist()
+
+
+def test_a_checkpoint_is_computed_again_for_each_pass_over_a_kept_graph():
+    x, calls = weft.ones(3, requires_grad=True), []
+    y = checkpoint(lambda a: calls.append(1) or a * a * a, x, use_reentrant=False).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert len(calls) == 3
+    assert x.grad.tolist() == [6, 6, 6]
+
+
+def test_a_checkpoint_can_be_differentiated_twice_and_by_grad():
+    x = weft.ones(3, requires_grad=True)
+    (first,) = grad(checkpoint(lambda a: a * a * a, x, use_reentrant=False).sum(), x, create_graph=True)
+    assert grad(first.sum(), x)[0].tolist() == [6, 6, 6]
+    with pytest.raises(RuntimeError, match="use_reentrant=False"):
+        grad(checkpoint(lambda a: a * a, x, use_reentrant=True).sum(), x)
+
+
+def test_a_function_that_does_something_else_the_second_time_is_found_out():
+    x, calls = weft.ones(3, requires_grad=True), []
+
+    def changing(a):
+        calls.append(1)
+        return a.exp() if len(calls) == 1 else a[:2].exp()
+
+    y = checkpoint(changing, x, use_reentrant=False).sum()
+    with pytest.raises(CheckpointError, match="recomputation"):
+        y.backward()
+
+
+def test_a_reentrant_checkpoint_without_inputs_that_require_grad_warns():
+    p = leaf()
+    with pytest.warns(UserWarning, match="requires_grad=True"):
+        assert not checkpoint(lambda a: a * p, weft.ones(2), use_reentrant=True).requires_grad
+    with pytest.raises(ValueError, match="keyword"):
+        checkpoint(lambda a, k: a * k, leaf(), k=2, use_reentrant=True)
+    assert checkpoint(lambda a, k: a * k, leaf(), k=2, use_reentrant=False).requires_grad

@@ -1,0 +1,245 @@
+"""Writing in place: into results, views, bases; what autograd makes of it, and what it refuses."""
+
+import pytest
+
+import weft
+from weft.autograd import gradcheck, gradgradcheck
+
+
+def leaf(*values):
+    return weft.tensor(values or (1.0, 1.0), requires_grad=True)
+
+
+def sums(x, *parts):
+    (sum(part.sum() for part in parts)).backward()
+    return x.grad.tolist()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x[0].add_(1),
+        lambda x: x.view(2).add_(1),
+        lambda x: x.__setitem__(0, 1),
+        lambda x: x.__iadd__(1),
+        lambda x: x.zero_(),
+        lambda x: x.copy_(weft.zeros(2)),
+    ],
+)
+def test_a_leaf_that_requires_grad_is_written_to_only_without_recording(write):
+    x = leaf()
+    with pytest.raises(RuntimeError, match="leaf"):
+        write(x)
+    assert x.tolist() == [1, 1]
+    with weft.no_grad():
+        write(x)
+    assert x.requires_grad
+    assert x.is_leaf
+
+
+def test_a_view_that_requires_grad_by_itself_is_a_leaf():
+    view = weft.ones(4)[:2].requires_grad_()
+    assert view.is_leaf
+    with pytest.raises(RuntimeError, match="leaf"):
+        view.add_(1)
+
+
+WRITES = {
+    "arithmetic": lambda y, x: y.add_(1).mul_(x).sub_(x * 2).div_(3),
+    "power": lambda y, x: y.pow_(2),
+    "functions": lambda y, x: y.exp_().tanh_().sigmoid_(),
+    "itself": lambda y, x: y.mul_(y.clone()).add_(y.clone()),
+    "zero": lambda y, x: y.zero_(),
+    "fill": lambda y, x: y.fill_(x[0, 0]),
+    "copy": lambda y, x: y.copy_(x[0] * 2),
+    "clamp": lambda y, x: y.clamp_(-0.2, 0.2),
+    "element": lambda y, x: y.__setitem__((0, 1), x[1, 1] * 3),
+    "row": lambda y, x: y.__setitem__(0, y[1].clone() * 2),
+    "slice": lambda y, x: y.__setitem__((slice(None), slice(0, 3, 2)), x[:, :1]),
+    "mask": lambda y, x: y.__setitem__(x > 0, x.sum()),
+    "indices": lambda y, x: y.__setitem__((weft.tensor([0, 1]), weft.tensor([2, 0])), x[0, :2]),
+    "index": lambda y, x: y.__setitem__(weft.tensor([1]), 5.0),
+    "masked_fill": lambda y, x: y.masked_fill_(x > 0, 2.0),
+    "index_add": lambda y, x: y.index_add_(0, weft.tensor([1, 1]), x),
+    "scatter": lambda y, x: y.scatter_(1, weft.tensor([[0], [2]]), x[:, :1] * 2),
+    "view": lambda y, x: y[1].mul_(x[0]),
+    "view of a view": lambda y, x: y.t()[1:].narrow(1, 0, 1).mul_(3),
+    "reshaped": lambda y, x: y.view(3, 2)[1].exp_(),
+    "diagonal": lambda y, x: y.diagonal().mul_(x[0, 0]),
+    "two views": lambda y, x: (y[0].mul_(2), y[:, 0].add_(x[1, 2]), y.t()[2].pow_(2)),
+    "expanded from": lambda y, x: y.add_(x[:1].expand(2, 3)),
+    "real part": lambda y, x: weft.view_as_real(weft.complex(y, x))[..., 0].mul_(2),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+def test_gradients_after_a_write_agree_with_differences_twice(write):
+    weft.manual_seed(0)
+
+    def function(x):
+        y = x * 1.5
+        write(y, x)
+        return (y * weft.arange(6.0).view(2, 3)).sum(), y[0], y.t()
+
+    x = (weft.rand(2, 3, dtype=weft.float64) - 0.5).requires_grad_()
+    assert gradcheck(function, x)
+    assert gradgradcheck(function, x)
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
+def test_a_write_has_the_same_values_with_and_without_recording(write):
+    weft.manual_seed(0)
+    x = weft.rand(2, 3) - 0.5
+    plain, recorded = x * 1.5, x.clone().requires_grad_() * 1.5
+    write(plain, x)
+    write(recorded, x.clone().requires_grad_())
+    assert plain.tolist() == recorded.tolist()
+
+
+def test_a_write_changes_the_tensor_and_every_view_of_it():
+    base = weft.zeros(2, 3)
+    row, column = base[0], base[:, 1]
+    row.add_(1)
+    column.mul_(5)
+    base.t()[2].sub_(1)
+    assert base.tolist() == [[1, 5, 0], [0, 0, -1]]
+    assert row.tolist() == [1, 5, 0]
+    assert column.tolist() == [5, 0]
+
+
+def test_the_result_of_a_write_is_the_tensor_itself():
+    x = leaf()
+    y = x * 1
+    z = y
+    y += 1
+    y *= 2
+    y -= x
+    y /= 2
+    assert z is y
+    assert y.add_(1) is y
+    assert y.tolist() == [2.5, 2.5]
+
+
+def test_a_view_of_a_base_that_was_written_to_has_its_new_history():
+    x = leaf(1.0, 2.0, 3.0)
+    base = x * 1
+    view = base[1:]
+    base.mul_(2)
+    assert sums(x, view * weft.tensor([1.0, 10.0])) == [0, 2, 20]
+
+
+def test_a_constant_that_a_recorded_value_is_written_into_gets_a_history_and_so_do_its_views():
+    x = leaf(2.0, 3.0)
+    base = weft.zeros(4)
+    before, written = base[2:], base[1:3]
+    written.copy_(x)
+    assert base.requires_grad
+    assert before.requires_grad
+    assert written.requires_grad
+    assert not base.is_leaf
+    assert sums(x, before * weft.tensor([5.0, 7.0])) == [0, 5]
+    buffer = weft.zeros(3)
+    for i in range(2):
+        buffer[i] = x[i] * (i + 1)
+    x.grad = None
+    assert sums(x, buffer) == [1, 2]
+
+
+def test_in_place_writes_to_one_of_several_views_are_refused_where_recorded():
+    x = weft.ones(2, 2, requires_grad=True)
+    base = x * 1
+    for views in (base.unbind(0), base.split(1), base.chunk(2)):
+        with pytest.raises(RuntimeError, match="multiple views"):
+            views[0].add_(1)
+    with weft.no_grad():
+        base.unbind(0)[0].add_(1)
+    assert base.tolist() == [[2, 2], [1, 1]]
+    constant = weft.ones(2, 2).unbind(0)
+    constant[0].add_(1)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        constant[0].add_(leaf())
+
+
+def test_a_view_that_was_made_without_recording_is_not_written_to_with_it():
+    base = leaf() * 1
+    with weft.no_grad():
+        view = base[0]
+    with pytest.raises(RuntimeError, match="no_grad"):
+        view.add_(1)
+
+
+def test_memory_that_elements_share_is_written_to_only_by_filling_it():
+    x = weft.ones(2, 1).expand(2, 3)
+    for write in (lambda: x.add_(1), lambda: x.copy_(weft.ones(2, 3)), lambda: x.__setitem__(0, weft.ones(3))):
+        with pytest.raises(RuntimeError, match="clone"):
+            write()
+    assert x.fill_(3).tolist() == [[3] * 3] * 2
+    assert x.zero_().tolist() == [[0] * 3] * 2
+    assert weft.ones(2, 1).expand(2, 1).add_(1).tolist() == [[2], [2]]
+
+
+@pytest.mark.parametrize(
+    ("target", "write", "says"),
+    [
+        (weft.ones(3), lambda t: t.add_(weft.ones(2, 3)), r"\[2, 3\]"),
+        (weft.ones(3, dtype=weft.int64), lambda t: t.add_(1.5), "(?i)long|int64"),
+        (weft.ones(3, dtype=weft.int64), lambda t: t.mul_(weft.ones(3)), "(?i)long|int64"),
+        (weft.ones(3, dtype=weft.int64), lambda t: t.div_(2), "(?i)long|int64"),
+        (weft.ones(3, dtype=weft.bool), lambda t: t.add_(1), "(?i)bool"),
+        (weft.ones(3), lambda t: t.mul_(1j), "(?i)float"),
+    ],
+)
+def test_a_write_neither_enlarges_nor_changes_the_category(target, write, says):
+    before = target.tolist()
+    with pytest.raises(RuntimeError, match=says):
+        write(target)
+    assert target.tolist() == before
+
+
+def test_a_write_may_lose_precision_but_not_category():
+    assert weft.ones(2).add_(weft.ones(2, dtype=weft.float64)).dtype is weft.float32
+    assert weft.ones(2, dtype=weft.uint8).add_(weft.ones(2, dtype=weft.int64)).dtype is weft.uint8
+
+
+CHANGED = {
+    "an input": (lambda y: y * y, lambda y, z: y.add_(1), "MulBackward0.*add_"),
+    "an output": (lambda y: y.exp(), lambda y, z: z.add_(1), "ExpBackward0.*add_"),
+    "through a view": (lambda y: y * y, lambda y, z: y[0].zero_(), "MulBackward0.*zero_"),
+    "a view, through its base": (lambda y: y[:1] * y[:1], lambda y, z: y.__setitem__(1, 5), "MulBackward0"),
+    "without recording": (lambda y: y * y, lambda y, z: y.detach().copy_(z), "MulBackward0.*copy_"),
+    "by out=": (lambda y: y * y, lambda y, z: weft.add(z.detach(), 1, out=y.detach()), "MulBackward0.*add"),
+}
+
+
+@pytest.mark.parametrize(("compute", "change", "says"), CHANGED.values(), ids=CHANGED.keys())
+def test_a_saved_tensor_that_was_changed_names_who_saved_and_who_changed_it(compute, change, says):
+    y = leaf() * 2
+    z = compute(y)
+    change(y, z)
+    with pytest.raises(RuntimeError, match=f"(?s){says}") as error:
+        z.sum().backward()
+    assert "modified by an inplace operation" in str(error.value)
+
+
+def test_a_tensor_that_was_not_saved_may_change():
+    x = leaf()
+    y = x * 2
+    z = y + 1
+    y.add_(1)
+    assert sums(x, z) == [2, 2]
+
+
+def test_views_in_place_change_the_geometry_and_keep_the_history():
+    x = weft.ones(2, 3, requires_grad=True)
+    y = x * 1
+    assert y.t_() is y
+    y.unsqueeze_(0).squeeze_(0).transpose_(0, 1).swapdims_(0, 1)
+    assert y.shape == (3, 2)
+    (y * weft.arange(6.0).view(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
+    base = weft.zeros(2, 3)
+    view = base[:, :2]
+    view.t_()
+    view.copy_(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert base.tolist() == [[1, 3, 0], [2, 4, 0]]
