@@ -7,6 +7,7 @@ import numpy
 from weft.backend import ArrayNamespaceBackend, Backend
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.threads import available_processors, blas_threads
+from weft.backend_cpu.transposition import contiguous_copy
 from weft.plugins import hookimpl
 
 
@@ -15,6 +16,7 @@ class CPUBackend(ArrayNamespaceBackend):
 
     def __init__(self) -> None:
         super().__init__("cpu", numpy)
+        self.kernels["core::contiguous_copy"] = contiguous_copy
         self.keeps_memory = keep_freed_memory()
         self._blas = blas_threads()
         self._threads = available_processors()  # for a BLAS that cannot be asked

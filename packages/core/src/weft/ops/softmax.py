@@ -9,6 +9,7 @@ from typing import Any
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
+from weft.ops.reductions import total
 
 
 def exponentials(xp: Any, input: Any, dim: int) -> Any:
@@ -28,7 +29,7 @@ def _(xp, input, dim):
     if not input.ndim:
         return xp.ones_like(input)
     powers = exponentials(xp, input, dim)
-    powers /= xp.sum(powers, axis=dim, keepdims=True)
+    powers /= total(xp, powers, (dim,), True)
     return powers
 
 
@@ -49,7 +50,7 @@ def _(xp, input, dim):
     if not input.ndim:
         return xp.zeros_like(input)
     shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
-    shifted -= xp.log(xp.sum(xp.exp(shifted), axis=dim, keepdims=True))
+    shifted -= xp.log(total(xp, xp.exp(shifted), (dim,), True))
     return shifted
 
 
