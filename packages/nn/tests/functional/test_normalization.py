@@ -96,7 +96,11 @@ def test_norm_has_first_and_second_derivatives(function):
     ("call", "kind", "words"),
     [
         (lambda: F.batch_norm(weft.ones(1, 3), None, None, training=True), ValueError, "batch_norm.*1 value"),
-        (lambda: F.batch_norm(weft.ones(2, 3), weft.ones(2), weft.ones(2)), RuntimeError, "batch_norm.*running_mean.*3"),
+        (
+            lambda: F.batch_norm(weft.ones(2, 3), weft.ones(2), weft.ones(2)),
+            RuntimeError,
+            "batch_norm.*running_mean.*3",
+        ),
         (lambda: F.batch_norm(weft.ones(2, 3), None, None), RuntimeError, "batch_norm.*running_mean"),
         (lambda: F.layer_norm(weft.ones(2, 4), (3,)), RuntimeError, r"layer_norm.*\[3\].*\[2, 4\]"),
         (lambda: F.group_norm(weft.ones(2, 4), 3), RuntimeError, r"group_norm.*\[2, 4\].*3"),

@@ -12,7 +12,7 @@ BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
 # erf(x) = tanh(x p(x**2)) to 1.4e-7 where it is below 1 in float32: array libraries have a fast tanh. A fit of the
 # smooth function atanh(erf(x)) / x by relative error of erf; highest power first.
-ERF32_LIMIT = 3.925
+ERF32_LIMIT = 4.0
 ERF32_INSIDE_TANH = (
     5.421871851e-09,
     2.756912572e-08,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 import weft
 from weft import Tensor
 from weft.nn.functional.dropout import dropout

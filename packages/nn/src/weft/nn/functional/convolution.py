@@ -258,7 +258,10 @@ def is_depthwise(weight: Sizes, groups: int) -> bool:
 def taps(kernel: Sizes, out: Sizes, stride: Sizes, dilation: Sizes) -> list[tuple[Sizes, tuple[Any, ...]]]:
     """For each position in a window the slices of the padded input where it lies, for all windows."""
     return [
-        (offset, (..., *[slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in zip(offset, dilation, stride, out)]))
+        (
+            offset,
+            (..., *[slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, s, o in zip(offset, dilation, stride, out)]),
+        )
         for offset in offsets(kernel)
     ]
 
