@@ -50,7 +50,7 @@ def test_polygamma_has_values_of_the_zeta_function():
     one = weft.tensor(1.0, dtype=double)
     assert float(weft.polygamma(1, one)) == pytest.approx(math.pi**2 / 6, rel=1e-15)
     assert float(weft.polygamma(3, one)) == pytest.approx(math.pi**4 / 15, rel=1e-15)
-    with pytest.raises(RuntimeError, match="polygamma.*n=-1"):
+    with pytest.raises(RuntimeError, match=r"polygamma.*n=-1"):
         weft.polygamma(-1, one)
 
 

@@ -70,7 +70,7 @@ def test_convolution_has_first_and_second_derivatives(case):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_transposed_convolution_is_the_adjoint(case):
-    x, w, bias, (stride, padding, dilation, groups) = operands(case)
+    x, w, _, (stride, padding, dilation, groups) = operands(case)
     count = len(case[0])
     x, w = weft.from_numpy(x), weft.from_numpy(w)
     y = CONVOLUTIONS[count](x, w, None, stride, padding, dilation, groups)

@@ -74,6 +74,7 @@ def _(xp, input, approximate):
 
 
 def tanh_argument(x: Any) -> Any:
+    """What the approximation of `gelu` takes the tanh of."""
     return TANH_SCALE * (x + TANH_CUBIC * (x * x * x))
 
 
@@ -296,7 +297,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         channels = input.shape[1] if input.ndim > 1 else 1
         if input.ndim == 0 or weight.ndim > 1 or weight.numel() != channels:
             raise RuntimeError(
-                f"prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} "
+                "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} "
                 f"and channel size = {channels}; got input {list(input.shape)}"
             )
     if weight.dtype is not input.dtype:
@@ -328,6 +330,7 @@ def rrelu(
 
 
 def random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
+    """Elements that are not positive times random slopes."""
     negative = input.detach() <= 0
     drawn = input.new_empty(int(negative.sum()), dtype=weft.float64).uniform_(lower, upper)
     slopes = weft.ones_like(input.detach()).masked_scatter(negative, drawn.to(input.dtype))

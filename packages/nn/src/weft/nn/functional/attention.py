@@ -75,16 +75,19 @@ def scaled_dot_product_attention(
 
 
 def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
+    """Shapes, dtypes and masks of `scaled_dot_product_attention` fit together."""
     name = "scaled_dot_product_attention"
     for argument, each in (("query", query), ("key", key), ("value", value)):
         if each.ndim < 2:
             raise RuntimeError(
-                f"{name}: Expected query, key, and value to each be at least 2 dimensional, but got {argument} of shape "
+                f"{name}: Expected query, key, and value to each be at least 2 dimensional, but got {argument} of "
+                "shape "
                 f"{list(each.shape)}"
             )
         if each.dtype is not query.dtype:
             raise RuntimeError(
-                f"{name}: Expected query, key, and value to have the same dtype, but got {query.dtype} and {argument} of "
+                f"{name}: Expected query, key, and value to have the same dtype, but got {query.dtype} and {argument} "
+                "of "
                 f"{each.dtype}"
             )
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
@@ -254,6 +257,7 @@ def projected_together(
 def projected_separately(
     name: str, inputs: tuple[Tensor, ...], weights: tuple[Tensor | None, ...], bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """Three projections, each by a weight of its own."""
     biases = (None, None, None) if bias is None else bias.chunk(3)
     for argument, weight in zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), weights):
         if weight is None:
@@ -277,6 +281,7 @@ def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Ten
 
 
 def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) -> Tensor:
+    """A mask with three dimensions, of one head or of all."""
     if mask.ndim == 2:
         mask = mask.unsqueeze(0)
     if tuple(mask.shape) not in ((1, length, source), (heads, length, source)):

@@ -442,7 +442,8 @@ def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: T
     same_dtype(name, *((input, weight) if bias is None else (input, weight, bias)))
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
-            f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of size: "
+            f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of "
+            "size: "
             f"{list(input.shape)}"
         )
     if weight.ndim != count + 2:
@@ -553,8 +554,10 @@ def transposed(count: int, by_input: Any) -> Any:
         in_channels, out_channels = weight.shape[0], weight.shape[1] * groups
         if input.shape[1] != in_channels or in_channels % groups:
             raise RuntimeError(
-                f"{name}: Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} to "
-                f"have {in_channels} channels, divisible into groups={groups}, but got {input.shape[1]} channels instead"
+                f"{name}: Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} "
+                "to "
+                f"have {in_channels} channels, divisible into groups={groups}, but got {input.shape[1]} channels "
+                "instead"
             )
         check_bias(name, bias, out_channels)
         spatial = [

@@ -92,7 +92,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         )
     if input.ndim == 3:
         warnings.warn(
-            "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired "
+            "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is "
+            "desired "
             "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension.",
             stacklevel=2,
         )

@@ -166,13 +166,15 @@ def picked_loss(
 
 
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
+    """Shapes and dtype of classes and their weights fit the input, and the classes are in range."""
     if input.ndim < 1:
         raise RuntimeError(
             f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}"
         )
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
-            f"{name}: expected target of class indices to have dtype int64, but got {target.dtype}; convert with .long()"
+            f"{name}: expected target of class indices to have dtype int64, but got {target.dtype}; convert with "
+            ".long()"
         )
     batch, classes = (1, input.shape[0]) if input.ndim == 1 else input.shape[:2]
     if input.ndim > 1 and target.ndim and target.shape[0] != batch:
@@ -183,7 +185,8 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     expected = () if input.ndim == 1 else (batch, *input.shape[2:])
     if tuple(target.shape) != expected and not (input.ndim == 1 and tuple(target.shape) == (1,)):
         raise RuntimeError(
-            f"{name}: expected target of shape {list(expected)} for input {list(input.shape)}, one class for each sample, "
+            f"{name}: expected target of shape {list(expected)} for input {list(input.shape)}, one class for each "
+            "sample, "
             f"but got {list(target.shape)}"
         )
     if weight is not None and tuple(weight.shape) != (classes,):
@@ -295,6 +298,7 @@ def smoothed(
 def entropy_of_probabilities(
     logarithms: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float, dim: int
 ) -> Tensor:
+    """`cross_entropy` for targets that are probabilities."""
     classes = logarithms.shape[dim]
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
@@ -473,9 +477,17 @@ def binary_cross_entropy(
 
 
 def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
+    """Both shapes are the same.
+
+    Raises
+    ------
+    ValueError
+        If they differ.
+    """
     if target.shape != input.shape:
         raise ValueError(
-            f"{name}: Target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)}); reshape "
+            f"{name}: Target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)}); "
+            "reshape "
             "one of them"
         )
 
@@ -679,7 +691,8 @@ def cosine_embedding_loss(
     reduction = legacy_reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(
-            "cosine_embedding_loss: expects inputs of 1 or 2 dimensions and a target of one less, but got sizes: input1: "
+            "cosine_embedding_loss: expects inputs of 1 or 2 dimensions and a target of one less, but got sizes: "
+            "input1: "
             f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
         )
     eps = 1e-12
@@ -763,6 +776,13 @@ def multi_margin_loss(
 
 
 def require_classes(name: str, target: Tensor) -> None:
+    """Classes are of int64.
+
+    Raises
+    ------
+    RuntimeError
+        If they are not.
+    """
     if target.dtype is not weft.int64:
         raise RuntimeError(
             f"{name}: expected target of scalar type int64 but found {target.dtype}; convert with .long()"
@@ -789,7 +809,8 @@ def multilabel_margin_loss(
     require_classes("multilabel_margin_loss", target)
     if target.shape != input.shape or input.ndim > 2:
         raise RuntimeError(
-            f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+            f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: "
+            f"{list(input.shape)}"
         )
     classes = input.shape[-1] if input.ndim else 1
     rows, index = input.reshape(-1, classes), target.reshape(-1, classes)
@@ -869,9 +890,11 @@ def triplets(
     swap: bool,
     reduction: str,
 ) -> Tensor:
+    """The triplet loss for any distance."""
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            f"{name}: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+            f"{name}: The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            "but "
             f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -920,7 +943,8 @@ def linear_cross_entropy(
     *shape, features = linear_weight.shape
     if len(shape) > 1 and input.ndim != 2:
         raise RuntimeError(
-            f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires "
+            f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
+            "requires "
             f"batched input, (N, {features}), got input with shape {tuple(input.shape)}"
         )
     bias = None if linear_bias is None else linear_bias.expand(shape).reshape(-1)
@@ -956,6 +980,7 @@ def may_skip(xp: Any, extended: Any, blank: int) -> Any:
 
 
 def shifted_back(xp: Any, values: Any, steps: int) -> Any:
+    """Each row moved by some places, from outside minus infinity."""
     result = xp.full(values.shape, -math.inf, values.dtype)
     result[:, steps:] = values[:, :-steps]
     return result
@@ -1093,6 +1118,7 @@ def ctc_loss(
 
 
 def whole_numbers(lengths: Any) -> tuple[int, ...]:
+    """Lengths as a tuple."""
     if isinstance(lengths, Tensor):
         lengths = lengths.reshape(-1).tolist()
     return tuple(int(each) for each in ([lengths] if isinstance(lengths, int) else lengths))
@@ -1138,6 +1164,7 @@ def padded_targets(
 
 
 def check_labels(targets: Tensor, classes: int) -> None:
+    """Labels are classes; where reading them would wait for a device they are not looked at."""
     if targets.device.type == "cpu" and targets.numel():
         low, high = int(targets.min()), int(targets.max())
         if low < 0 or high >= classes:

@@ -171,7 +171,8 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
     channels = input.shape[1]
     if training and input.numel() == channels:
         raise ValueError(
-            f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; use a "
+            f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; "
+            "use a "
             "larger batch, or eval() mode"
         )
     for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
@@ -428,7 +429,8 @@ def group_norm(
     for argument, each in (("weight", weight), ("bias", bias)):
         if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(
-                f"group_norm: Expected {argument} to be a vector of size equal to the number of channels in input, but got "
+                f"group_norm: Expected {argument} to be a vector of size equal to the number of channels in input, but "
+                "got "
                 f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
     if not input.numel():

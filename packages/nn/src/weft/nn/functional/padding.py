@@ -75,7 +75,8 @@ def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after:
     count = len(amounts) // 2
     if count == 0 or count > 3 or input.ndim not in (count + 1, count + 2):
         raise NotImplementedError(
-            f"pad: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: mode {mode!r} pads the last "
+            f"pad: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: mode {mode!r} pads the "
+            "last "
             f"1, 2 or 3 dimensions of an input with channels; got pad={amounts} and input {list(input.shape)}"
         )
     for dim in range(input.ndim - count, input.ndim):
@@ -105,7 +106,8 @@ def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts
         )
     if mode == "reflect" and max(first, last) >= size:
         raise RuntimeError(
-            f"pad: Padding size should be less than the corresponding input dimension, but got: padding ({first}, {last}) at "
+            f"pad: Padding size should be less than the corresponding input dimension, but got: padding ({first}, "
+            f"{last}) at "
             f"dimension {dim} of input {list(input.shape)}"
         )
     if mode == "circular" and max(first, last) > size:

@@ -94,7 +94,8 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if input.ndim not in (count + 1, count + 2):
         raise wrong(
-            f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), but "
+            f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), "
+            "but "
             f"got input of size: {list(input.shape)}"
         )
     start = 1 if input.ndim == count + 2 else 0
@@ -122,7 +123,8 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
     whole = padded.shape[2:]
     places = xp.full(whole, -1, xp.int64)
     places[tuple(slice(p, p + n) for p, n in zip(padding, spatial))] = xp.arange(math.prod(spatial)).reshape(spatial)
-    best, index = None, None
+    best: Any = None
+    index: Any = None
     for place in taps(kernel_size, stride, dilation, out):
         value = padded[place]
         if best is None:
@@ -390,6 +392,7 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
 
 
 def segments(size: int, out: int) -> list[tuple[int, int]]:
+    """Where each of ``out`` windows begins and ends."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
@@ -516,12 +519,14 @@ def unpooling(count: int) -> Any:
         padding = sizes(name, "padding", padding, count)
         if indices.shape != input.shape:
             raise RuntimeError(
-                f"{name}: Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got "
+                f"{name}: Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
+                "got "
                 f"indices tensor with shape: {list(indices.shape)}"
             )
         if input.ndim not in (count + 1, count + 2):
             raise RuntimeError(
-                f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), "
+                f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, "
+                f"{SPATIAL[count]}), "
                 f"but got input of size: {list(input.shape)}"
             )
         spatial = unpooled_sizes(name, input.shape[-count:], kernel, stride, padding, output_size)
@@ -531,7 +536,7 @@ def unpooling(count: int) -> Any:
         return flat.reshape([*lead, *spatial])
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The partial inverse of `max_pool{count}d`: each value goes back to where it came from, the rest is 0.
+    function.__doc__ = f"""Put the values of `max_pool{count}d` back to where they came from; the rest is 0.
 
     Parameters
     ----------
@@ -554,13 +559,15 @@ def unpooling(count: int) -> Any:
 def unpooled_sizes(
     name: str, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, output_size: Any
 ) -> tuple[int, ...]:
+    """The spatial sizes of an unpooled output: the smallest that pool to the input's, or those asked for."""
     default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(spatial, kernel, stride, padding))
     if output_size is None:
         return default
     given = tuple(int(each) for each in output_size)[-len(kernel) :]
     if len(given) != len(kernel):
         raise ValueError(
-            f"{name}: output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it has "
+            f"{name}: output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it "
+            "has "
             f"a length of '{len(output_size)}'"
         )
     for g, d, s in zip(given, default, stride):
@@ -572,13 +579,15 @@ def unpooled_sizes(
 
 
 def check_places(name: str, indices: Tensor, total: int, spatial: Sizes) -> None:
+    """Indices are of int64 and inside the output."""
     if indices.dtype is not weft.int64:
         raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}")
     if indices.device.type == "cpu" and indices.numel():
         low, high = int(indices.min()), int(indices.max())
         if low < 0 or high >= total:
             raise RuntimeError(
-                f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of size {list(spatial)})"
+                f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of size "
+                f"{list(spatial)})"
             )
 
 
@@ -719,6 +728,7 @@ def fractional(count: int) -> tuple[Any, Any]:
 
 
 def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any, output_ratio: Any) -> Sizes:
+    """The spatial sizes of the output, given or as a ratio, for which there are enough windows."""
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name}: requires specifying either an output_size or an output_ratio")
     if output_size is None:

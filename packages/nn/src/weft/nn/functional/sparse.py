@@ -24,7 +24,8 @@ def checked_indices(name: str, indices: Any, rows: int) -> None:
         raise TypeError(f"{name}(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(
-            f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: int64, int32; "
+            f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: int64, "
+            "int32; "
             f"but got {indices.dtype} instead. Convert with .long()"
         )
     in_range(name, indices, rows, 0, IndexError)
@@ -254,7 +255,8 @@ def check_bag(
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
             raise ValueError(
-                f"{name}: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same "
+                f"{name}: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
+                "same "
                 f"shape as the input ({list(input.shape)})"
             )
         if mode != "sum":
@@ -266,7 +268,8 @@ def check_bag(
 def check_padding(name: str, padding_idx: int, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise RuntimeError(
-            f"{name}: padding_idx must be within the number of embeddings, -{rows} through {rows - 1} but got {padding_idx}"
+            f"{name}: padding_idx must be within the number of embeddings, -{rows} through {rows - 1} but got "
+            f"{padding_idx}"
         )
     return padding_idx % rows
 
@@ -286,7 +289,8 @@ def flattened_bags(
     size = input.shape[0]
     if starts and starts[0] != 0:
         raise RuntimeError(
-            f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+            f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]}"
         )
     if starts and starts[-1] > size:
         raise RuntimeError(

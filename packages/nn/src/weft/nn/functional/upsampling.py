@@ -75,7 +75,8 @@ def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: 
         )
     if align_corners is not None and mode not in LINEAR:
         raise ValueError(
-            "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+            "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "bicubic | "
             f"trilinear, got mode={mode!r}"
         )
     if antialias and not (mode in ("bilinear", "bicubic") and count == 2):
@@ -97,8 +98,10 @@ def output_sizes(
     listed = list(given) if isinstance(given, (tuple, list)) else [given] * count
     if len(listed) != count:
         raise ValueError(
-            f"interpolate: Input and output must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {list(input.shape[2:])} and {'size' if scale_factor is None else 'scale_factor'} of {listed}"
+            "interpolate: Input and output must have the same number of spatial dimensions, but got input with "
+            "spatial "
+            f"dimensions of {list(input.shape[2:])} and {'size' if scale_factor is None else 'scale_factor'} of "
+            f"{listed}"
         )
     if scale_factor is None:
         if recompute:
@@ -115,6 +118,8 @@ def ratio(size: int, out: int, scale: float | None) -> float:
 
 
 def nearest(input: Tensor, out: tuple[int, ...], scales: list[float | None], exact: bool) -> Tensor:
+    """Rows chosen along each dimension that changes."""
+    given = input
     for dim, (size, o, scale) in enumerate(zip(input._array.shape[2:], out, scales), 2):
         step = numpy.float32(ratio(size, o, scale))
         place = numpy.arange(o, dtype=numpy.float32)
@@ -122,7 +127,7 @@ def nearest(input: Tensor, out: tuple[int, ...], scales: list[float | None], exa
         rows = numpy.minimum(rows.astype(numpy.int64), size - 1)
         if o != size or not (rows == numpy.arange(size)).all():
             input = input.index_select(dim, from_host(rows, input.device))
-    return input.clone() if tuple(input.shape[2:]) == out and not input._requires_grad else input * 1
+    return input.clone() if input is given else input
 
 
 def weighted(
@@ -139,7 +144,7 @@ def weighted(
         else:
             taps = plain_taps(size, o, scale, align_corners, cubic, work)
         shape = [o if d == dim else 1 for d in range(input.ndim)]
-        total = None
+        total: Any = None
         for rows, weights in taps:
             part = wide.index_select(dim, from_host(rows, input.device))
             part = part * from_host(weights.astype(work), input.device).reshape(shape)

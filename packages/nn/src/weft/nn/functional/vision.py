@@ -64,6 +64,7 @@ def _(grad, kernel_size, dilation, padding, stride, out):
 
 
 def window_options(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, ...]:
+    """Kernel size, dilation, padding and stride, each for two dimensions."""
     options = []
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     for argument, value in given.items():
@@ -76,6 +77,7 @@ def window_options(name: str, kernel_size: Any, dilation: Any, padding: Any, str
 
 
 def window_places(spatial: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
+    """How many windows there are along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(spatial, kernel, dilation, padding, stride)
     )
@@ -92,7 +94,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     kernel, dilation, padding, stride = window_options("unfold", kernel_size, dilation, padding, stride)
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
-            f"unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            "unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            "for "
             f"input, but got: {list(input.shape)}"
         )
     batched = input if input.ndim == 4 else input.unsqueeze(0)
@@ -100,7 +103,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if min(out) < 1:
         raise RuntimeError(
             f"unfold: Given input with spatial size {list(input.shape[-2:])}, kernel_size={list(kernel)}, dilation="
-            f"{list(dilation)}, padding={list(padding)}, calculated shape of the array of sliding blocks as {list(out)}, but "
+            f"{list(dilation)}, padding={list(padding)}, calculated shape of the array of sliding blocks as "
+            f"{list(out)}, but "
             "its components must be at least one."
         )
     result = unfold_op.op(batched, kernel, dilation, padding, stride, out)
@@ -121,7 +125,8 @@ def fold(
     kernel, dilation, padding, stride = window_options("fold", kernel_size, dilation, padding, stride)
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
-            f"fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions, but "
+            "fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+            "dimensions, but "
             f"got: {list(input.shape)}"
         )
     batched = input if input.ndim == 3 else input.unsqueeze(0)
@@ -134,7 +139,8 @@ def fold(
     if min(out) < 1 or math.prod(out) != batched.shape[2]:
         raise RuntimeError(
             f"fold: Given output_size={list(spatial)}, kernel_size={list(kernel)}, dilation={list(dilation)}, padding="
-            f"{list(padding)}, stride={list(stride)}, expected size of input's dimension 2 to match the calculated number of "
+            f"{list(padding)}, stride={list(stride)}, expected size of input's dimension 2 to match the calculated "
+            "number of "
             f"sliding blocks {' * '.join(map(str, out))} = {math.prod(out)}, but got input.size(2)={batched.shape[2]}"
         )
     result = fold_op.op(batched, spatial, kernel, dilation, padding, stride, out)
@@ -161,7 +167,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     *batch, channels, height, width = input.shape
     if channels % (r * r):
         raise RuntimeError(
-            "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            "but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
     blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
@@ -183,7 +190,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     *batch, channels, height, width = input.shape
     if height % r or width % r:
         raise RuntimeError(
-            f"pixel_unshuffle: expects height and width to be divisible by downscale_factor, but got {height} x {width} and "
+            f"pixel_unshuffle: expects height and width to be divisible by downscale_factor, but got {height} x "
+            f"{width} and "
             f"{r}"
         )
     blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
@@ -211,7 +219,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         )
     if channels % groups:
         raise RuntimeError(
-            f"channel_shuffle: Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+            f"channel_shuffle: Number of channels must be divisible by groups. Got {channels} channels and {groups} "
+            "groups."
         )
     return input.reshape([batch, groups, channels // groups, *rest]).transpose(1, 2).reshape(input.shape)
 
@@ -243,11 +252,13 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"affine_grid: Expected theta to have floating point type, but got {theta.dtype}")
     if count not in (2, 3):
         raise NotImplementedError(
-            f"affine_grid: only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
+            "affine_grid: only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}"
         )
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (count, count + 1):
         raise ValueError(
-            f"affine_grid: Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {size}. Got "
+            f"affine_grid: Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size "
+            f"{size}. Got "
             f"{list(theta.shape)}."
         )
     if min(size) <= 0:
@@ -267,6 +278,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 
 
 def places(size: int, align_corners: bool) -> list[float]:
+    """The coordinates of pixels in [-1, 1]."""
     if size == 1:
         return [0.0]
     scale = 1.0 if align_corners else (size - 1) / size
@@ -274,8 +286,10 @@ def places(size: int, align_corners: bool) -> list[float]:
 
 
 def warn_align(name: str) -> None:
+    """Say that ``align_corners`` was left open."""
     warnings.warn(
-        f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+        "specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
         stacklevel=3,
     )
@@ -338,6 +352,7 @@ def grid_sample(
 
 
 def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    """Input and grid fit together."""
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(
             f"grid_sample: expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
@@ -345,12 +360,14 @@ def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         )
     if grid.shape[0] != input.shape[0] or grid.shape[-1] != input.ndim - 2:
         raise RuntimeError(
-            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension and the batch size of the input, but "
+            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension and the batch size of the "
+            "input, but "
             f"got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.dtype is not grid.dtype:
         raise RuntimeError(
-            f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} and grid has {grid.dtype}"
+            f"grid_sample: expected input and grid to have same dtype, but input has {input.dtype} and grid has "
+            f"{grid.dtype}"
         )
     if 0 in input.shape[2:]:
         raise RuntimeError(
