@@ -48,6 +48,7 @@ class Walk:
         self.captures: Optional[dict[Any, Any]] = captures
         self.needed = needed
         self.pending: dict[Node, Any] = {}
+        self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.heap: list[tuple[int, Node]] = []
         self.leaves: dict[int, Leaf] = {}
         self.roots: list[Any] = []

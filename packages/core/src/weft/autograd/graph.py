@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -172,16 +171,17 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
-    passes: weakref.WeakKeyDictionary[Any, Arrivals] = weakref.WeakKeyDictionary()
+    this = object()  # under which each pass keeps what has arrived
     watched = [each for each in tensors if each._requires_grad]
 
     def one(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
             with lock:
-                arrivals = passes.get(local.walk)
+                walk = local.walk
+                arrivals = walk.notes.get(this)
                 if arrivals is None:
-                    expected = 1 if mode == "any" else len(reached(local.walk, watched))
-                    arrivals = passes[local.walk] = Arrivals([None] * len(tensors), expected)
+                    expected = 1 if mode == "any" else len(reached(walk, watched))
+                    arrivals = walk.notes[this] = Arrivals([None] * len(tensors), expected)
                 arrivals.grads[position] = grad
                 arrivals.missing -= 1
                 complete = arrivals.missing == 0
