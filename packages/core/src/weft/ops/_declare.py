@@ -542,6 +542,8 @@ def binary(declaration: Declaration) -> tuple[Any, Any]:
         return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     def reflected_operator(self: Any, other: Any) -> Any:
+        if not isinstance(self, TensorBase):
+            raise TypeError(f"a reflected operator belongs to Tensor and does not apply to {type(self).__name__}")
         return slow((other, self))
 
     return function, lambda reflected: reflected_operator if reflected else operator

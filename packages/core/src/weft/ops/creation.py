@@ -383,7 +383,7 @@ def logspace(
 ):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
     element = bounds_dtype("logspace", start, end, dtype)
-    if element.is_half:
+    if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = float(element.numpy.type(start)), float(element.numpy.type(end))
     exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)

@@ -13,6 +13,7 @@ from weft._tensor import Tensor
 from weft.ops._declare import composite, fit_number, op
 from weft.ops._geometry import broadcast_shapes, check_index, wrap_dim
 from weft.ops._inplace import bump, check_writable, write_array
+from weft.ops.comparison import fill_where
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -333,7 +334,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def advanced_shape(target: Any, indices: list[Any]) -> tuple[int, ...]:
     """The shape that reading at these positions would have."""
     shapes = [each._array.shape for each in indices if each is not None]
-    joint = broadcast_shapes("index_put", shapes)
+    try:
+        joint = broadcast_shapes("index_put", shapes)
+    except RuntimeError:
+        raise IndexError(
+            "index_put: shape mismatch: indexing tensors could not be broadcast together with shapes "
+            f"{[list(each) for each in shapes]}"
+        ) from None
     used = [dim for dim, each in enumerate(indices) if each is not None]
     shape = target._array.shape
     adjacent = used[-1] - used[0] + 1 == len(used)
@@ -722,11 +729,9 @@ def index_fill(input, dim, index, value):
         )
     size = input.shape[dim] if input.ndim else 1
     check_ranges("index_fill", input.reshape(1) if not input.ndim else input, [None] * dim + [index])
-    where = index + size * (index < 0).to(int64)
-    value = value.to(input.dtype) if isinstance(value, TensorBase) else input.new_full((), value)
-    if not input.ndim:
-        return replaced.op(input, value) if index.numel() else input.clone()
-    return put.op(input, [None] * dim + [where], value, False)
+    chosen = put.op(input.new_zeros(size, dtype=bool_), [index], input.new_full((), True, dtype=bool_), False)
+    chosen = chosen.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
+    return fill_where.op(input, chosen, value.to(input.dtype) if isinstance(value, TensorBase) else value)
 
 
 @composite("take", out="exact")
@@ -809,6 +814,17 @@ def nonzero(input, *, as_tuple=False):
         return positions.op(input)
     found = positions.op(input if input.ndim else reshape(input, 1))
     return tuple(found[:, dim] for dim in range(found.shape[1]))
+
+
+@composite("nonzero_static", out="exact")
+def nonzero_static(input, *, size, fill_value=-1):
+    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer; got {size}")
+    found = positions.op(input)[:size]
+    made = found.new_full((size, input.ndim), fill_value)
+    made[: found.shape[0]] = found
+    return made
 
 
 @composite("argwhere")

@@ -311,6 +311,45 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     return input.index_select(dim, tensor(where, dtype=int64, device=input.device))
 
 
+@composite()
+def constant_pad_nd(input, pad, value=0):
+    """The tensor with so many elements of one value before and behind it, along the last dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+    pad : sequence of int
+        Before and behind for the last dimension, then for the one before it, and so on; negative numbers crop.
+    value : number
+    """
+    if len(pad) % 2 or len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            f"constant_pad_nd: Length of pad must be even and at most twice the number of dimensions of the input; "
+            f"got {len(pad)} for {input.ndim} dimensions"
+        )
+    shape = list(input.shape)
+    inside = input
+    places = []
+    for number in range(len(pad) // 2):
+        dim = input.ndim - 1 - number
+        before, behind = pad[2 * number], pad[2 * number + 1]
+        shape[dim] += before + behind
+        if shape[dim] < 0:
+            raise RuntimeError(
+                f"constant_pad_nd: The input size {input.shape[dim]}, plus negative padding {before} and {behind}, "
+                f"resulted in a negative output size. Check dimension {dim} of your input"
+            )
+        start, end = builtins.max(-before, 0), input.shape[dim] - builtins.max(-behind, 0)
+        inside = narrow(inside, dim, start, builtins.max(end - start, 0))
+        places.append((dim, builtins.max(before, 0)))
+    made = input.new_full(shape, value)
+    target = made
+    for dim, start in places:
+        target = narrow(target, dim, start, inside.shape[dim])
+    target.copy_(inside)
+    return made
+
+
 # Rearranging
 
 

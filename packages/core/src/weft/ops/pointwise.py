@@ -138,7 +138,7 @@ def rsub(input, other, *, alpha=1):
 
 
 @pointwise(
-    "true_divide __truediv__ __rtruediv__",
+    "true_divide __truediv__ __rtruediv__ __rdiv__",
     "__itruediv__ true_divide_",
     kernel="true_divide",
     result="float",
@@ -478,13 +478,25 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@composite("float_power", "float_power_", out=True)
+@composite("float_power", out=True)
 def float_power(input, exponent):
     """`pow` in float64, or complex128 if one of the two is complex."""
     both = result_dtype((input, exponent))
     wide = complex128 if both.is_complex else float64
     cast = [each.to(wide) if isinstance(each, TensorBase) else each for each in (input, exponent)]
     return power(*cast)
+
+
+@composite("float_power_")
+def _float_power_in_place(self, exponent):
+    """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
+    wide = complex128 if result_dtype((self, exponent)).is_complex else float64
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"float_power_: the base given to float_power_ has dtype {self.dtype.spoken} but the operation's result "
+            f"requires dtype {wide.spoken}; convert with .to({wide})"
+        )
+    return self.pow_(exponent.to(wide) if isinstance(exponent, TensorBase) else exponent)
 
 
 @pointwise("sqrt", "sqrt_", kernel="sqrt", result="float")

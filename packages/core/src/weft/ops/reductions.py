@@ -649,8 +649,6 @@ def sum_to_size(input, *size):
     shape = integers("sum_to_size", size)
     if not shape:
         return sum(input)
-    if input.kind.dtype.category < 2:
-        input = summable(input, None)
     have = input._array.shape
     lead = len(have) - len(shape)
     if lead < 0 or builtins.any(want not in (1, got) for want, got in zip(shape, have[lead:])):
@@ -658,7 +656,7 @@ def sum_to_size(input, *size):
     dims = tuple(builtins.range(lead)) + tuple(
         d + lead for d, want in enumerate(shape) if want == 1 and have[d + lead] != 1
     )
-    return (sum.op(input, dims, True) if dims else input).reshape(shape)
+    return (sum.op(summable(input, None), dims, True) if dims else input).reshape(shape)
 
 
 state.sum_to_size = sum_to_size
