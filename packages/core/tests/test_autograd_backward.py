@@ -190,8 +190,7 @@ def test_threads_walk_one_graph_and_add_to_one_leaf():
     found = []
 
     def work():
-        for _ in range(20):
-            found.append(grad(y, x, retain_graph=True)[0].numpy())
+        found.extend(grad(y, x, retain_graph=True)[0].numpy() for _ in range(20))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for each in threads:

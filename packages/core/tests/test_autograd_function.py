@@ -290,7 +290,7 @@ def test_what_was_saved_is_there_for_one_pass():
     y = Square.apply(leaf())
     y.sum().backward()
     with pytest.raises(RuntimeError, match="retain_graph"):
-        y.grad_fn.saved_tensors  # noqa: B018
+        y.grad_fn.saved_tensors
     nothing = function(lambda ctx, x: x * 2, lambda ctx, g: g * 2).apply(leaf()).sum()
     nothing.backward(retain_graph=True)
     nothing.backward()

@@ -29,7 +29,10 @@ def test_jacobian_of_several_functions_of_several_tensors():
 
 
 def test_hessian():
-    assert values(functional.hessian(cubic, (X, Y))) == [[[[6, 0], [0, 8]], [[2, 0], [0, 4]]], [[[2, 0], [0, 4]], [[0, 0], [0, 0]]]]
+    assert values(functional.hessian(cubic, (X, Y))) == [
+        [[[6, 0], [0, 8]], [[2, 0], [0, 4]]],
+        [[[2, 0], [0, 4]], [[0, 0], [0, 0]]],
+    ]
     assert values(functional.hessian(lambda a: (a**3).sum(), X)) == [[6, 0], [0, 12]]
     assert values(functional.hessian(lambda a: a.sum(), X)) == [[0, 0], [0, 0]]
 

@@ -101,7 +101,7 @@ MADE_IN_INFERENCE = {
 }
 
 
-@pytest.mark.parametrize("make", MADE_IN_INFERENCE.values(), ids=MADE_IN_INFERENCE.keys())
+@pytest.mark.parametrize("make", list(MADE_IN_INFERENCE.values()), ids=list(MADE_IN_INFERENCE))
 def test_what_inference_mode_makes_is_an_inference_tensor(make):
     x = leaf()
     with weft.inference_mode():
@@ -143,7 +143,7 @@ def test_what_inference_mode_does_not_make_stays_what_it_is():
 def test_inference_tensors_are_not_for_autograd(use):
     with weft.inference_mode():
         y = weft.ones(2)
-    with pytest.raises(RuntimeError, match="(?i)inference tensor"):
+    with pytest.raises(RuntimeError, match=r"(?i)inference tensor"):
         use(y, leaf())
     (y + leaf()).sum().backward()  # saves nothing
 
@@ -193,7 +193,7 @@ def test_detach_in_place_makes_a_leaf_but_not_of_a_view():
     x = leaf()
     assert not x.detach_().requires_grad
     for view in ((leaf() * 2)[0], (leaf() * 2).unbind(0)[0]):
-        with pytest.raises(RuntimeError, match="detach_.*view"):
+        with pytest.raises(RuntimeError, match=r"detach_.*view"):
             view.detach_()
 
 
@@ -254,7 +254,10 @@ def test_anomaly_mode_shows_the_line_of_a_function_that_failed():
 
     with set_detect_anomaly(True):
         y = Failing.apply(leaf()).sum()
-        with pytest.warns(UserWarning, match="(?s)FailingBackward.*Failing.apply"), pytest.raises(ValueError, match="boo"):
+        with (
+            pytest.warns(UserWarning, match="(?s)FailingBackward.*Failing.apply"),
+            pytest.raises(ValueError, match="boo"),
+        ):
             y.backward()
 
 

@@ -84,9 +84,9 @@ def test_what_unpack_returns_must_be_a_tensor():
 
 
 def test_hooks_can_be_refused():
-    with disable_saved_tensors_hooks("not in here"), pytest.raises(RuntimeError, match="not in here"):
-        with saved_tensors_hooks(lambda t: t, lambda t: t):
-            pass
+    hooks = saved_tensors_hooks(lambda t: t, lambda t: t)
+    with disable_saved_tensors_hooks("not in here"), pytest.raises(RuntimeError, match="not in here"), hooks:
+        pass
 
 
 def test_what_is_saved_on_the_cpu_comes_back():

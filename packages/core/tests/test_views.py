@@ -35,7 +35,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize(("view", "shape", "strides"), VIEWS.values(), ids=VIEWS.keys())
+@pytest.mark.parametrize(("view", "shape", "strides"), list(VIEWS.values()), ids=list(VIEWS))
 def test_a_view_shares_memory_and_has_these_strides(view, shape, strides):
     x = weft.arange(24.0).view(2, 3, 4)
     made = view(x)
@@ -74,7 +74,7 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES.keys())
+@pytest.mark.parametrize("copy", list(COPIES.values()), ids=list(COPIES))
 def test_a_copy_has_memory_of_its_own(copy):
     x = weft.arange(24.0).view(2, 3, 4)
     made = copy(x)

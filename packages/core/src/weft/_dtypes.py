@@ -255,7 +255,7 @@ def _combine(high: dtype | None, low: dtype | None) -> dtype | None:
         return high
     if low.category == COMPLEX and high.category == FLOATING:  # the width of the tensor stays
         return high.to_complex()
-    return promote_types(high, low)
+    return low
 
 
 class finfo:

@@ -540,7 +540,7 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
 
 
 def remember_view(base: TensorBase, view: TensorBase) -> None:
-    """Keep a weak reference to a view of a tensor that does not require grad, since a recorded write may change that."""
+    """Keep a weak reference to a view of a tensor that does not require grad: a recorded write may change that."""
     extra = base._extra
     if extra is None:
         extra = Extra()

@@ -99,7 +99,7 @@ class Walk:
             local.walk = outer
 
     def visit(self, node: Node, arrived: Any) -> bool:
-        """Apply a node with several outputs, hooks or a trace, or in a walk that captures; False: it was only passed."""
+        """Apply a node with several outputs, hooks or a trace, or in a walk that captures; False: only passed."""
         extra = node._extra
         grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
         watch: Any = None if extra is None else extra.watch

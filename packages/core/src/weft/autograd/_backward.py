@@ -182,7 +182,9 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
     for number, (root, seed) in enumerate(zip(roots, given)):
         if isinstance(root, GradientEdge):
             if not isinstance(seed, TensorBase):
-                raise RuntimeError(f"{name}: a gradient must be given for an edge of the graph; element {number} has none")
+                raise RuntimeError(
+                    f"{name}: a gradient must be given for an edge of the graph; element {number} has none"
+                )
             seeds.append(seed)
             continue
         if not root._requires_grad:
@@ -235,9 +237,7 @@ def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures:
     made.run()
 
 
-def captured(
-    roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]
-) -> list[Any]:
+def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]) -> list[Any]:
     """Gradients of the targets; None for those that were not reached."""
     keys = []
     captures: dict[Any, Any] = {}

@@ -132,6 +132,7 @@ def pack_saved(result: Any) -> None:
 
 
 def pack_value(value: Any) -> Any:
+    """What a node has saved, with its tensors packed."""
     if isinstance(value, SavedOutput):
         return pack_output(value.array, value.kind, value.index)
     if isinstance(value, list):
@@ -145,6 +146,7 @@ def unpack_all(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def unpack_value(node: Any, value: Any) -> Any:
+    """The reverse of `pack_value`."""
     if isinstance(value, list):
         return [unpack_value(node, each) for each in value]
     return value.restore(node) if isinstance(value, Packed) else value

@@ -312,7 +312,8 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     """The place in the graph where the gradient of a tensor arrives."""
     if not tensor._requires_grad:
         raise RuntimeError(
-            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require gradients"
+            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
         )
     edge = edge_of(tensor)
     if isinstance(edge, Node):

@@ -131,7 +131,7 @@ class Reentrant(Function):
         """
         if local.walk.captures is not None:
             raise RuntimeError(
-                "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() and with backward(inputs=...); "
+                "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() and backward(inputs=...); "
                 "call backward() without inputs, or pass use_reentrant=False"
             )
         args = list(ctx.others)

@@ -1,0 +1,232 @@
+"""Indexing, read and written, against NumPy: basic, advanced, by mask, and mixed."""
+
+import random
+
+import numpy as np
+import pytest
+
+import weft
+from weft.autograd import gradcheck, gradgradcheck
+
+SHAPE = (3, 4, 5)
+
+
+def on(library, index):
+    """An index with its lists and masks as arrays of a library (NumPy, or weft)."""
+    if isinstance(index, tuple):
+        return tuple(on(library, each) for each in index)
+    if isinstance(index, np.ndarray):
+        return index if library is np else weft.from_numpy(index)
+    return index
+
+
+def array(*values):
+    return np.array(values)
+
+
+MASK = np.arange(12).reshape(3, 4) % 3 == 0
+INDICES = {
+    "int": 1,
+    "negative int": -1,
+    "all": slice(None),
+    "slice": slice(1, 3),
+    "slice beyond": slice(1, 99),
+    "empty slice": slice(2, 1),
+    "step": (slice(None), slice(0, None, 2)),
+    "ellipsis": (..., 2),
+    "ellipsis in between": (0, ..., 1),
+    "new axes": (None, slice(None), None, 1),
+    "every dimension": (1, 2, 3),
+    "nothing": (),
+    "array": array(2, 0, 2),
+    "negative array": array(-1, 0),
+    "empty array": np.array([], dtype=np.int64),
+    "array of two dimensions": array([0, 1], [2, 0]),
+    "array after a slice": (slice(None), array(3, 0)),
+    "array at the end": (..., array(0, 4)),
+    "two arrays": (array(0, 2), array(3, 1)),
+    "arrays that broadcast": (array([0], [2]), array(3, 1)),
+    "arrays around a slice": (array(0, 2), slice(None), array(3, 1)),
+    "arrays around a new axis": (array(0, 2), None, array(3, 1)),
+    "arrays together at the end": (slice(None), array(0, 2), array(3, 1)),
+    "slices and an array": (slice(0, 2), array(1, 3), slice(None, None, 3)),
+    "mask": np.arange(60).reshape(SHAPE) % 7 == 0,
+    "mask of the first dimensions": MASK,
+    "mask of one dimension": array(True, False, True),
+    "mask after a slice": (slice(None), array(True, False, False, True)),
+    "mask and array": (array(True, False, True), array(1, 2)),
+    "mask with nothing": np.zeros(SHAPE, bool),
+    "true": True,
+    "false": False,
+}
+
+
+@pytest.mark.parametrize("index", list(INDICES.values()), ids=list(INDICES))
+def test_reading_agrees_with_numpy(index):
+    values = np.arange(60.0).reshape(SHAPE)
+    expected = values[index]
+    found = weft.from_numpy(values)[on(weft, index)]
+    assert tuple(found.shape) == expected.shape
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("index", list(INDICES.values()), ids=list(INDICES))
+def test_writing_agrees_with_numpy(index):
+    for value in (7.5, "like"):
+        values = np.arange(60.0).reshape(SHAPE)
+        tensor = weft.from_numpy(values.copy())
+        new = np.random.default_rng(0).random(values[index].shape) if value == "like" else value
+        if index is INDICES["array"] and value == "like":
+            new[2] = new[0]  # which of two values for one place stays is not defined
+        values[index] = new
+        tensor[on(weft, index)] = weft.from_numpy(np.asarray(new)) if value == "like" else value
+        assert tensor.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("index", list(INDICES.values()), ids=list(INDICES))
+def test_gradients_of_reading_and_writing_agree_with_differences(index):
+    key = on(weft, index)
+    x = weft.rand(SHAPE, dtype=weft.float64, requires_grad=True)
+    value = weft.rand((), dtype=weft.float64, requires_grad=True)
+
+    def write(x, value):
+        y = x * 1
+        y[key] = value
+        return y
+
+    if x[key].numel():
+        assert gradcheck(lambda x: x[key], x, fast_mode=True)
+        assert gradgradcheck(lambda x: x[key] ** 2, x, fast_mode=True)
+    if all(index is not INDICES[name] for name in ("array", "array of two dimensions")):  # which value stays is open
+        assert gradcheck(write, (x, value), fast_mode=True)
+
+
+def random_index(chance):
+    """An index of a tensor of SHAPE with at most one advanced part: NumPy differs for ints beside arrays."""
+    parts, advanced = [], False
+    for size in SHAPE[: chance.randint(0, 3)]:
+        kind = chance.choice(("int", "slice", "slice", "array", "mask", "none"))
+        if kind == "none":
+            parts.append(None)
+            kind = "slice"
+        if kind == "slice" or (advanced and kind != "int"):
+            start, stop = chance.randint(-size, size), chance.randint(-size, size + 2)
+            parts.append(slice(start, stop, chance.choice((None, 1, 2))))
+        elif kind == "int" and not advanced:
+            parts.append(chance.randrange(-size, size))
+        elif kind == "array":
+            parts.append(np.array([chance.randrange(-size, size) for _ in range(3)]))
+            advanced = True
+        elif kind == "mask":
+            parts.append(np.array([chance.random() < 0.5 for _ in range(size)]))
+            advanced = True
+    if advanced:  # an int beside an array is an array in NumPy
+        parts = [slice(each, each + 1 or None) if isinstance(each, int) else each for each in parts]
+    return tuple(parts)
+
+
+def test_random_indices_agree_with_numpy():
+    chance = random.Random(0)
+    for _ in range(500):
+        index = random_index(chance)
+        values = np.arange(60.0).reshape(SHAPE)
+        tensor = weft.from_numpy(values.copy())
+        expected, found = values[index], tensor[on(weft, index)]
+        assert (tuple(found.shape), found.tolist()) == (expected.shape, expected.tolist()), index
+        values[index] = -1
+        tensor[on(weft, index)] = -1
+        assert tensor.tolist() == values.tolist(), index
+
+
+def test_an_int_beside_an_array_selects_first():
+    x = weft.arange(60).view(SHAPE)
+    # NumPy takes the int for an array too, and puts the dimension of both in front: shape (2, 4).
+    assert x[0, :, [1, 3]].shape == (4, 2)
+    assert x[0, :, [1, 3]].tolist() == [[5 * i + 1, 5 * i + 3] for i in range(4)]
+    assert x[:, [0, 1], 2].shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("index", "like"),
+    [([0, 2], array(0, 2)), ([True, False, True], array(True, False, True)), (np.int64(1), 1), (range(2), array(0, 1))],
+)
+def test_lists_and_numbers_of_numpy_are_indices(index, like):
+    values = np.arange(60).reshape(SHAPE)
+    assert weft.from_numpy(values)[index].tolist() == values[like].tolist()
+
+
+def test_tensors_without_dimensions_are_ints():
+    x = weft.arange(12).view(3, 4)
+    assert x[weft.tensor(1)].tolist() == [4, 5, 6, 7]
+    assert x[weft.tensor(1), weft.tensor(-1)].item() == 7
+    assert x[1 : weft.tensor(3)].shape == (2, 4)
+    assert [10, 20, 30][weft.tensor(2)] == 30
+
+
+def test_masks_of_bytes_are_masks():
+    x = weft.arange(3)
+    assert x[weft.tensor([1, 0, 1], dtype=weft.uint8)].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("index", "error"),
+    [
+        (3, IndexError),
+        (-4, IndexError),
+        ((0, 0, 0, 0), IndexError),
+        (array(0, 3), IndexError),
+        (array(0, -4), IndexError),
+        (array(True, False), IndexError),
+        ((array(0, 1), array(0, 1, 2)), IndexError),
+        (1.0, IndexError),
+        (array(0.5), IndexError),
+        ("x", IndexError),
+        ((..., ...), IndexError),
+        (slice(None, None, -1), ValueError),
+        (slice(None, None, 0), ValueError),
+        (slice(0.5, 2), TypeError),
+    ],
+    ids=repr,
+)
+def test_wrong_indices_are_refused_for_reading_and_writing(index, error):
+    x = weft.zeros(SHAPE)
+    with pytest.raises(error):
+        x[on(weft, index)]
+    with pytest.raises(error):
+        x[on(weft, index)] = 1
+    assert not x.any()
+
+
+def test_a_value_must_fit_where_it_is_written():
+    x = weft.zeros(SHAPE)
+    for index in (0, array(0, 1), MASK):
+        with pytest.raises(RuntimeError):
+            x[on(weft, index)] = weft.ones(7)
+    x[0] = weft.ones(1, 1, 4, 5)  # leading dimensions of size 1 are dropped
+    x[1] = np.arange(5)
+    assert x[0].sum() == 20
+    assert x[1, 0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_value_is_converted_to_the_dtype_that_is_there():
+    x = weft.zeros(3, dtype=weft.int64)
+    x[0] = 2.7
+    x[1:] = weft.tensor([1.5, -1.5])
+    assert x.tolist() == [2, 1, -1]
+
+
+def test_repeated_indices_add_up_in_gradients_and_where_asked_for():
+    x = weft.zeros(3, requires_grad=True)
+    x[weft.tensor([0, 0, 2])].sum().backward()
+    assert x.grad.tolist() == [2, 0, 1]
+    y = weft.zeros(3).index_put_((weft.tensor([0, 0, 2]),), weft.ones(3), accumulate=True)
+    assert y.tolist() == [2, 0, 1]
+
+
+def test_rows_and_elements_can_be_iterated_over():
+    x = weft.arange(6).view(2, 3)
+    assert [row.tolist() for row in x] == [[0, 1, 2], [3, 4, 5]]
+    assert 4 in x
+    assert 7 not in x
+    with pytest.raises(TypeError, match="0-d"):
+        iter(weft.tensor(1))
