@@ -1,0 +1,51 @@
+"""Writes by index, through the flattened array."""
+
+import numpy as np
+import pytest
+
+import weft
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_index_add_adds_repeated_positions_each_time(dim):
+    base = RNG.standard_normal((4, 5, 6))
+    index = RNG.integers(0, base.shape[dim], 9)
+    source = RNG.standard_normal([9 if d == dim else n for d, n in enumerate(base.shape)])
+    expected = base.copy()
+    np.add.at(expected, (slice(None),) * dim + (index,), source)
+    made = weft.from_numpy(base).index_add(dim, weft.from_numpy(index), weft.from_numpy(source))
+    assert np.allclose(made.numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ([1, -1, 1],),
+        ([0, 0], slice(None), [3, 3]),
+        (slice(None), [1, 2, 2]),
+        ([[0, 0], [1, 1]], [1, 1]),
+        (slice(None), [0, 0], [5, -1]),
+    ],
+    ids=str,
+)
+def test_the_gradient_of_an_index_adds_at_repeated_positions(key):
+    x = weft.zeros(4, 5, 6, dtype=weft.float64, requires_grad=True)
+    taken = x[tuple(part if isinstance(part, slice) else weft.tensor(part) for part in key)]
+    grad = RNG.standard_normal(taken.shape)
+    taken.backward(weft.from_numpy(grad))
+    expected = np.zeros((4, 5, 6))
+    np.add.at(expected, tuple(part if isinstance(part, slice) else np.array(part) for part in key), grad)
+    assert np.allclose(x.grad.numpy(), expected)
+
+
+def test_the_value_of_index_fill_gets_the_gradient_of_each_position_once():
+    value = weft.tensor(2.0, requires_grad=True)
+    weft.zeros(3, 2).index_fill(0, weft.tensor([1, 1]), value).sum().backward()
+    assert value.grad.item() == 2.0
+
+
+def test_nonzero_static_fills_missing_rows():
+    assert weft.nonzero_static(weft.tensor([0, 1, 0, 1]), size=3).tolist() == [[1], [3], [-1]]
+    assert weft.nonzero_static(weft.tensor([0, 1, 0, 1]), size=1).tolist() == [[1]]

@@ -1,0 +1,48 @@
+"""What ``out=`` takes."""
+
+import pytest
+
+import weft
+
+
+def test_a_sum_is_converted_to_the_dtype_of_out():
+    out = weft.empty(2, dtype=weft.float64)
+    assert weft.sum(weft.ones(2, 3), 1, out=out) is out
+    assert out.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("call", [
+    lambda out: weft.mm(weft.ones(2, 2), weft.ones(2, 2), out=out),
+    lambda out: weft.gather(weft.ones(2, 2), 0, weft.zeros(2, 2, dtype=weft.int64), out=out),
+    lambda out: weft.isneginf(weft.ones(2, 2), out=out),
+])  # fmt: skip
+def test_other_results_want_an_out_of_their_dtype(call):
+    with pytest.raises(RuntimeError, match="to have dtype"):
+        call(weft.empty(2, 2, dtype=weft.float64))
+
+
+def test_the_dtype_of_what_is_made_is_that_of_out():
+    assert weft.linspace(0, 2, 3, out=weft.empty(3, dtype=weft.int64)).tolist() == [0, 1, 2]
+
+
+def test_cat_refuses_to_lose_a_category_with_a_type_error():
+    with pytest.raises(TypeError, match="cat: result type Float"):
+        weft.cat([weft.ones(1), weft.ones(1)], out=weft.empty(2, dtype=weft.int64))
+
+
+def test_out_must_not_lie_over_an_input():
+    x = weft.arange(4.0)
+    with pytest.raises(RuntimeError, match=r"take: .*single memory location"):
+        weft.take(x, weft.tensor([0, 1]), out=x[:2])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [(weft.uint8, 300), (weft.int8, -129), (weft.float16, 1e6), (weft.int32, float("nan"))]
+)
+def test_a_value_that_a_dtype_does_not_hold_is_refused(dtype, value):
+    with pytest.raises(RuntimeError, match="without overflow"):
+        weft.full((2,), value, dtype=dtype)
+
+
+def test_small_negative_values_wrap_around_in_unsigned_integers():
+    assert weft.full((1,), -5, dtype=weft.uint8).item() == 251

@@ -1,0 +1,52 @@
+"""Reductions of elements that share a position."""
+
+import pytest
+
+import weft
+
+INDEX = [0, 0, 2, 2, 2]
+SOURCE = [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("reduce", "with_self", "without"),
+    [
+        ("sum", [13.0, 10.0, 22.0], [3.0, 10.0, 12.0]),
+        ("prod", [20.0, 10.0, 600.0], [2.0, 10.0, 60.0]),
+        ("mean", [13 / 3, 10.0, 5.5], [1.5, 10.0, 4.0]),
+        ("amax", [10.0, 10.0, 10.0], [2.0, 10.0, 5.0]),
+        ("amin", [1.0, 10.0, 3.0], [1.0, 10.0, 3.0]),
+    ],
+)
+def test_scatter_reduce_with_and_without_the_element_itself(reduce, with_self, without):
+    base, index, source = weft.full((3,), 10.0), weft.tensor(INDEX), weft.tensor(SOURCE)
+    assert base.scatter_reduce(0, index, source, reduce).tolist() == pytest.approx(with_self)
+    assert base.scatter_reduce(0, index, source, reduce, include_self=False).tolist() == pytest.approx(without)
+
+
+def test_equal_extremes_share_the_gradient():
+    source = weft.tensor([2.0, 2.0, 1.0], requires_grad=True)
+    weft.zeros(1).scatter_reduce(0, weft.tensor([0, 0, 0]), source, "amax").sum().backward()
+    assert source.grad.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_the_gradient_of_a_product_with_one_zero_is_the_product_of_the_others():
+    source = weft.tensor([0.0, 3.0, 4.0], requires_grad=True)
+    weft.ones(1).scatter_reduce(0, weft.tensor([0, 0, 0]), source, "prod").sum().backward()
+    assert source.grad.tolist() == [12.0, 0.0, 0.0]
+
+
+def test_index_reduce_combines_slices():
+    made = weft.zeros(2, 2).index_reduce(0, weft.tensor([1, 1]), weft.tensor([[1.0, 5.0], [4.0, 2.0]]), "amax")
+    assert made.tolist() == [[0.0, 0.0], [4.0, 5.0]]
+
+
+def test_segments_without_elements_have_the_mean_nan():
+    found = weft.segment_reduce(weft.tensor([1.0, 3.0]), "mean", lengths=weft.tensor([2, 0]))
+    assert found[0].item() == 2.0
+    assert found[1].isnan().item()
+
+
+def test_lengths_that_do_not_add_up_are_refused():
+    with pytest.raises(RuntimeError, match=r"segment_reduce.*axis 0, 3"):
+        weft.segment_reduce(weft.ones(3), "sum", lengths=weft.tensor([1, 1]))

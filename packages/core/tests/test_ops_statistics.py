@@ -1,0 +1,47 @@
+"""Statistics of several variables, histograms, and derivatives by differences."""
+
+import pytest
+
+import weft
+
+
+def test_cov_of_opposite_variables():
+    assert weft.cov(weft.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist() == [[1.0, -1.0], [-1.0, 1.0]]
+
+
+def test_frequencies_count_observations_several_times():
+    x = weft.tensor([1.0, 2.0, 4.0])
+    repeated = weft.tensor([1.0, 2.0, 2.0, 4.0])
+    assert weft.cov(x, fweights=weft.tensor([1, 2, 1])).item() == pytest.approx(weft.cov(repeated).item())
+
+
+def test_corrcoef_of_proportional_variables_is_one():
+    x = weft.tensor([1.0, 2.0, 4.0])
+    assert weft.corrcoef(weft.stack([x, 3 * x])).tolist() == [pytest.approx([1.0, 1.0])] * 2
+
+
+def test_the_last_bin_of_a_histogram_has_both_its_edges():
+    hist, edges = weft.histogram(weft.tensor([0.0, 1.0, 1.0, 2.0]), 2)
+    assert hist.tolist() == [1.0, 3.0]
+    assert edges.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_density_integrates_to_one():
+    hist, edges = weft.histogram(weft.tensor([0.1, 0.2, 3.0]), weft.tensor([0.0, 1.0, 4.0]), density=True)
+    assert (hist * edges.diff()).sum().item() == pytest.approx(1.0)
+
+
+def test_gradient_of_a_square_is_exact_inside_and_with_second_order_at_the_ends():
+    x = weft.tensor([0.0, 1.0, 3.0, 4.0])
+    (slope,) = weft.gradient(x * x, spacing=[x], edge_order=2)
+    assert slope.tolist() == pytest.approx([0.0, 2.0, 6.0, 8.0], abs=1e-6)
+
+
+def test_unravel_index_is_the_inverse_of_the_flat_position():
+    rows, columns = weft.unravel_index(weft.tensor([0, 4, 5]), (2, 3))
+    assert (rows * 3 + columns).tolist() == [0, 4, 5]
+
+
+def test_combinations_come_in_order():
+    assert weft.combinations(weft.tensor([1, 2, 3])).tolist() == [[1, 2], [1, 3], [2, 3]]
+    assert weft.combinations(weft.tensor([1, 2]), with_replacement=True).tolist() == [[1, 1], [1, 2], [2, 2]]
