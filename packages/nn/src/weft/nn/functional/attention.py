@@ -57,12 +57,12 @@ def scaled_dot_product_attention(
         return scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = weft.matmul(query * factor, key.mT)  # (..., L, S)
+    empty = None  # queries that see nothing: they get zeros
     if is_causal:
-        attn_mask = weft.ones(scores.shape[-2:], dtype=weft.bool, device=query.device).tril()
-    empty = None
-    if attn_mask is not None and attn_mask.dtype is weft.bool:
+        scores = scores + scores.new_full(scores.shape[-2:], -math.inf).triu(1)
+    elif attn_mask is not None and attn_mask.dtype is weft.bool:
         scores = scores.masked_fill(~attn_mask, -math.inf)
-        empty = None if is_causal else ~attn_mask.any(-1, keepdim=True)  # a query that sees nothing gets zeros
+        empty = ~attn_mask.any(-1, keepdim=True)
     elif attn_mask is not None:
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
