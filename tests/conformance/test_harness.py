@@ -90,6 +90,12 @@ def test_crash_costs_its_column_only(library):
     assert results["exp"]["method"]["status"] == "pass"
 
 
+def test_library_that_cannot_be_imported_is_the_cause(library):
+    with workers.Pool(workers.Plan(library("raise ImportError('broken')"))) as pool:
+        (cause,) = pool.run({"exp": ["forward"]})["exp"]["forward"]["causes"]
+    assert "ImportError: broken" in cause
+
+
 def test_translation_keeps_geometry_sharing_and_identity():
     base = torch.arange(12.0).reshape(3, 4)
     view, same = base.t()[1:], base[0]

@@ -437,7 +437,8 @@ def _compare_variant(case: Case, sample: Any, theirs: Any, path: str = "") -> No
     translator, args, kwargs = translated(case, sample)
     their_args, options = arguments(sample)
     mine = case.library.attribute(path) if path else resolve.variant(theirs, translator)
-    case.both(lambda: theirs(*their_args, **options), lambda: mine(*args, **kwargs))
+    finish, my_finish = _outputs_to_compare(case, sample, translator)
+    case.both(lambda: finish(theirs(*their_args, **options)), lambda: my_finish(mine(*args, **kwargs)))
 
 
 @column("method", _has("method_variant"))
@@ -505,6 +506,7 @@ def out(case: Case, sample: Any) -> None:
     parts = results if isinstance(results, tuple | list) else [results]
     if not all(isinstance(part, torch.Tensor) for part in parts):
         raise Unjudged("a result that is no tensor")
+    finish, my_finish = _outputs_to_compare(case, sample, Translator(case.library))
     for form in OUT_FORMS:
         if form == "strided" and case.entry.name in CORRUPTED_BY_STRIDED_OUT:
             continue
@@ -517,14 +519,14 @@ def out(case: Case, sample: Any) -> None:
 
         def reference(outs: Any = outs) -> Any:
             case.entry.op(*theirs, **options, out=pack(outs))
-            return [outs, [list(t.stride()) for t in outs if t.numel()]]
+            return [finish(pack(outs)), [list(t.stride()) for t in outs if t.numel()]]
 
         def call(args: Any = args, kwargs: Any = kwargs, my_outs: Any = my_outs, translator: Any = translator) -> Any:
             result = resolve.function(case.entry, translator)(*args, **kwargs, out=pack(my_outs))
             returned = [result] if case.library.is_tensor(result) else list(result or my_outs)  # None: some return none
             if any(a is not b for a, b in zip(returned, my_outs, strict=True)):
                 raise Mismatch("out= is not what is returned")
-            return [my_outs, [list(t.stride()) for t in my_outs if t.numel()]]
+            return [my_finish(pack(my_outs)), [list(t.stride()) for t in my_outs if t.numel()]]
 
         try:
             if form == "of another dtype" and case.is_floating:  # what would be lost has to be refused

@@ -29,7 +29,11 @@ def work(connection: Connection, plan: Plan) -> None:
     from harness.translate import Library
 
     _restrict()
-    library = Library(plan.library)
+    try:
+        library = Library(plan.library)
+    except Exception as error:  # nothing can be run: every column says why
+        _refuse(connection, f"import {plan.library}: {type(error).__name__}: {error}")
+        return
     while (job := connection.recv()) is not None:
         name, wanted = job
         for column in wanted:
@@ -39,6 +43,14 @@ def work(connection: Connection, plan: Plan) -> None:
                 connection.send(("end", column, {**vars(tally), "status": tally.status}))
             except Exception as error:  # of the harness itself: shown, and the other columns go on
                 connection.send(("end", column, _lost(f"harness: {type(error).__name__}: {error}")))
+        connection.send(None)
+
+
+def _refuse(connection: Connection, reason: str) -> None:
+    """Answer each job with the reason why it cannot be run."""
+    while (job := connection.recv()) is not None:
+        for column in job[1]:
+            connection.send(("end", column, _lost(reason)))
         connection.send(None)
 
 
@@ -85,7 +97,7 @@ class Worker:
         """End the process; its exit code."""
         if self.process is None:
             return None
-        self.process.join(0.2)
+        self.process.join(1)
         code = self.process.exitcode
         self.process.kill()
         self.process.join()
