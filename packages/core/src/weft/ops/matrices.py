@@ -136,13 +136,17 @@ def bmm(input, mat2, *, out_dtype=None):
     """The products of two batches of matrices of one batch size."""
     same_dtype("bmm", input, mat2)
     expect("bmm", batch1=(input, 3), batch2=(mat2, 3))
-    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
-        raise RuntimeError(
-            f"bmm: Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, "
-            f"{input.shape[2]}] but got: "
-            f"[{mat2.shape[0]}, {mat2.shape[1]}]; got shapes {tuple(input.shape)} and {tuple(mat2.shape)}"
-        )
+    check_batches("bmm", input, mat2)
     return matmul.op(input, mat2)
+
+
+def check_batches(name: str, a: Any, b: Any) -> None:
+    """Two batches of matrices have one size, and the inner sizes agree."""
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"{name}: Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but "
+            f"got: [{b.shape[0]}, {b.shape[1]}]; got shapes {tuple(a.shape)} and {tuple(b.shape)}"
+        )
 
 
 @composite("mv", out="exact")
@@ -220,11 +224,56 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
+@op(tensors="input a b", result="same", half="float32", name="addmm")
+def sum_with_product(input, a, b, beta, alpha):
+    """``beta * input + alpha * (a @ b)`` for matrices or batches of them."""
+    return sum_with_product.op(input, a, b, beta, alpha)
+
+
+@sum_with_product.kernel
+def _(xp, input, a, b, beta, alpha):
+    product = xp.matmul(a, b)
+    number = product.dtype.type
+    if alpha != 1:
+        product = product * number(alpha)
+    return product + (input if beta == 1 else input * number(beta))
+
+
+@sum_with_product.gradient("input")
+def _(grad, input_shape, beta):
+    return (grad * conj(beta) if beta != 1 else grad).sum_to_size(input_shape)
+
+
+@sum_with_product.gradient("a")
+def _(grad, b, alpha):
+    return matmul.op(grad if alpha == 1 else grad * conj(alpha), conj(b.mT))
+
+
+@sum_with_product.gradient("b")
+def _(grad, a, alpha):
+    return matmul.op(conj(a.mT), grad if alpha == 1 else grad * conj(alpha))
+
+
+def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """`plus_product` in one op, which rounds once, where the operands are floating-point numbers and beta is not 0."""
+    same_dtype(name, input, a, b)
+    if not input.kind.is_differentiable or beta == 0:
+        return plus_product(name, input, product(a, b), beta, alpha)
+    check_product(name, a._array.shape, b._array.shape)
+    shape = (*a._array.shape[:-1], b._array.shape[-1])
+    have = input._array.shape
+    if len(have) > len(shape) or broadcast_shapes(name, [have, shape]) != shape:
+        raise RuntimeError(
+            f"{name}: The expanded size of the tensor {list(shape)} must match the existing size of input {list(have)}"
+        )
+    return sum_with_product.op(input, a, b, beta, alpha)
+
+
 @composite("addmm", "addmm_", out="exact")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
-    return plus_product("addmm", input, mm(mat1, mat2), beta, alpha)
+    return with_product("addmm", input, mat1, mat2, mm, beta, alpha)
 
 
 @composite("addmv", "addmv_", out="exact")
@@ -246,7 +295,9 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 @composite("baddbmm", "baddbmm_", out="exact")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
-    return plus_product("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    expect("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
+    check_batches("baddbmm", batch1, batch2)
+    return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
 @composite("addbmm", "addbmm_", out="exact")
