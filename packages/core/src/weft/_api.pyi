@@ -5,6 +5,8 @@ from typing import Any
 import weft.autograd as autograd
 import weft.backend as backend
 import weft.cuda as cuda
+import weft.fft as fft
+import weft.linalg as linalg
 import weft.nn as nn
 import weft.ops as ops
 import weft.optim as optim
@@ -327,6 +329,15 @@ def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def chain_matmul(*matrices: Any) -> Any:
     """The product of several matrices."""
 
+def cholesky(input: Any, upper: Any = False) -> Any:
+    """The triangular factor L of a positive-definite matrix: ``input = L L^H``."""
+
+def cholesky_inverse(L: Any, upper: Any = False) -> Any:
+    """The inverse of a matrix from its Cholesky factor."""
+
+def cholesky_solve(input: Any, L: Any, upper: Any = False) -> Any:
+    """The solution of ``A X = input`` from A's Cholesky factor."""
+
 def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
@@ -381,6 +392,9 @@ def conj_physical(input: Any) -> Any:
 def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+    """The tensor with so many elements of one value before and behind it, along the last dimensions."""
+
 def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
     """The size of ``input`` with the sign of ``other``."""
 
@@ -431,6 +445,9 @@ def deg2rad(input: Any, *, out: Any = None) -> Tensor:
 
 def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
+
+def det(input: Any) -> Any:
+    """The determinant of each square matrix of a batch."""
 
 def detach(input: Any) -> Any:
     """The same memory, without history: a new leaf that does not require grad."""
@@ -687,6 +704,9 @@ def index_select(input: Any, dim: Any, index: Any) -> Any:
 def inner(input: Any, other: Any) -> Any:
     """Inner products along the last dimension of both."""
 
+def inverse(input: Any) -> Any:
+    """The inverse of each square matrix of a batch."""
+
 def is_complex(self: Any) -> Any:
     """Whether the dtype is complex."""
 
@@ -807,6 +827,9 @@ def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def logcumsumexp(input: Any, dim: Any) -> Any:
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinant; nan where it is negative."""
+
 def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where both are true (not 0)."""
 
@@ -834,6 +857,12 @@ def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is less than ``other``."""
 
+def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True) -> Any:
+    """P, L and U with ``A = P L U`` from a factorization in one matrix."""
+
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with another value where the mask holds."""
 
@@ -845,6 +874,9 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 def matmul(input: Any, other: Any) -> Any:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+
+def matrix_exp(input: Any) -> Any:
+    """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
 def matrix_power(input: Any, n: Any) -> Any:
     """A square matrix multiplied with itself n times; with negative n its inverse."""
@@ -945,6 +977,9 @@ def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
 def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
     """The positions of elements that are not 0."""
 
+def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1) -> Any:
+    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+
 def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """The p-norm over some dimensions, or over all."""
 
@@ -963,6 +998,9 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any =
 def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """Ones of another tensor's shape, dtype and device."""
 
+def orgqr(input: Any, input2: Any) -> Any:
+    """The first columns of a product of Householder reflections ``I - tau v v^H``."""
+
 def outer(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
 
@@ -977,6 +1015,9 @@ def permute(input: Any, *args: Any, dims: Any = None) -> Any:
 
 def permute_copy(input: Any, *args: Any, dims: Any = None) -> Any:
     """`permute`, in new memory."""
+
+def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
+    """The Moore-Penrose inverse of each matrix of a batch."""
 
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
@@ -998,6 +1039,9 @@ def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None
 
 def put(self: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
     """A copy with ``source`` at positions of the flattened tensor."""
+
+def qr(input: Any, some: Any = True) -> Any:
+    """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
 def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
     """The value below which a share q of the elements lies, along a dimension or over all."""
@@ -1167,6 +1211,9 @@ def slice_copy(input: Any, dim: Any = 0, start: Any = None, end: Any = None, ste
 def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
     """A copy of ``input`` with a slice along a dimension replaced."""
 
+def slogdet(input: Any) -> Any:
+    """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
+
 def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
     """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
@@ -1226,6 +1273,9 @@ def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None,
 
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
+
+def svd(input: Any, some: Any = True, compute_uv: Any = True) -> Any:
+    """``input = U diag(S) V^H``."""
 
 def swapaxes(input: Any, dim0: Any, dim1: Any) -> Any:
     """Two dimensions exchanged, sharing memory."""
@@ -1292,6 +1342,9 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
 
 def trapz(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
+
+def triangular_solve(b: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
+    """The solution of ``A X = b`` with a triangular A, and a copy of A."""
 
 def tril(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and below a diagonal of each matrix; zeros above."""

@@ -146,6 +146,9 @@ class Methods(TensorBase):
     def __rand__(self, other: Any) -> Tensor:
         ...
 
+    def __rdiv__(self, other: Any) -> Tensor:
+        ...
+
     def __rfloordiv__(self, other: Any) -> Tensor:
         ...
 
@@ -467,6 +470,15 @@ class Methods(TensorBase):
     def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as int8."""
 
+    def cholesky(self, upper: Any = False) -> Any:
+        """The triangular factor L of a positive-definite matrix: ``input = L L^H``."""
+
+    def cholesky_inverse(self, upper: Any = False) -> Any:
+        """The inverse of a matrix from its Cholesky factor."""
+
+    def cholesky_solve(self, L: Any, upper: Any = False) -> Any:
+        """The solution of ``A X = input`` from A's Cholesky factor."""
+
     def chunk(self, chunks: Any, dim: Any = 0) -> Any:
         """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
@@ -574,6 +586,9 @@ class Methods(TensorBase):
 
     def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
+
+    def det(self) -> Any:
+        """The determinant of each square matrix of a batch."""
 
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""
@@ -710,8 +725,8 @@ class Methods(TensorBase):
     def float_power(self, exponent: Any) -> Tensor:
         """`pow` in float64, or complex128 if one of the two is complex."""
 
-    def float_power_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place variant of `weft.float_power`: writes into ``self`` and returns it."""
+    def float_power_(self, exponent: Any) -> Tensor:
+        """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
 
     def floor(self, *, out: Any = None) -> Tensor:
         """The largest integer not above each element."""
@@ -852,6 +867,9 @@ class Methods(TensorBase):
 
     def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
+
+    def inverse(self) -> Any:
+        """The inverse of each square matrix of a batch."""
 
     def is_conj(self) -> Any:
         """False: conjugation is never postponed."""
@@ -1033,6 +1051,9 @@ class Methods(TensorBase):
     def logcumsumexp(self, dim: Any) -> Any:
         """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
+    def logdet(self) -> Any:
+        """The logarithm of the determinant; nan where it is negative."""
+
     def logical_and(self, other: Any, *, out: Any = None) -> Any:
         """Where both are true (not 0)."""
 
@@ -1075,6 +1096,9 @@ class Methods(TensorBase):
     def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
+    def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Any:
+        """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+
     @property
     def mH(self) -> Any: ...
 
@@ -1098,6 +1122,9 @@ class Methods(TensorBase):
 
     def matmul(self, other: Any) -> Any:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+
+    def matrix_exp(self) -> Any:
+        """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
     def matrix_power(self, n: Any) -> Any:
         """A square matrix multiplied with itself n times; with negative n its inverse."""
@@ -1228,6 +1255,9 @@ class Methods(TensorBase):
     def nonzero(self, *, as_tuple: Any = False) -> Any:
         """The positions of elements that are not 0."""
 
+    def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
+        """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+
     def norm(self, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
         """The p-norm over some dimensions, or over all."""
 
@@ -1243,6 +1273,9 @@ class Methods(TensorBase):
     def numpy(self, *, force: Any = False) -> Any:
         """Return a NumPy array that shares memory with the tensor."""
 
+    def orgqr(self, input2: Any) -> Any:
+        """The first columns of a product of Householder reflections ``I - tau v v^H``."""
+
     def outer(self, vec2: Any) -> Any:
         """The products of all pairs of elements of two vectors."""
 
@@ -1251,6 +1284,9 @@ class Methods(TensorBase):
 
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The dimensions in another order, sharing memory."""
+
+    def pinverse(self, rcond: Any = 1e-15) -> Any:
+        """The Moore-Penrose inverse of each matrix of a batch."""
 
     def polygamma(self, n: Any) -> Any:
         ...
@@ -1275,6 +1311,9 @@ class Methods(TensorBase):
 
     def put_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
+
+    def qr(self, some: Any = True) -> Any:
+        """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
     def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """The value below which a share q of the elements lies, along a dimension or over all."""
@@ -1446,6 +1485,9 @@ class Methods(TensorBase):
     def slice_scatter(self, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
         """A copy of ``input`` with a slice along a dimension replaced."""
 
+    def slogdet(self) -> Any:
+        """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
+
     def softmax(self, dim: Any, *, dtype: Any = None) -> Any:
         """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
@@ -1502,6 +1544,9 @@ class Methods(TensorBase):
 
     def sum_to_size(self, *size: Any) -> Any:
         """The sum over the dimensions that broadcasting would have to expand from ``size``."""
+
+    def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
+        """``input = U diag(S) V^H``."""
 
     def swapaxes(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
@@ -1562,6 +1607,9 @@ class Methods(TensorBase):
 
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+
+    def triangular_solve(self, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
+        """The solution of ``A X = b`` with a triangular A, and a copy of A."""
 
     def tril(self, diagonal: Any = 0) -> Any:
         """The elements on and below a diagonal of each matrix; zeros above."""
