@@ -18,7 +18,9 @@ def test_the_number_that_was_set_is_the_number_that_is_used(as_before):
     assert weft.get_num_threads() == 1
 
 
-@pytest.mark.parametrize(("num", "message"), [(0, "positive"), (-1, "positive"), (1.5, "got float"), (True, "got bool")])
+@pytest.mark.parametrize(
+    ("num", "message"), [(0, "positive"), (-1, "positive"), (1.5, "got float"), (True, "got bool")]
+)
 def test_a_number_that_is_no_positive_int_is_an_error(num, message, as_before):
     with pytest.raises(RuntimeError, match=f"^set_num_threads: .*{message}"):
         weft.set_num_threads(num)

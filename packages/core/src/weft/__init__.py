@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 __path__ = extend_path(__path__, __name__)  # editable installs keep each portion in a folder of its own
 __version__ = "0.1.0"
 
-from weft._api import *  # noqa: E402  (the portions must be findable first)
+from weft._api import *  # the portions must be findable first
 
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.tensro
 

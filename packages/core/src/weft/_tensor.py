@@ -280,7 +280,9 @@ class Tensor(Methods):
     @property
     def _version(self) -> int:
         if self._version_counter is not None and self._version_counter.inference:
-            raise RuntimeError("_version: Inference tensors do not track version counter; clone() makes a normal tensor")
+            raise RuntimeError(
+                "_version: Inference tensors do not track version counter; clone() makes a normal tensor"
+            )
         return 0 if self._version_counter is None else self._version_counter.value
 
     @property
