@@ -21,6 +21,8 @@ FAMILIES = (
     "activation",
     "distance",
     "copies",
+    "decompositions",
+    "fourier",
     "statistics",
     "segments",
     "queries",

@@ -1,0 +1,751 @@
+"""Linear algebra by PyTorch's names: decompositions, solvers, norms and products of batches of matrices.
+
+Matrices are the last two dimensions of a tensor, everything before them is a batch. float32, float64 and their
+complex counterparts are computed in their own precision; float16 and bfloat16 are refused, as LAPACK has none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from weft._dtypes import int64
+from weft._named import named
+from weft.ops import decompositions as parts
+from weft.ops._declare import composite
+from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
+from weft.ops.decompositions import LinAlgError, det, lu_solve_checked, matrix_exp, orgqr, slogdet
+from weft.ops.joining import cat
+from weft.ops.matrices import matmul, matrix_power
+from weft.ops.softmax import vector_norm as vector_norm_op
+from weft.ops.views import diagonal as any_diagonal
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "householder_product",
+    "inv",
+    "inv_ex",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]
+
+# Inverse and systems of equations
+
+
+@composite(out="exact")
+def inv(A: Any) -> Any:
+    """The inverse of each square matrix of a batch.
+
+    Raises
+    ------
+    LinAlgError
+        If one is singular.
+
+    Examples
+    --------
+    >>> weft.linalg.inv(weft.tensor([[0.0, 2.0], [1.0, 0.0]]))
+    tensor([[0.0000, 1.0000],
+            [0.5000, 0.0000]])
+    """
+    return parts.inverse_checked("linalg.inv", A)
+
+
+@composite(out="exact")
+def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    """The inverse, and for each matrix 0 or the place of the pivot that is zero.
+
+    Returns
+    -------
+    named tuple (inverse, info)
+    """
+    if check_errors:
+        parts.inverse_checked("linalg.inv_ex", A)
+    parts.check_square("linalg.inv_ex", A)
+    return named("inv_ex", "inverse info")(*parts.inv_op.op(A))
+
+
+def raise_singular(name: str, info: Any) -> None:
+    """Raise for a system of equations without a unique solution."""
+    parts.raise_failed(
+        name,
+        info,
+        lambda code: "The solver failed because the input matrix is singular; linalg.lstsq takes any matrix",
+    )
+
+
+@composite(out="exact")
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """The solution X of ``A X = B``, or with ``left=False`` of ``X A = B``.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
+    B : Tensor, shape (n,), (..., n) with the batch of A, or (..., n, k)
+
+    Raises
+    ------
+    LinAlgError
+        If A is singular.
+
+    Examples
+    --------
+    >>> weft.linalg.solve(weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    result, info = parts.solve_checked("linalg.solve", A, B, left)
+    raise_singular("linalg.solve", info)
+    return result
+
+
+@composite(out="exact")
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """`solve`, and for each matrix 0 or the place of the pivot that is zero.
+
+    Returns
+    -------
+    named tuple (result, info)
+    """
+    result, info = parts.solve_checked("linalg.solve_ex", A, B, left)
+    if check_errors:
+        raise_singular("linalg.solve_ex", info)
+    return named("solve_ex", "result info")(result, info)
+
+
+@composite(out="exact")
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The solution X of ``A X = B`` (or ``X A = B``), where only one triangle of A is read.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
+    B : Tensor, shape (..., n, k), or (..., k, n) with ``left=False``
+    upper : bool
+        Which triangle.
+    unitriangular : bool
+        The diagonal of A is taken for ones.
+    """
+    name = "linalg.solve_triangular"
+    parts.check_square(name, A)
+    parts.check_matrix(name, A, B)
+    if A.shape[-1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    broadcast_shapes(name, [A.shape[:-2], B.shape[:-2]])
+    return parts.solve_triangle(A, B, upper=bool(upper), left=left, unitriangular=bool(unitriangular))
+
+
+@composite()
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X that minimizes the length of ``A X - B``, the shortest one where several do.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    B : Tensor, shape (..., m, k) or (..., m)
+    rcond : float, optional
+        Singular values below this part of the largest count as 0; default: the dtype's eps times max(m, n).
+    driver : {"gelsy", "gels", "gelsd", "gelss"}, optional
+        The name of LAPACK's routine. It only decides which of the further results are filled.
+
+    Returns
+    -------
+    named tuple (solution, residuals, rank, singular_values)
+    """
+    name = "linalg.lstsq"
+    parts.check_matrix(name, A)
+    parts.check_dtype(name, A, B)
+    driver = driver or "gelsy"
+    if driver not in ("gelsy", "gels", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver!r}"
+        )
+    is_vector = B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]
+    columns = B.unsqueeze(-1) if is_vector else B
+    if columns.ndim < 2 or columns.shape[-2] != A.shape[-2]:
+        raise RuntimeError(
+            f"{name}: input.size(-2) should match other.size(-2); got shapes {tuple(A.shape)} and {tuple(B.shape)}"
+        )
+    broadcast_shapes(name, [A.shape[:-2], columns.shape[:-2]])
+    atol, rtol = parts.tolerances(name, A, None, rcond)
+    solution = matmul(parts.pinv_op.op(A, atol, rtol, False), columns)
+    S = parts.svdvals_op.op(A)
+    rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)
+    residuals = A.new_empty(0)
+    if A.shape[-2] > A.shape[-1] and (rank == A.shape[-1]).all():
+        residuals = (matmul(A, solution) - columns).abs().square().sum(-2)
+    empty = A.new_empty(0)
+    return named("lstsq", "solution residuals rank singular_values")(
+        solution.squeeze(-1) if is_vector else solution,
+        residuals,
+        rank.new_empty(0) if driver == "gels" else rank,
+        S if driver in ("gelsd", "gelss") else empty.abs(),
+    )
+
+
+# Decompositions
+
+
+@composite(out="exact")
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    """The lower triangular L of a positive-definite matrix ``A = L L^H``; with ``upper=True`` its adjoint.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive-definite.
+    """
+    return parts.cholesky_checked("linalg.cholesky", A, upper)
+
+
+@composite(out="exact")
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
+
+    Returns
+    -------
+    named tuple (L, info)
+    """
+    if check_errors:
+        parts.cholesky_checked("linalg.cholesky_ex", A, upper)
+    parts.check_square("linalg.cholesky_ex", A)
+    return named("cholesky_ex", "L info")(*parts.cholesky_op.op(A, bool(upper)))
+
+
+@composite(out="exact")
+def qr(A: Any, mode: str = "reduced") -> Any:
+    """``A = Q R`` with orthonormal columns in Q and an upper triangular R.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    mode : {"reduced", "complete", "r"}
+        Q of shape (m, min(m, n)), of shape (m, m), or none.
+
+    Returns
+    -------
+    named tuple (Q, R)
+    """
+    return named("linalg_qr", "Q R")(*parts.qr_checked("linalg.qr", A, mode))
+
+
+@composite(out="exact")
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """``A = U diag(S) Vh``, the singular values from the largest.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    full_matrices : bool
+        U and Vh are square; else they have min(m, n) columns and rows.
+    driver : None
+        Only for CUDA tensors.
+
+    Returns
+    -------
+    named tuple (U, S, Vh)
+    """
+    parts.check_matrix("linalg.svd", A)
+    refuse_driver("linalg.svd", A, driver)
+    return named("linalg_svd", "U S Vh")(*parts.svd_op.op(A, bool(full_matrices), True))
+
+
+def refuse_driver(name: str, A: Any, driver: str | None) -> None:
+    """On the CPU there is no choice of a driver."""
+    if driver is not None and A.device.type == "cpu":
+        raise RuntimeError(f"{name}: keyword argument `driver=` is only supported on CUDA inputs; got {driver!r}")
+
+
+@composite(out="exact")
+def svdvals(A: Any, *, driver: str | None = None) -> Any:
+    """The singular values, from the largest."""
+    parts.check_matrix("linalg.svdvals", A)
+    refuse_driver("linalg.svdvals", A, driver)
+    return parts.singular_values(A)
+
+
+def triangle(name: str, UPLO: str) -> str:
+    """Which triangle of a Hermitian matrix is read."""
+    if not isinstance(UPLO, str) or UPLO.upper() not in ("U", "L"):
+        raise RuntimeError(f"{name}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return UPLO.upper()
+
+
+@composite(out="exact")
+def eigh(A: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
+
+    Parameters
+    ----------
+    UPLO : {"L", "U"}
+        The triangle that is read.
+
+    Returns
+    -------
+    named tuple (eigenvalues, eigenvectors)
+        The vectors are the columns.
+    """
+    parts.check_square("linalg.eigh", A)
+    return named("linalg_eigh", "eigenvalues eigenvectors")(*parts.eigh_op.op(A, triangle("linalg.eigh", UPLO)))
+
+
+@composite(out="exact")
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of a Hermitian matrix, in ascending order."""
+    parts.check_square("linalg.eigvalsh", A)
+    return parts.eigh_op.op(A, triangle("linalg.eigvalsh", UPLO))[0]
+
+
+@composite(out="exact")
+def eig(A: Any) -> Any:
+    """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
+
+    Returns
+    -------
+    named tuple (eigenvalues, eigenvectors)
+    """
+    check_finite("linalg.eig", A)
+    return named("linalg_eig", "eigenvalues eigenvectors")(*parts.eig_op.op(A))
+
+
+@composite(out="exact")
+def eigvals(A: Any) -> Any:
+    """The eigenvalues of a square matrix, complex, in no order."""
+    check_finite("linalg.eigvals", A)
+    return parts.eig_op.op(A)[0]
+
+
+def check_finite(name: str, A: Any) -> None:
+    """Eigenvalues are those of finite square matrices."""
+    parts.check_square(name, A)
+    if not A.isfinite().all():
+        raise RuntimeError(f"{name}: input tensor should not contain infs or NaNs.")
+
+
+@composite(out="exact")
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """L and U in one matrix, the row exchanges, counted from 1, and ``info``.
+
+    Returns
+    -------
+    named tuple (LU, pivots, info)
+    """
+    parts.check_matrix("linalg.lu_factor_ex", A)
+    result = parts.lu_factor_op.op(A, bool(pivot))
+    if check_errors:
+        raise_zero_pivot("linalg.lu_factor_ex", result[2])
+    return named("linalg_lu_factor_ex", "LU pivots info")(*result)
+
+
+def raise_zero_pivot(name: str, info: Any) -> None:
+    """Raise for a U that cannot be divided by."""
+    parts.raise_failed(
+        name, info, lambda code: f"U[{code},{code}] is zero and using it on lu_solve would result in a division by zero"
+    )
+
+
+@composite(out="exact")
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and the row exchanges, counted from 1, for `lu_solve`.
+
+    Returns
+    -------
+    named tuple (LU, pivots)
+    """
+    parts.check_matrix("linalg.lu_factor", A)
+    LU, pivots, info = parts.lu_factor_op.op(A, bool(pivot))
+    raise_zero_pivot("linalg.lu_factor", info)
+    return named("linalg_lu_factor", "LU pivots")(LU, pivots)
+
+
+@composite(out="exact")
+def lu(A: Any, *, pivot: bool = True) -> Any:
+    """``A = P L U`` with a permutation P, a lower triangular L with ones on its diagonal, an upper triangular U.
+
+    Returns
+    -------
+    named tuple (P, L, U)
+        With ``pivot=False`` P is empty.
+    """
+    parts.check_matrix("linalg.lu", A)
+    LU, pivots, _ = parts.lu_factor_op.op(A, bool(pivot))
+    return named("linalg_lu", "P L U")(*parts.lu_unpack(LU, pivots, True, bool(pivot)))
+
+
+@composite(out="exact")
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """The solution of ``A X = B`` by the factorization of A that `lu_factor` returns.
+
+    Parameters
+    ----------
+    left : bool
+        Else of ``X A = B``.
+    adjoint : bool
+        With the conjugate transpose of A.
+    """
+    return lu_solve_checked("linalg.lu_solve", LU, pivots, B, left, adjoint)
+
+
+@composite(out="exact")
+def householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of a product of Householder reflections, as QR decompositions keep them."""
+    return orgqr(A, tau)
+
+
+# What singular values and eigenvalues tell
+
+
+def significant(values: Any, atol: Any, rtol: Any) -> Any:
+    """Which singular values count."""
+    top = values.amax(-1)
+    limit = top * rtol if not hasattr(rtol, "shape") else top * top.new_tensor(rtol)
+    limit = limit.clamp(min=atol) if not hasattr(atol, "shape") else limit.maximum(top.new_tensor(atol))
+    return values > limit.unsqueeze(-1)
+
+
+@composite(out="exact")
+def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """The Moore-Penrose inverse.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    atol, rtol : float or Tensor, optional
+        Singular values up to ``max(atol, rtol * largest)`` count as 0. Default of rtol: the dtype's eps times
+        max(m, n), or 0 beside an atol.
+    rcond : float or Tensor
+        The older name of rtol.
+    hermitian : bool
+        A is its own conjugate transpose: eigenvalues serve.
+    """
+    (parts.check_square if hermitian else parts.check_matrix)("linalg.pinv", A)
+    limits = parts.tolerances("linalg.pinv", A, atol, rcond if rtol is None else rtol)
+    return parts.pinv_op.op(A, *limits, bool(hermitian))
+
+
+@composite(out=True)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """How many singular values are larger than ``max(atol, rtol * largest)``.
+
+    Parameters
+    ----------
+    tol : float or Tensor
+        The older name of an atol that stands alone.
+    """
+    (parts.check_square if hermitian else parts.check_matrix)("linalg.matrix_rank", A)
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    limits = parts.tolerances("linalg.matrix_rank", A, atol, rtol)
+    A = A.detach()
+    if not A.numel():
+        return A.new_zeros(A.shape[:-2], dtype=int64)
+    values = parts.eigh_op.op(A, "L")[0].abs() if hermitian else parts.svdvals_op.op(A)
+    return significant(values, *limits).sum(-1)
+
+
+@composite(out="exact")
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: the norm of a matrix times that of its inverse.
+
+    Parameters
+    ----------
+    p : number, "fro" or "nuc", optional
+        The norm; default 2, the ratio of the largest to the smallest singular value.
+    """
+    parts.check_matrix("linalg.cond", A)
+    if p is None or p in (2, -2):
+        values = parts.singular_values(A)
+        if not A.numel():
+            return values.new_zeros(A.shape[:-2])
+        largest, smallest = values[..., 0], values[..., -1]
+        return smallest / largest if p == -2 else largest / smallest
+    parts.check_square("linalg.cond", A)
+    inverse, info = parts.inv_op.op(A)
+    result = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return result.masked_fill(info != 0, math.inf) if A.numel() else result
+
+
+# Norms
+
+
+def in_dtype(name: str, x: Any, dtype: Any) -> Any:
+    """What a norm is taken of, in the dtype that was asked for."""
+    if dtype is not None:
+        if x.kind.is_complex and not dtype.is_complex:
+            raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype}")
+        if not x.kind.is_complex and not dtype.is_floating_point:
+            raise RuntimeError(f"{name}: dtype should be floating point for real inputs, but got {dtype}")
+        x = x.to(dtype)
+    if not x.kind.is_differentiable:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.spoken}")
+    return x
+
+
+@composite(out="exact")
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of the elements over some dimensions: ``sum(abs(x) ** ord) ** (1 / ord)``.
+
+    Parameters
+    ----------
+    ord : number
+        inf: the largest; -inf: the smallest; 0: how many are not 0.
+    dim : int or tuple of int, optional
+        Default: all.
+    """
+    name = "linalg.vector_norm"
+    x = in_dtype(name, x, dtype)
+    if not isinstance(ord, (int, float)):
+        raise TypeError(f"{name}(): argument 'ord' must be a number, not {type(ord).__name__}")
+    dims = wrap_dims(name, None if dim == () or dim == [] else dim, x.ndim)
+    if not x.numel() and (ord < 0 or ord == math.inf) and any(x.shape[d] == 0 for d in dims):
+        raise RuntimeError(
+            f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+        )
+    return vector_norm_op.op(x, float(ord), dims, bool(keepdim))
+
+
+@composite(out="exact")
+def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of matrices.
+
+    Parameters
+    ----------
+    ord : {"fro", "nuc", inf, -inf, 1, -1, 2, -2}
+        Frobenius's; the sum of singular values; the largest or smallest sum of a row (inf), sum of a column (1),
+        singular value (2).
+    dim : tuple of two int
+        The rows' and the columns' dimension.
+    """
+    name = "linalg.matrix_norm"
+    A = in_dtype(name, A, dtype)
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions; got {A.ndim}")
+    dims = wrap_dims(name, dim, A.ndim)
+    if len(dims) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
+    if ord == "fro":
+        return vector_norm_op.op(A, 2.0, dims, bool(keepdim))
+    if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported; use 'fro', 'nuc', inf, 1 or 2, or minus one of these")
+    A = A.movedim(dims, (-2, -1))
+    if ord in ("nuc", 2, -2):
+        parts.check_dtype(name, A)
+        values = parts.singular_values(A)
+    else:
+        values = A.abs().sum(-1 if abs(ord) == math.inf else -2)
+    result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+    if keepdim:
+        for each in sorted(dims):
+            result = result.unsqueeze(each)
+    return result
+
+
+@composite(out="exact")
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """`vector_norm` of one dimension, `matrix_norm` of two; without ord the 2-norm of all elements.
+
+    Examples
+    --------
+    >>> weft.linalg.norm(weft.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if dim is None and ord is not None:
+        if A.ndim not in (1, 2):
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            )
+        dim = tuple(range(A.ndim))
+    elif isinstance(dim, int):
+        dim = (dim,)
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if ord is not None and len(dim) == 2:
+        return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices; the input has one dimension")
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+# Products
+
+
+@composite(out="exact")
+def multi_dot(tensors: Any) -> Any:
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Matrices; the first and the last may be vectors.
+    """
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for position, each in enumerate(tensors):
+        allowed = (1, 2) if position in (0, len(tensors) - 1) else (2,)
+        if each.ndim not in allowed:
+            raise RuntimeError(
+                f"multi_dot(): tensor {position} must be {' or '.join(f'{n}D' for n in allowed)} but got {each.ndim}D"
+            )
+    first, last = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    if first:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if last:
+        tensors[-1] = tensors[-1].unsqueeze(-1)
+    for left, right in itertools.pairwise(tensors):
+        if left.shape[1] != right.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors with shapes {list(left.shape)} and {list(right.shape)} cannot be multiplied"
+            )
+    result = chain(tensors, cheapest([each.shape[0] for each in tensors] + [tensors[-1].shape[1]]), 0, len(tensors))
+    if last:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first else result
+
+
+def cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each range of a chain of matrices with these sizes: Cormen and others, section 15.2."""
+    count = len(sizes) - 1
+    cost = {(start, start + 1): 0 for start in range(count)}
+    split = {}
+    for length in range(2, count + 1):
+        for start in range(count - length + 1):
+            stop = start + length
+            cost[start, stop], split[start, stop] = min(
+                (cost[start, middle] + cost[middle, stop] + sizes[start] * sizes[middle] * sizes[stop], middle)
+                for middle in range(start + 1, stop)
+            )
+    return split
+
+
+def chain(tensors: list[Any], split: dict[tuple[int, int], int], start: int, stop: int) -> Any:
+    """The product of a range of matrices."""
+    if stop - start == 1:
+        return tensors[start]
+    middle = split[start, stop]
+    return matmul(chain(tensors, split, start, middle), chain(tensors, split, middle, stop))
+
+
+@composite(out="exact")
+def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+    """The cross product of vectors with three elements along a dimension; the others broadcast."""
+    name = "linalg.cross"
+    if input.ndim != other.ndim:
+        raise RuntimeError(f"{name}: inputs must have the same number of dimensions; got {input.ndim} and {other.ndim}")
+    dim = wrap_dim(name, dim, input.ndim)
+    shape = broadcast_shapes(name, [input.shape, other.shape])
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
+    a, b = input.expand(shape), other.expand(shape)
+    return a.roll(-1, dim) * b.roll(-2, dim) - a.roll(-2, dim) * b.roll(-1, dim)
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonals of each matrix of a batch."""
+    return any_diagonal(A, offset, dim1, dim2)
+
+
+@composite(out="exact")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """The inner products ``sum(conj(x) * y)`` of vectors along a dimension; batches broadcast."""
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but got {x.dtype} and {y.dtype}")
+    product = x.conj() * y
+    return product.sum(wrap_dim("linalg.vecdot", dim, product.ndim), dtype=product.dtype)
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
+    if not x.ndim:
+        raise RuntimeError("linalg.vander: input must have at least one dimension; use unsqueeze(0)")
+    count = x.shape[-1] if N is None else N
+    if N is not None and N <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1; got {N}")
+    if x.dtype.category < 2:
+        x = x.to(int64)
+    powers = x.unsqueeze(-1).expand([*x.shape, max(count - 1, 0)]).cumprod(-1)
+    return cat([x.new_ones([*x.shape, 1]), powers], -1)
+
+
+# Tensors as linear maps
+
+
+@composite(out="exact")
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of the map that `tensordot` makes of a tensor.
+
+    Parameters
+    ----------
+    ind : int
+        How many of the first dimensions are the map's results; their product has to be that of the others.
+    """
+    if ind <= 0:
+        raise RuntimeError(f"tensorinv: Expected a strictly positive integer for 'ind'; got {ind}")
+    shape = tuple(A.shape)
+    size = math.prod(shape[ind:])
+    if math.prod(shape[:ind]) != size:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{size} != {math.prod(shape[:ind])} in tensorinv"
+        )
+    flat = parts.inverse_checked("linalg.tensorinv", A.reshape(size, size))
+    return flat.reshape(shape[ind:] + shape[:ind])
+
+
+@composite(out="exact")
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """The X with ``tensordot(A, X, X.ndim) = B``.
+
+    Parameters
+    ----------
+    dims : sequence of int, optional
+        Dimensions of A that are moved to the end first.
+    """
+    if dims is not None:
+        moved = wrap_dims("linalg.tensorsolve", list(dims), A.ndim)
+        A = A.movedim(moved, tuple(range(A.ndim - len(moved), A.ndim)))
+    shape = tuple(A.shape[B.ndim :])
+    size = math.prod(shape)
+    if size != math.prod(A.shape[: B.ndim]):
+        raise RuntimeError(
+            "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}"
+        )
+    return solve(A.reshape(size, size), B.reshape(-1)).reshape(shape)

@@ -1,0 +1,220 @@
+"""`weft.linalg`: decompositions rebuild their input, solvers solve, gradients agree with differences."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from weft import linalg
+from weft.autograd import gradcheck, gradgradcheck
+
+DTYPES = [weft.float32, weft.float64, weft.complex64, weft.complex128]
+
+
+def matrix(*shape, dtype=weft.float64, requires_grad=False, seed=0):
+    """A batch of matrices, well-conditioned where they are square."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(shape)
+    if dtype.is_complex:
+        values = values + 1j * rng.standard_normal(shape)
+    if shape[-1] == shape[-2]:
+        values = values + 3 * np.diag(np.arange(1, shape[-1] + 1))
+    return weft.tensor(values, dtype=dtype, requires_grad=requires_grad)
+
+
+def positive(A):
+    return A @ A.mH + weft.eye(A.shape[-1], dtype=A.dtype)
+
+
+def assert_close(actual, expected):
+    assert actual.shape == expected.shape
+    assert actual.dtype is expected.dtype
+    eps = np.finfo(actual.dtype.numpy).eps
+    np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=500 * eps, atol=500 * eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+class TestRebuild:
+    def test_inverse_times_matrix_is_identity(self, dtype):
+        A = matrix(2, 3, 3, dtype=dtype)
+        assert_close(linalg.inv(A) @ A, weft.eye(3, dtype=dtype).expand(2, 3, 3))
+
+    def test_solution_solves_from_either_side(self, dtype):
+        A, B = matrix(2, 3, 3, dtype=dtype), matrix(3, 4, dtype=dtype, seed=1)
+        assert_close(A @ linalg.solve(A, B), B.expand(2, 3, 4))
+        assert_close(linalg.solve(A, B.mT, left=False) @ A, B.mT.expand(2, 4, 3))
+        assert_close(A[0] @ linalg.solve(A[0], B[:, 0]), B[:, 0])
+
+    @pytest.mark.parametrize("upper", [False, True])
+    def test_cholesky_factor_squares_to_the_matrix(self, dtype, upper):
+        A = positive(matrix(2, 3, 3, dtype=dtype))
+        L = linalg.cholesky(A, upper=upper)
+        assert_close(L.mH @ L if upper else L @ L.mH, A)
+
+    @pytest.mark.parametrize("shape", [(2, 4, 3), (2, 3, 4), (3, 3)], ids=str)
+    @pytest.mark.parametrize("mode", ["reduced", "complete"])
+    def test_qr_rebuilds(self, dtype, shape, mode):
+        A = matrix(*shape, dtype=dtype)
+        Q, R = linalg.qr(A, mode)
+        assert_close(Q @ R, A)
+        assert_close(Q.mH @ Q, weft.eye(Q.shape[-1], dtype=dtype).expand(*shape[:-2], -1, -1))
+        assert (R.tril(-1) == 0).all()
+
+    @pytest.mark.parametrize("shape", [(2, 4, 3), (2, 3, 4)], ids=str)
+    def test_svd_rebuilds(self, dtype, shape):
+        A = matrix(*shape, dtype=dtype)
+        U, S, Vh = linalg.svd(A, full_matrices=False)
+        assert_close(U @ (S.unsqueeze(-1) * Vh), A)
+        assert_close(linalg.svdvals(A), S)
+        assert linalg.svd(A).U.shape == (2, shape[1], shape[1])
+
+    def test_eigenvectors_are_scaled_by_eigenvalues(self, dtype):
+        A = matrix(2, 3, 3, dtype=dtype)
+        L, V = linalg.eig(A)
+        assert_close(A.to(V.dtype) @ V, V * L.unsqueeze(-2))
+        H = A + A.mH
+        L, V = linalg.eigh(H)
+        assert_close(H @ V, V * L.unsqueeze(-2))
+
+    @pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4), (3, 3)], ids=str)
+    def test_lu_rebuilds(self, dtype, shape):
+        A = matrix(*shape, dtype=dtype)
+        P, L, U = linalg.lu(A)
+        assert_close(P @ L @ U, A)
+
+    def test_lu_solve_solves(self, dtype):
+        A, B = matrix(2, 3, 3, dtype=dtype), matrix(2, 3, 4, dtype=dtype, seed=1)
+        LU, pivots = linalg.lu_factor(A)
+        assert_close(A @ linalg.lu_solve(LU, pivots, B), B)
+        assert_close(A.mH @ linalg.lu_solve(LU, pivots, B, adjoint=True), B)
+        assert_close(linalg.lu_solve(LU, pivots, B.mT, left=False) @ A, B.mT)
+
+
+@pytest.mark.parametrize("dtype", [weft.float64, weft.complex128], ids=str)
+class TestGradients:
+    @pytest.mark.parametrize(
+        "function",
+        [
+            linalg.inv,
+            linalg.det,
+            weft.logdet,
+            linalg.matrix_exp,
+            linalg.svdvals,
+            lambda A: linalg.slogdet(A).logabsdet,
+            lambda A: linalg.cholesky(positive(A)),
+            lambda A: linalg.qr(A).R.abs(),
+            lambda A: linalg.eigh(A + A.mH).eigenvectors.abs(),
+            lambda A: linalg.eig(A).eigenvectors.abs(),
+            lambda A: linalg.svd(A).Vh.abs(),
+            lambda A: linalg.lu_factor(A).LU,
+            lambda A: linalg.solve(A, A * A),
+            lambda A: linalg.solve_triangular(A, A.mT, upper=True),
+            lambda A: linalg.matrix_norm(A, "nuc"),
+        ],
+    )
+    def test_gradients_agree_with_differences(self, dtype, function):
+        A = matrix(3, 3, dtype=dtype, requires_grad=True)
+        if dtype.is_complex and function is weft.logdet:
+            pytest.skip("the logarithm has a branch cut")
+        assert gradcheck(function, (A,))
+        assert gradgradcheck(function, (A,))
+
+    @pytest.mark.parametrize("shape", [(4, 2), (2, 4)], ids=str)
+    @pytest.mark.parametrize(
+        "function",
+        [linalg.pinv, lambda A: linalg.svd(A, False).U.abs(), lambda A: linalg.qr(A).R.abs(), lambda A: linalg.lu(A).U],
+    )
+    def test_gradients_of_oblong_matrices_agree_with_differences(self, dtype, function, shape):
+        assert gradcheck(function, (matrix(*shape, dtype=dtype, requires_grad=True),))
+
+
+def test_gradient_of_the_determinant_of_a_singular_matrix_is_its_cofactors():
+    A = weft.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=weft.float64, requires_grad=True)
+    linalg.det(A).backward()
+    assert_close(A.grad, weft.tensor([[4.0, -2.0], [-2.0, 1.0]], dtype=weft.float64))
+
+
+def test_determinants_by_hand():
+    A = weft.tensor([[2.0, 1.0], [4.0, -3.0]])
+    assert_close(A.det(), weft.tensor(-10.0))
+    sign, logabsdet = A.slogdet()
+    assert sign == -1
+    assert_close(logabsdet, weft.tensor(math.log(10)))
+    assert A.logdet().isnan()
+
+
+def test_errors_say_which_matrix_is_singular():
+    batch = weft.stack([weft.eye(2), weft.ones(2, 2)])
+    with pytest.raises(linalg.LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 2 is zero"):
+        linalg.inv(batch)
+    assert linalg.inv_ex(batch).info.tolist() == [0, 2]
+    with pytest.raises(linalg.LinAlgError, match=r"linalg.solve: The solver failed .* singular"):
+        linalg.solve(weft.zeros(2, 2), weft.ones(2))
+    with pytest.raises(RuntimeError, match="leading minor of order 2 is not positive-definite"):
+        linalg.cholesky(weft.tensor([[1.0, 2.0], [2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("function", [linalg.inv, linalg.det, linalg.eigh, linalg.cholesky, linalg.eig])
+def test_what_is_no_batch_of_square_matrices_is_refused(function):
+    with pytest.raises(RuntimeError, match="must be batches of square matrices"):
+        function(weft.ones(2, 3))
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        function(weft.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16, weft.int64], ids=str)
+def test_dtypes_without_a_lapack_routine_are_refused(dtype):
+    with pytest.raises(RuntimeError, match=r"linalg\.inv"):
+        linalg.inv(weft.ones(2, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize("ord", [None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
+def test_matrix_norms_are_those_of_numpy(ord):
+    A = matrix(3, 4)
+    assert float(linalg.norm(A, ord)) == pytest.approx(np.linalg.norm(A.numpy(), ord))
+
+
+def test_least_squares_solution_is_that_of_numpy():
+    A, B = matrix(5, 3), matrix(5, 2, seed=1)
+    solution, residuals, rank, _ = linalg.lstsq(A, B)
+    expected = np.linalg.lstsq(A.numpy(), B.numpy(), rcond=None)
+    np.testing.assert_allclose(solution.numpy(), expected[0])
+    np.testing.assert_allclose(residuals.numpy(), expected[1])
+    assert rank == 3
+
+
+def test_rank_counts_independent_columns():
+    A = weft.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 0.0]])
+    assert linalg.matrix_rank(A) == 2
+    assert linalg.matrix_rank(weft.eye(3), atol=2.0) == 0
+
+
+def test_negative_powers_are_those_of_the_inverse():
+    A = matrix(3, 3)
+    assert_close(linalg.matrix_power(A, -2) @ A @ A, weft.eye(3, dtype=A.dtype))
+
+
+def test_exponential_of_a_generator_is_a_rotation():
+    turn = weft.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=weft.float64) * 20.0
+    expected = weft.tensor([[math.cos(20), -math.sin(20)], [math.sin(20), math.cos(20)]], dtype=weft.float64)
+    assert_close(linalg.matrix_exp(turn), expected)
+
+
+def test_multi_dot_is_the_product_in_any_order():
+    tensors = [matrix(2, 5), matrix(5, 3), matrix(3, 7), matrix(7, 1)]
+    assert_close(linalg.multi_dot(tensors), tensors[0] @ tensors[1] @ tensors[2] @ tensors[3])
+
+
+def test_tensorinv_inverts_tensordot():
+    A = matrix(6, 6).reshape(2, 3, 6)
+    x = matrix(2, 3)
+    assert_close(weft.tensordot(linalg.tensorinv(A, 2), x, 2), linalg.tensorsolve(A, x))
+
+
+def test_batches_without_matrices_pass():
+    empty = weft.zeros(0, 3, 3)
+    assert linalg.inv(empty).shape == (0, 3, 3)
+    assert linalg.det(weft.zeros(2, 0, 0)).tolist() == [1.0, 1.0]
+    assert linalg.svd(empty).S.shape == (0, 3)
+    assert linalg.matrix_exp(empty).shape == (0, 3, 3)
