@@ -1,0 +1,28 @@
+"""Running sums."""
+
+import numpy as np
+import pytest
+
+import weft
+
+
+@pytest.mark.parametrize("size", [256, 257, 1000, 1024])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+def test_sums_in_blocks_are_the_sums(shape, size):
+    x = np.random.default_rng(0).standard_normal((*shape, size))
+    assert np.allclose(weft.from_numpy(x).cumsum(-1).numpy(), np.cumsum(x, -1), rtol=1e-12, atol=1e-12)
+
+
+def test_an_infinity_stays_and_two_of_unlike_signs_make_nan():
+    x = weft.zeros(300)
+    x[10], x[200] = float("inf"), -float("inf")
+    sums = x.cumsum(0)
+    assert sums[9].item() == 0.0
+    assert sums[100].item() == float("inf")
+    assert sums[250].isnan().item()
+
+
+def test_the_gradient_of_the_first_element_counts_all_sums():
+    x = weft.ones(500, requires_grad=True)
+    x.cumsum(0).sum().backward()
+    assert (x.grad[0].item(), x.grad[499].item()) == (500.0, 1.0)
