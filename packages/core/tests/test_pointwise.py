@@ -20,3 +20,10 @@ def test_the_gradient_of_fmax_with_nan_goes_to_the_number():
     weft.fmax(x, y).sum().backward()
     assert x.grad.tolist() == [0, 0, 1]
     assert y.grad.tolist() == [1, 1, 0]
+
+
+def test_the_left_operand_is_what_a_shift_moves():
+    assert (weft.tensor([-9, 8]) >> weft.tensor(2)).tolist() == [-3, 2]
+    assert (weft.tensor([1, 3]) << 2).tolist() == [4, 12]
+    assert (16 >> weft.tensor([1, 2])).tolist() == [8, 4]
+    assert (1 << weft.tensor([1, 2])).tolist() == [2, 4]

@@ -438,7 +438,7 @@ def attach(
         if operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
-            install(Tensor, name, operators(name.startswith("__r") and name != "__round__"))
+            install(Tensor, name, operators(name.startswith("__r") and name not in ("__round__", "__rshift__")))
     for name in inplace.split():
         setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
 
