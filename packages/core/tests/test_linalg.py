@@ -177,7 +177,7 @@ def test_matrix_norms_are_those_of_numpy(ord):
 
 def test_least_squares_solution_is_that_of_numpy():
     A, B = matrix(5, 3), matrix(5, 2, seed=1)
-    solution, residuals, rank, _ = linalg.lstsq(A, B)
+    solution, residuals, rank, _ = linalg.lstsq(A, B, driver="gelsd")
     expected = np.linalg.lstsq(A.numpy(), B.numpy(), rcond=None)
     np.testing.assert_allclose(solution.numpy(), expected[0])
     np.testing.assert_allclose(residuals.numpy(), expected[1])
@@ -204,6 +204,28 @@ def test_exponential_of_a_generator_is_a_rotation():
 def test_multi_dot_is_the_product_in_any_order():
     tensors = [matrix(2, 5), matrix(5, 3), matrix(3, 7), matrix(7, 1)]
     assert_close(linalg.multi_dot(tensors), tensors[0] @ tensors[1] @ tensors[2] @ tensors[3])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_reflections_of_geqrf_rebuild_the_matrix(dtype):
+    A = matrix(2, 4, 3, dtype=dtype)
+    packed, tau = weft.geqrf(A)
+    R = packed.triu()
+    assert_close(weft.orgqr(packed, tau) @ R[:, :3], A)
+    assert_close(weft.ormqr(packed, tau, R), A)
+    assert_close(weft.ormqr(packed, tau, A, transpose=True), R)
+
+
+def test_cholesky_factor_solves():
+    A, B = positive(matrix(3, 3)), matrix(3, 2)
+    L = weft.cholesky(A)
+    assert_close(A @ weft.cholesky_solve(B, L), B)
+    assert_close(A @ weft.cholesky_inverse(L), weft.eye(3, dtype=A.dtype))
+
+
+def test_vandermonde_matrix_has_powers_from_0():
+    assert linalg.vander(weft.tensor([2, 3])).tolist() == [[1, 2], [1, 3]]
+    assert linalg.vander(weft.tensor([2.0]), N=4).tolist() == [[1.0, 2.0, 4.0, 8.0]]
 
 
 def test_tensorinv_inverts_tensordot():

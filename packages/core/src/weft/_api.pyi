@@ -161,17 +161,7 @@ def angle(input: Any) -> Tensor:
 def any(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """Whether any element is true (not 0), over some dimensions or in all."""
 
-def arange(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """Numbers from ``start`` to before ``end``, ``step`` apart."""
 
 def arccos(input: Any, *, out: Any = None) -> Tensor:
@@ -327,7 +317,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 def cat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
-def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Any:
+def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
 
 def ceil(input: Any, *, out: Any = None) -> Tensor:
@@ -513,50 +503,16 @@ def dstack(tensors: Any) -> Any:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products of elements, by Einstein's convention."""
 
-def empty(
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """An uninitialised tensor."""
 
-def empty_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """An uninitialised tensor of another's shape, dtype and device."""
 
-def empty_permuted(
-    size: Any,
-    physical_layout: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-) -> Any:
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
     """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
 
-def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """An uninitialised tensor with these strides, counted in elements."""
 
 def eq(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -607,16 +563,7 @@ def expm1(input: Any, *, out: Any = None) -> Tensor:
 def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-def eye(
-    n: Any,
-    m: Any = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """The identity matrix, with n rows and m columns (default n)."""
 
 def fill(input: Any, value: Any) -> Tensor:
@@ -673,29 +620,10 @@ def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def frexp(input: Any) -> Tensor:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor with one value everywhere."""
 
-def full_like(
-    input: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """One value everywhere, of another tensor's shape, dtype and device."""
 
 def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
@@ -709,6 +637,9 @@ def gcd_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is greater than or equal to ``other``."""
+
+def geqrf(input: Any) -> Any:
+    """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
 def ger(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
@@ -860,17 +791,7 @@ def less_equal(input: Any, other: Any, *, out: Any = None) -> Any:
 def lgamma(input: Any, *, out: Any = None) -> Any:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-def linspace(
-    start: Any,
-    end: Any,
-    steps: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 def log(input: Any, *, out: Any = None) -> Tensor:
@@ -930,18 +851,7 @@ def logit(input: Any, eps: Any = None) -> Tensor:
 def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
-def logspace(
-    start: Any,
-    end: Any,
-    steps: Any,
-    base: Any = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
@@ -949,6 +859,9 @@ def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
 
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is less than ``other``."""
+
+def lu(A: Any, pivot: Any = True, get_infos: Any = False) -> Any:
+    """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
@@ -980,15 +893,13 @@ def max(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None)
 def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The larger of each pair of elements; nan if one is nan."""
 
-def mean(
-    input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None
-) -> Any:
+def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
     """The mean over some dimensions, or over all."""
 
 def median(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """The lower median over all elements, or along a dimension with its position."""
 
-def meshgrid(*tensors: Any, indexing: Any = "ij") -> Any:
+def meshgrid(*tensors: Any, indexing: Any = 'ij') -> Any:
     """Grids of coordinates from vectors."""
 
 def min(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
@@ -1015,9 +926,7 @@ def msort(input: Any) -> Any:
 def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The product of each pair of elements."""
 
-def multinomial(
-    input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None
-) -> Any:
+def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
     """Columns drawn at random, with weights, from each row."""
 
 def multiply(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -1041,7 +950,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = N
 def nanmedian(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """The lower median over all elements, or along a dimension with its position; nan is left out."""
 
-def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = "linear") -> Any:
+def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
     """`quantile` of the elements that are not nan."""
 
 def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
@@ -1077,22 +986,10 @@ def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
 def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1) -> Any:
     """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """The p-norm over some dimensions, or over all."""
 
-def normal(
-    mean: Any,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    pin_memory: Any = False,
-) -> Any:
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """Normal numbers of given means and standard deviations."""
 
 def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -1101,30 +998,17 @@ def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
 def numel(self: Any) -> Any:
     """The number of elements."""
 
-def ones(
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor of ones."""
 
-def ones_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """Ones of another tensor's shape, dtype and device."""
 
 def orgqr(input: Any, input2: Any) -> Any:
     """The first columns of a product of Householder reflections ``I - tau v v^H``."""
+
+def ormqr(input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False) -> Any:
+    """``Q input3`` with the Q of Householder reflections, all its columns."""
 
 def outer(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
@@ -1168,7 +1052,7 @@ def put(self: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
 def qr(input: Any, some: Any = True) -> Any:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
-def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = "linear") -> Any:
+def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
     """The value below which a share q of the elements lies, along a dimension or over all."""
 
 def rad2deg(input: Any, *, out: Any = None) -> Tensor:
@@ -1177,106 +1061,28 @@ def rad2deg(input: Any, *, out: Any = None) -> Tensor:
 def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
-def rand(
-    *size: Any,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    pin_memory: Any = False,
-) -> Any:
+def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of numbers uniform on [0, 1)."""
 
-def rand_like(
-    input: Any,
-    *,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    memory_format: Any = None,
-) -> Any:
+def rand_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
 
-def randint(
-    *args: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    pin_memory: Any = False,
-) -> Any:
+def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of whole numbers from `low` up to, but not with, `high`."""
 
-def randint_like(
-    input: Any,
-    *args: Any,
-    low: Any = None,
-    high: Any = None,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    memory_format: Any = None,
-) -> Any:
+def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`."""
 
-def randn(
-    *size: Any,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    pin_memory: Any = False,
-) -> Any:
+def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`."""
 
-def randn_like(
-    input: Any,
-    *,
-    generator: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    memory_format: Any = None,
-) -> Any:
+def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
 
-def randperm(
-    n: Any,
-    *,
-    generator: Any = None,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    pin_memory: Any = False,
-) -> Any:
+def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """The numbers from 0 to n - 1 in random order."""
 
-def range(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-) -> Tensor:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Tensor:
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
 
 def ravel(input: Any) -> Any:
@@ -1348,15 +1154,7 @@ def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``, element by element."""
 
-def scalar_tensor(
-    value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def scalar_tensor(value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A 0-d tensor of the default dtype."""
 
 def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
@@ -1368,28 +1166,10 @@ def scatter_add(input: Any, dim: Any, index: Any, src: Any) -> Any:
 def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-def searchsorted(
-    sorted_sequence: Any,
-    input: Any,
-    *,
-    out_int32: Any = False,
-    right: Any = False,
-    side: Any = None,
-    sorter: Any = None,
-) -> Any:
+def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None) -> Any:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
 
-def segment_reduce(
-    data: Any,
-    reduce: Any,
-    *,
-    lengths: Any = None,
-    indices: Any = None,
-    offsets: Any = None,
-    axis: Any = 0,
-    unsafe: Any = False,
-    initial: Any = None,
-) -> Any:
+def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: Any = 0, unsafe: Any = False, initial: Any = None) -> Any:
     """Reductions of neighbouring elements along an axis, in segments of given lengths."""
 
 def select(input: Any, dim: Any, index: Any) -> Any:
@@ -1497,9 +1277,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element."""
 
-def sum(
-    input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None
-) -> Any:
+def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
     """The sum over some dimensions, or over all."""
 
 def sum_to_size(input: Any, *size: Any) -> Any:
@@ -1550,15 +1328,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 def tile(input: Any, *args: Any, dims: Any = None) -> Any:
     """The tensor repeated along each dimension; missing repeats are 1."""
 
-def to(
-    input: Any,
-    *args: Any,
-    dtype: Any = None,
-    device: Any = None,
-    non_blocking: Any = False,
-    copy: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
     """The tensor with another dtype or on another device; itself if nothing changes."""
 
 def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
@@ -1588,17 +1358,13 @@ def triangular_solve(b: Any, A: Any, upper: Any = True, transpose: Any = False, 
 def tril(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and below a diagonal of each matrix; zeros above."""
 
-def tril_indices(
-    row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None
-) -> Tensor:
+def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
 
 def triu(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and above a diagonal of each matrix; zeros below."""
 
-def triu_indices(
-    row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None
-) -> Tensor:
+def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
 
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -1625,9 +1391,7 @@ def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
 def unfold_copy(input: Any, dimension: Any, size: Any, step: Any) -> Any:
     """`unfold`, in new memory."""
 
-def unique(
-    input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
-) -> Any:
+def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
     """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
 
 def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
@@ -1705,24 +1469,8 @@ def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
-def zeros(
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-) -> Tensor:
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor of zeros."""
 
-def zeros_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: Any = False,
-    layout: Any = None,
-    pin_memory: Any = False,
-    memory_format: Any = None,
-) -> Tensor:
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
     """Zeros of another tensor's shape, dtype and device."""

@@ -10,26 +10,38 @@ class Methods(TensorBase):
 
     @property
     def H(self) -> Any: ...
+
     @property
     def T(self) -> Any: ...
-    def __abs__(self) -> Tensor: ...
-    def __add__(self, other: Any) -> Tensor: ...
-    def __and__(self, other: Any) -> Tensor: ...
+
+    def __abs__(self) -> Tensor:
+        ...
+
+    def __add__(self, other: Any) -> Tensor:
+        ...
+
+    def __and__(self, other: Any) -> Tensor:
+        ...
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Any:
         """Make a tensor of what a ufunc of NumPy's has computed from one."""
 
-    def __bool__(self) -> Any: ...
-    def __complex__(self) -> Any: ...
-    def __contains__(self, element: Any) -> Any: ...
+    def __bool__(self) -> Any:
+        ...
+
+    def __complex__(self) -> Any:
+        ...
+
+    def __contains__(self, element: Any) -> Any:
+        ...
+
     def __deepcopy__(self, memo: Any) -> Any:
         """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
 
-    def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
-    ) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         """Give the tensor's memory to another library, as the array API standard of 2023.12 says."""
 
     def __dlpack_device__(self) -> Any:
@@ -37,13 +49,22 @@ class Methods(TensorBase):
 
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
-    def __float__(self) -> Any: ...
-    def __floordiv__(self, other: Any) -> Tensor: ...
-    def __ge__(self, other: Any) -> Tensor: ...
+
+    def __float__(self) -> Any:
+        ...
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __ge__(self, other: Any) -> Tensor:
+        ...
+
     def __getitem__(self, index: Any) -> Any:
         """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
 
-    def __gt__(self, other: Any) -> Tensor: ...
+    def __gt__(self, other: Any) -> Tensor:
+        ...
+
     def __iadd__(self, other: Any) -> Tensor:
         """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
 
@@ -62,9 +83,15 @@ class Methods(TensorBase):
     def __imul__(self, other: Any) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
-    def __index__(self) -> Any: ...
-    def __int__(self) -> Any: ...
-    def __invert__(self) -> Tensor: ...
+    def __index__(self) -> Any:
+        ...
+
+    def __int__(self) -> Any:
+        ...
+
+    def __invert__(self) -> Tensor:
+        ...
+
     def __ior__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
@@ -83,42 +110,93 @@ class Methods(TensorBase):
     def __ixor__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
-    def __le__(self, other: Any) -> Tensor: ...
-    def __lshift__(self, other: Any) -> Tensor: ...
-    def __lt__(self, other: Any) -> Tensor: ...
+    def __le__(self, other: Any) -> Tensor:
+        ...
+
+    def __lshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __lt__(self, other: Any) -> Tensor:
+        ...
+
     def __matmul__(self, other: Any) -> Any:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
-    def __mod__(self, other: Any) -> Tensor: ...
-    def __mul__(self, other: Any) -> Tensor: ...
+    def __mod__(self, other: Any) -> Tensor:
+        ...
+
+    def __mul__(self, other: Any) -> Tensor:
+        ...
+
     def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
-    def __neg__(self) -> Tensor: ...
+
+    def __neg__(self) -> Tensor:
+        ...
+
     def __pos__(self) -> Tensor:
         """The tensor itself."""
 
-    def __pow__(self, other: Any) -> Tensor: ...
-    def __radd__(self, other: Any) -> Tensor: ...
-    def __rand__(self, other: Any) -> Tensor: ...
-    def __rdiv__(self, other: Any) -> Tensor: ...
-    def __rfloordiv__(self, other: Any) -> Tensor: ...
-    def __rlshift__(self, other: Any) -> Tensor: ...
-    def __rmatmul__(self, other: Any) -> Any: ...
-    def __rmod__(self, other: Any) -> Tensor: ...
-    def __rmul__(self, other: Any) -> Tensor: ...
-    def __round__(self, digits: Any = 0) -> Tensor: ...
-    def __rpow__(self, other: Any) -> Tensor: ...
-    def __rrshift__(self, other: Any) -> Tensor: ...
-    def __rshift__(self, other: Any) -> Tensor: ...
-    def __rsub__(self, other: Any) -> Tensor: ...
-    def __rtruediv__(self, other: Any) -> Tensor: ...
-    def __rxor__(self, other: Any) -> Tensor: ...
+    def __pow__(self, other: Any) -> Tensor:
+        ...
+
+    def __radd__(self, other: Any) -> Tensor:
+        ...
+
+    def __rand__(self, other: Any) -> Tensor:
+        ...
+
+    def __rdiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmatmul__(self, other: Any) -> Any:
+        ...
+
+    def __rmod__(self, other: Any) -> Tensor:
+        ...
+
+    def __rmul__(self, other: Any) -> Tensor:
+        ...
+
+    def __round__(self, digits: Any = 0) -> Tensor:
+        ...
+
+    def __rpow__(self, other: Any) -> Tensor:
+        ...
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rshift__(self, other: Any) -> Tensor:
+        ...
+
+    def __rsub__(self, other: Any) -> Tensor:
+        ...
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        ...
+
+    def __rxor__(self, other: Any) -> Tensor:
+        ...
+
     def __setitem__(self, index: Any, value: Any) -> Any:
         """Write elements by position."""
 
-    def __sub__(self, other: Any) -> Tensor: ...
-    def __truediv__(self, other: Any) -> Tensor: ...
-    def __xor__(self, other: Any) -> Tensor: ...
+    def __sub__(self, other: Any) -> Tensor:
+        ...
+
+    def __truediv__(self, other: Any) -> Tensor:
+        ...
+
+    def __xor__(self, other: Any) -> Tensor:
+        ...
+
     def _conj_copy(self, *, out: Any = None) -> Tensor:
         """The complex conjugate of each element, in new memory."""
 
@@ -305,9 +383,7 @@ class Methods(TensorBase):
     def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-    def backward(
-        self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None
-    ) -> Any:
+    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None) -> Any:
         """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from."""
 
     def baddbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -703,6 +779,9 @@ class Methods(TensorBase):
     def geometric_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
 
+    def geqrf(self) -> Any:
+        """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
+
     def ger(self, vec2: Any) -> Any:
         """The products of all pairs of elements of two vectors."""
 
@@ -752,6 +831,7 @@ class Methods(TensorBase):
     def imag(self) -> Any: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
+
     def index_add(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
 
@@ -805,21 +885,28 @@ class Methods(TensorBase):
 
     @property
     def is_ipu(self) -> Any: ...
+
     @property
     def is_maia(self) -> Any: ...
+
     @property
     def is_meta(self) -> Any: ...
+
     @property
     def is_mkldnn(self) -> Any: ...
+
     @property
     def is_mps(self) -> Any: ...
+
     @property
     def is_mtia(self) -> Any: ...
+
     def is_neg(self) -> Any:
         """False: conjugation is never postponed."""
 
     @property
     def is_nested(self) -> Any: ...
+
     def is_nonzero(self) -> Any:
         """Whether the only element of a tensor is not 0."""
 
@@ -828,6 +915,7 @@ class Methods(TensorBase):
 
     @property
     def is_quantized(self) -> Any: ...
+
     def is_same_size(self, other: Any) -> Any:
         """Whether two tensors have the same shape."""
 
@@ -839,14 +927,19 @@ class Methods(TensorBase):
 
     @property
     def is_sparse(self) -> Any: ...
+
     @property
     def is_sparse_csr(self) -> Any: ...
+
     @property
     def is_vulkan(self) -> Any: ...
+
     @property
     def is_xla(self) -> Any: ...
+
     @property
     def is_xpu(self) -> Any: ...
+
     def isclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
         """Where ``|input - other| <= atol + rtol * |other|``."""
 
@@ -1006,13 +1099,18 @@ class Methods(TensorBase):
     def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
+    def lu(self, pivot: Any = True, get_infos: Any = False) -> Any:
+        """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
+
     def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Any:
         """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
     @property
     def mH(self) -> Any: ...
+
     @property
     def mT(self) -> Any: ...
+
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """``input`` with another value where the mask holds."""
 
@@ -1043,9 +1141,7 @@ class Methods(TensorBase):
     def maximum(self, other: Any, *, out: Any = None) -> Tensor:
         """The larger of each pair of elements; nan if one is nan."""
 
-    def mean(
-        self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None
-    ) -> Any:
+    def mean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """The mean over some dimensions, or over all."""
 
     def median(self, dim: Any = None, keepdim: Any = False) -> Any:
@@ -1108,7 +1204,7 @@ class Methods(TensorBase):
     def nanmedian(self, dim: Any = None, keepdim: Any = False) -> Any:
         """The lower median over all elements, or along a dimension with its position; nan is left out."""
 
-    def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = "linear") -> Any:
+    def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """`quantile` of the elements that are not nan."""
 
     def nansum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
@@ -1138,74 +1234,22 @@ class Methods(TensorBase):
     def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-    def new_empty(
-        self,
-        *size: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """An uninitialised tensor of this one's dtype and device."""
 
-    def new_empty_strided(
-        self,
-        size: Any,
-        stride: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """An uninitialised tensor with these strides, of this one's dtype and device."""
 
-    def new_full(
-        self,
-        size: Any,
-        fill_value: Any,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """One value everywhere, of this tensor's dtype and device."""
 
-    def new_ones(
-        self,
-        *size: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """Ones of this tensor's dtype and device."""
 
-    def new_tensor(
-        self,
-        data: Any,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """A copy of the data, of this tensor's dtype and device."""
 
-    def new_zeros(
-        self,
-        *size: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: Any = False,
-        layout: Any = None,
-        pin_memory: Any = False,
-    ) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """Zeros of this tensor's dtype and device."""
 
     def nextafter(self, other: Any, *, out: Any = None) -> Any:
@@ -1220,7 +1264,7 @@ class Methods(TensorBase):
     def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
         """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
-    def norm(self, p: Any = "fro", dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
         """The p-norm over some dimensions, or over all."""
 
     def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1238,18 +1282,24 @@ class Methods(TensorBase):
     def orgqr(self, input2: Any) -> Any:
         """The first columns of a product of Householder reflections ``I - tau v v^H``."""
 
+    def ormqr(self, input2: Any, input3: Any, left: Any = True, transpose: Any = False) -> Any:
+        """``Q input3`` with the Q of Householder reflections, all its columns."""
+
     def outer(self, vec2: Any) -> Any:
         """The products of all pairs of elements of two vectors."""
 
     @property
     def output_nr(self) -> Any: ...
+
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The dimensions in another order, sharing memory."""
 
     def pinverse(self, rcond: Any = 1e-15) -> Any:
         """The Moore-Penrose inverse of each matrix of a batch."""
 
-    def polygamma(self, n: Any) -> Any: ...
+    def polygamma(self, n: Any) -> Any:
+        ...
+
     def polygamma_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
@@ -1274,7 +1324,7 @@ class Methods(TensorBase):
     def qr(self, some: Any = True) -> Any:
         """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
-    def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = "linear") -> Any:
+    def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """The value below which a share q of the elements lies, along a dimension or over all."""
 
     def rad2deg(self, *, out: Any = None) -> Tensor:
@@ -1293,6 +1343,7 @@ class Methods(TensorBase):
     def real(self) -> Any: ...
     @real.setter
     def real(self, value: Any) -> None: ...
+
     def reciprocal(self, *, out: Any = None) -> Tensor:
         """1 divided by each element."""
 
@@ -1352,6 +1403,7 @@ class Methods(TensorBase):
 
     @property
     def retains_grad(self) -> Any: ...
+
     def roll(self, shifts: Any, dims: Any = ...) -> Any:
         """The elements moved along some dimensions, those pushed out coming in at the other end."""
 
@@ -1496,9 +1548,7 @@ class Methods(TensorBase):
     def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
-    def sum(
-        self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None
-    ) -> Any:
+    def sum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """The sum over some dimensions, or over all."""
 
     def sum_to_size(self, *size: Any) -> Any:
@@ -1549,15 +1599,7 @@ class Methods(TensorBase):
     def tile(self, *args: Any, dims: Any = None) -> Any:
         """The tensor repeated along each dimension; missing repeats are 1."""
 
-    def to(
-        self,
-        *args: Any,
-        dtype: Any = None,
-        device: Any = None,
-        non_blocking: Any = False,
-        copy: Any = False,
-        memory_format: Any = None,
-    ) -> Tensor:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes."""
 
     def tolist(self) -> Any:
@@ -1620,9 +1662,7 @@ class Methods(TensorBase):
     def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
 
-    def unique(
-        self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None
-    ) -> Any:
+    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
         """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
 
     def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
@@ -1661,7 +1701,9 @@ class Methods(TensorBase):
     def vsplit(self, indices_or_sections: Any) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
 
-    def where(self, condition: Any, other: Any) -> Any: ...
+    def where(self, condition: Any, other: Any) -> Any:
+        ...
+
     def xlogy(self, other: Any, *, out: Any = None) -> Tensor:
         """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 

@@ -95,7 +95,7 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     if check_errors:
         parts.inverse_checked("linalg.inv_ex", A)
     parts.check_square("linalg.inv_ex", A)
-    return named("inv_ex", "inverse info")(*parts.inv_op.op(A))
+    return named("linalg_inv_ex", "inverse info")(*parts.inv_op.op(A))
 
 
 def raise_singular(name: str, info: Any) -> None:
@@ -142,7 +142,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     result, info = parts.solve_checked("linalg.solve_ex", A, B, left)
     if check_errors:
         raise_singular("linalg.solve_ex", info)
-    return named("solve_ex", "result info")(result, info)
+    return named("linalg_solve_ex", "result info")(result, info)
 
 
 @composite(out="exact")
@@ -206,15 +206,14 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     solution = matmul(parts.pinv_op.op(A, atol, rtol, False), columns)
     S = parts.svdvals_op.op(A)
     rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)
-    residuals = A.new_empty(0)
-    if A.shape[-2] > A.shape[-1] and (rank == A.shape[-1]).all():
+    residuals = solution.reshape(-1)[:0].abs()
+    if driver != "gelsy" and A.shape[-2] > A.shape[-1] and (rank == A.shape[-1]).all():
         residuals = (matmul(A, solution) - columns).abs().square().sum(-2)
-    empty = A.new_empty(0)
-    return named("lstsq", "solution residuals rank singular_values")(
+    return named("linalg_lstsq", "solution residuals rank singular_values")(
         solution.squeeze(-1) if is_vector else solution,
         residuals,
         rank.new_empty(0) if driver == "gels" else rank,
-        S if driver in ("gelsd", "gelss") else empty.abs(),
+        S if driver in ("gelsd", "gelss") else S.new_empty(0),
     )
 
 
@@ -244,7 +243,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     if check_errors:
         parts.cholesky_checked("linalg.cholesky_ex", A, upper)
     parts.check_square("linalg.cholesky_ex", A)
-    return named("cholesky_ex", "L info")(*parts.cholesky_op.op(A, bool(upper)))
+    return named("linalg_cholesky_ex", "L info")(*parts.cholesky_op.op(A, bool(upper)))
 
 
 @composite(out="exact")
@@ -368,15 +367,8 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     parts.check_matrix("linalg.lu_factor_ex", A)
     result = parts.lu_factor_op.op(A, bool(pivot))
     if check_errors:
-        raise_zero_pivot("linalg.lu_factor_ex", result[2])
+        parts.raise_zero_pivot("linalg.lu_factor_ex", result[2])
     return named("linalg_lu_factor_ex", "LU pivots info")(*result)
-
-
-def raise_zero_pivot(name: str, info: Any) -> None:
-    """Raise for a U that cannot be divided by."""
-    parts.raise_failed(
-        name, info, lambda code: f"U[{code},{code}] is zero and using it on lu_solve would result in a division by zero"
-    )
 
 
 @composite(out="exact")
@@ -389,7 +381,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """
     parts.check_matrix("linalg.lu_factor", A)
     LU, pivots, info = parts.lu_factor_op.op(A, bool(pivot))
-    raise_zero_pivot("linalg.lu_factor", info)
+    parts.raise_zero_pivot("linalg.lu_factor", info)
     return named("linalg_lu_factor", "LU pivots")(LU, pivots)
 
 
@@ -568,7 +560,10 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         values = parts.singular_values(A)
     else:
         values = A.abs().sum(-1 if abs(ord) == math.inf else -2)
-    result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+    if ord == "nuc" or (ord > 0 and not values.shape[-1]):  # the largest of none is 0
+        result = values.sum(-1)
+    else:
+        result = values.amax(-1) if ord > 0 else values.amin(-1)
     if keepdim:
         for each in sorted(dims):
             result = result.unsqueeze(each)
@@ -693,8 +688,9 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 
 def vander(x: Any, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
-    if not x.ndim:
-        raise RuntimeError("linalg.vander: input must have at least one dimension; use unsqueeze(0)")
+    if not x.ndim and N is None:
+        raise RuntimeError("linalg.vander: a tensor without dimensions needs N; give it or use unsqueeze(0)")
+    x = x if x.ndim else x.unsqueeze(0)
     count = x.shape[-1] if N is None else N
     if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1; got {N}")

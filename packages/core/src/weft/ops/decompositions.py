@@ -30,8 +30,8 @@ class LinAlgError(RuntimeError):
 # Checks, the same for all
 
 
-def check_dtype(name: str, *tensors: Any) -> None:
-    """Decompositions take float32, float64 and their complex counterparts.
+def check_dtype(name: str, *tensors: Any, half: bool = False) -> None:
+    """Decompositions take float32, float64 and their complex counterparts; some ``half`` types too.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def check_dtype(name: str, *tensors: Any) -> None:
                 f"{name}: Expected a floating point or complex tensor as input. Got {element.spoken}; convert it with "
                 ".to(weft.float32)"
             )
-        if element.is_half:
+        if element.is_half and not half:
             raise RuntimeError(
                 f"{name}: Low precision dtypes not supported. Got {element.spoken}; convert it with .to(weft.float32)"
             )
@@ -59,9 +59,9 @@ def check_dtype(name: str, *tensors: Any) -> None:
             )
 
 
-def check_matrix(name: str, *tensors: Any) -> None:
+def check_matrix(name: str, *tensors: Any, half: bool = False) -> None:
     """Batches of matrices of a dtype that is decomposed."""
-    check_dtype(name, *tensors)
+    check_dtype(name, *tensors, half=half)
     for each in tensors:
         if each.ndim < 2:
             raise RuntimeError(
@@ -69,9 +69,9 @@ def check_matrix(name: str, *tensors: Any) -> None:
             )
 
 
-def check_square(name: str, input: Any) -> None:
+def check_square(name: str, input: Any, half: bool = False) -> None:
     """A batch of square matrices of a dtype that is decomposed."""
-    check_matrix(name, input)
+    check_matrix(name, input, half=half)
     rows, columns = input.shape[-2:]
     if rows != columns:
         raise RuntimeError(
@@ -212,6 +212,11 @@ def solve_triangular_op(A, B, upper, unitriangular):
 
 @solve_triangular_op.kernel
 def _(xp, A, B, upper, unitriangular):
+    return triangular_solution(xp, A, B, upper, unitriangular)
+
+
+def triangular_solution(xp: Any, A: Any, B: Any, upper: bool, unitriangular: bool) -> Any:
+    """``A^-1 B`` by one triangle of A."""
     size = A.shape[-1]
     triangle = xp.triu(A) if upper else xp.tril(A)
     if unitriangular:
@@ -457,9 +462,29 @@ def cholesky_solve(input, L, upper=False):
             f"cholesky_solve: Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by "
             f"{L.shape[-1]} but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
-    if upper:
-        return solve_triangle(L, solve_triangle(L.mH, input, upper=False), upper=True)
-    return solve_triangle(L.mH, solve_triangle(L, input, upper=False), upper=True)
+    broadcast_shapes("cholesky_solve", [L._array.shape[:-2], input._array.shape[:-2]])
+    return cholesky_solve_op.op(input, L, bool(upper))
+
+
+@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex")
+def cholesky_solve_op(B, L, upper):
+    """``(L L^H)^-1 B``."""
+    return cholesky_solve_op.op(B, L, upper)
+
+
+@cholesky_solve_op.kernel
+def _(xp, B, L, upper):
+    lower = xp.conj(xp.swapaxes(L, -1, -2)) if upper else L
+    first = triangular_solution(xp, lower, B, False, False)
+    return triangular_solution(xp, xp.conj(xp.swapaxes(lower, -1, -2)), first, True, False)
+
+
+@cholesky_solve_op.gradient("B L")
+def _(grad, L, output, upper):
+    right = cholesky_solve_op.op(grad, L, upper)
+    both = matmul.op(right, output.mH)
+    both = both + both.mH
+    return right, -(matmul.op(L, both) if upper else matmul.op(both, L))
 
 
 @composite("cholesky_inverse", out="exact")
@@ -859,6 +884,27 @@ def permutation_matrix(pivots: Any, rows: int, like: Any) -> Any:
     return (arange(rows, device=like.device).unsqueeze(-1) == order.unsqueeze(-2)).to(like.dtype)
 
 
+def raise_zero_pivot(name: str, info: Any) -> None:
+    """Raise for a U that cannot be divided by."""
+    raise_failed(
+        name, info, lambda code: f"U[{code},{code}] is zero and using it on lu_solve would result in a division by zero"
+    )
+
+
+@composite("lu")
+def lu(A, pivot=True, get_infos=False):
+    """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers.
+
+    `weft.linalg.lu_factor` is the newer name.
+    """
+    check_matrix("lu", A)
+    LU, pivots, info = lu_factor_op.op(A, bool(pivot))
+    if get_infos:
+        return named("_lu_with_info", "LU pivots info")(LU, pivots, info)
+    raise_zero_pivot("lu", info)
+    return LU, pivots
+
+
 @composite(out="exact")
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """P, L and U with ``A = P L U`` from a factorization in one matrix.
@@ -940,20 +986,78 @@ def orgqr(input, input2):
             "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1], and their "
             f"batches the same; got shapes {tuple(input.shape)} and {tuple(input2.shape)}"
         )
-    unit = identity(input, rows)[:, :columns]
-    vectors = input.tril(-1) + unit
-    result = unit.expand(input.shape)
-    for number in reversed(range(count)):
+    # Nothing of the input but its history, which no reflection may bring, and the identity.
+    start = input.triu(columns) + identity(input, rows)[:, :columns]
+    return reflected(input, input2, start, False)
+
+
+def reflected(input: Any, tau: Any, other: Any, adjoint: bool) -> Any:
+    """``Q other``, or ``Q^H other``, with Q the product of Householder reflections."""
+    count = tau.shape[-1]
+    vectors = input[..., :count].tril(-1) + identity(input, input.shape[-2])[:, :count]
+    order = range(count)
+    for number in order if adjoint else reversed(order):
         v = vectors[..., number : number + 1]
-        result = result - input2[..., number, None, None] * matmul.op(v, matmul.op(v.mH, result))
-    return result
+        scale = tau[..., number, None, None]
+        other = other - (scale.conj() if adjoint else scale) * matmul.op(v, matmul.op(v.mH, other))
+    return other
+
+
+@composite("ormqr", out="exact")
+def ormqr(input, input2, input3, left=True, transpose=False):
+    """``Q input3`` with the Q of Householder reflections, all its columns.
+
+    Parameters
+    ----------
+    input, input2 : Tensor
+        The reflections, as `orgqr` takes them.
+    input3 : Tensor
+    left : bool
+        Else ``input3 Q``.
+    transpose : bool
+        With the conjugate transpose of Q.
+    """
+    check_matrix("ormqr", input, input3)
+    check_dtype("ormqr", input, input2)
+    if input3.shape[-2 if left else -1] != input.shape[-2]:
+        raise RuntimeError(
+            f"ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]; got shapes "
+            f"{tuple(input3.shape)} and {tuple(input.shape)}"
+        )
+    if left:
+        return reflected(input, input2, input3, bool(transpose))
+    return reflected(input, input2, input3.mH, not transpose).mH
+
+
+@op(name="geqrf", tensors="input", gradient="refused")
+def geqrf_op(input):
+    """R and the Householder vectors below it in one matrix, and their factors."""
+    return geqrf_op.op(input)
+
+
+@geqrf_op.kernel
+def _(xp, input):
+    vectors, tau = xp.linalg.qr(input, "raw")
+    return xp.swapaxes(vectors, -1, -2), tau
+
+
+@composite("geqrf", out="exact")
+def geqrf(input):
+    """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes.
+
+    Returns
+    -------
+    named tuple (a, tau)
+    """
+    check_matrix("geqrf", input)
+    return named("geqrf", "a tau")(*geqrf_op.op(input))
 
 
 PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
 
 
-@op(name="linalg_matrix_exp", tensors="A", result="same", accepts="float complex")
+@op(name="linalg_matrix_exp", tensors="A", result="same", half="float32", accepts="float complex")
 def matrix_exp_op(A):
     """The exponential of a matrix."""
     return matrix_exp_op.op(A)
@@ -964,6 +1068,8 @@ def _(xp, A):
     # Higham, 2005: scaling, the Pade approximant of degree 13, and squaring.
     if not A.size:
         return A.copy()
+    element = A.dtype
+    A = A.astype(xp.result_type(element, xp.float64))  # rounding errors grow with every squaring
     norm = xp.max(xp.sum(abs(A), axis=-2), axis=-1)
     usable = xp.where(xp.isfinite(norm), norm, 1)
     squarings = xp.ceil(xp.log2(xp.maximum(usable / 5.37, 1))).astype(xp.int64)
@@ -979,7 +1085,7 @@ def _(xp, A):
     result = xp.linalg.solve(even - odd, even + odd)
     for step in range(int(xp.max(squarings))):
         result = xp.where((step < squarings)[..., None, None], xp.matmul(result, result), result)
-    return result
+    return result.astype(element)
 
 
 @matrix_exp_op.gradient("A")
@@ -1001,5 +1107,5 @@ def matrix_exp(input):
     tensor([[1., 0.],
             [0., 1.]])
     """
-    check_square("linalg.matrix_exp", input)
+    check_square("linalg.matrix_exp", input, half=True)
     return matrix_exp_op.op(input)
