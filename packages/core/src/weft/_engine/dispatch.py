@@ -118,6 +118,7 @@ class Op:
         self.sequence_position = sequence_position
         self.declaration = declaration
         self.is_view = False
+        self.takes_numbers = True
         self.promotes = False  # dtypes and numbers are the slow path's business, always
         self.differentiable = False
         self.kernels: list[Any] = [None] * state.kinds
@@ -567,6 +568,30 @@ def spread_history(base: TensorBase) -> None:
             view._requires_grad = True
 
 
+def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
+    """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
+    kind = tensor.kind
+    kernel = kernel_of(op, kind)
+    args = (number, tensor) if reflected else (tensor, number)
+    value = float(number)
+    arrays = (value, tensor._array) if reflected else (tensor._array, value)
+    try:
+        array = state.run(kernel, arrays[0], arrays[1])
+    except Exception as error:
+        array = op.declaration.recover(error, kernel, arrays, args)
+    if type(array) is not kind.array_type:
+        array = kind.asarray(array)
+    out = make(array, op.kinds[kind.index])
+    if tensor._requires_grad and local.grad_enabled:
+        record(op, out, args, 2 if reflected else 1)
+    return out
+
+
+def kernel_of(op: Op, kind: Kind) -> Any:
+    kernel = op.kernels[kind.index]
+    return op.kernel(kind) if kernel is None else kernel
+
+
 def binary_operator(op: Op, slow: Any) -> Any:
     """The function behind ``a + b`` and its like: one call frame to the kernel."""
     kernels = op.kernels
@@ -577,6 +602,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
 
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
+            if (type(other) is float or type(other) is int) and self.kind.is_real_float and self.kind.fast:
+                if op.takes_numbers:
+                    return with_number(op, self, other, False)
             return slow((self, other))
         kind = self.kind
         if kind is not other.kind or not kind.fast:

@@ -19,7 +19,7 @@ class Kind:
         ``plain``, and no mode wants to see each call.
     index : int
         Where an op keeps the kernel for this kind.
-    is_complex, is_differentiable : bool
+    is_complex, is_real_float, is_differentiable : bool
         Of the dtype, kept here since the fast path asks.
     array_type : type
         The backend's array class. Whatever else a kernel returns (a NumPy scalar) goes through `asarray`.
@@ -46,6 +46,7 @@ class Kind:
         self.fast = plain  # plain, and no mode wants to see each call
         self.index = index
         self.is_complex: bool = dtype.is_complex
+        self.is_real_float: bool = dtype.is_floating_point
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
         self.array_type = array_type
         self.asarray = asarray

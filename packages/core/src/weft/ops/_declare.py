@@ -24,7 +24,7 @@ import numpy
 
 from weft._devices import backend_of, kind_of
 from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
-from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator
+from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator, with_number
 from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import intercepted, overridden
@@ -504,6 +504,7 @@ def pointwise(
             gradient=gradient,
         )
         declaration.numbers = None if numbers is None else tuple(numbers.split())
+        declaration.op.takes_numbers = numbers is None
         declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
@@ -534,7 +535,8 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
 
 def binary(declaration: Declaration) -> tuple[Any, Any]:
     call = binary_operator(declaration.op, declaration.slow)
-    operator = binary_operator(declaration.op, declaration.slow_operator)
+    op = declaration.op
+    operator = binary_operator(op, declaration.slow_operator)
     slow = declaration.slow_operator
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -544,6 +546,9 @@ def binary(declaration: Declaration) -> tuple[Any, Any]:
     def reflected_operator(self: Any, other: Any) -> Any:
         if not isinstance(self, TensorBase):
             raise TypeError(f"a reflected operator belongs to Tensor and does not apply to {type(self).__name__}")
+        kind = self.kind
+        if (type(other) is float or type(other) is int) and kind.is_real_float and kind.fast and op.takes_numbers:
+            return with_number(op, self, other, True)
         return slow((other, self))
 
     return function, lambda reflected: reflected_operator if reflected else operator
