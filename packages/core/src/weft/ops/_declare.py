@@ -92,6 +92,11 @@ class Declaration:
         self.op.promotes = promotes
         registry[name] = self
 
+    @property
+    def is_ufunc(self) -> bool:
+        """Whether the kernel is a function of the array namespace that gives its operands' dtype."""
+        return isinstance(self.generic, str) and self.result == "same"
+
     def set_kernel(self, kernel: Any, arguments: Sequence[str], tensors: str, sequence: str = "") -> None:
         """Say what computes it, and which of the kernel's arguments are tensors."""
         self.generic = kernel
@@ -639,13 +644,18 @@ def composite(
     out: bool | str = False,
     refusal: type[Exception] = RuntimeError,
     view: bool = False,
+    plain: Any = None,
 ) -> Callable[[Any], Any]:
-    """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op."""
+    """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
+
+    ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
+    function then writes directly.
+    """
 
     def declare(source: Any) -> Any:
         function = with_out(source, out, refusal) if out else source
         dress(function, source, None, True)
-        attach(function, methods, inplace, None, is_view=view)
+        attach(function, methods, inplace, None if plain is None else plain.declaration, is_view=view)
         return function
 
     return declare

@@ -144,11 +144,11 @@ def alias(tensor: Any) -> Any:
 
 def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: Any, kwargs: Any) -> Any:
     """Run a function of ``self``, write its result into ``self``, and record that."""
+    if len(args) == 1 and not kwargs and declaration is not None and write_directly(name, self, declaration, args[0]):
+        return self
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
     check_writable(name, self, any(each._requires_grad for each in others))
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
-    if not recorded and not kwargs and declaration is not None and write_directly(name, self, declaration, args):
-        return self
     before = alias(self) if recorded else self
     result = function(before, *args, **kwargs)
     check_fits(name, self, result._array.shape, result.kind.dtype)
@@ -164,29 +164,28 @@ def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: A
     return self
 
 
-def write_directly(name: str, self: Any, declaration: Any, args: Any) -> bool:
-    """Let a ufunc write into self's memory, where nothing is to be converted or recorded."""
-    if not isinstance(declaration.generic, str) or declaration.result != "same" or state.intercepting:
-        return False
+def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
+    """Let a ufunc write into self's memory, where nothing is to be checked at length, converted or recorded."""
     kind = self.kind
-    arrays = [self._array]
-    for arg in args:
-        if isinstance(arg, TensorBase):
-            if arg.kind is not kind or (arg._array.ndim and arg._array.shape != self._array.shape):
-                return False
-            arrays.append(arg._array)
-        elif isinstance(arg, float) and kind.is_differentiable and not kind.is_complex:
-            arrays.append(arg)
-        else:
+    if not kind.fast or self._extra is not None or not declaration.is_ufunc or kind.dtype.is_half:
+        return False
+    array, counter = self._array, self._version_counter
+    if 0 in array.strides or (counter is not None and counter.inference):
+        return False
+    if isinstance(other, TensorBase):
+        operand = other._array
+        if other.kind is not kind or (operand.ndim and operand.shape != array.shape):
             return False
-    if not kind.plain or kind.dtype.is_half:
+        recorded = self._requires_grad or other._requires_grad
+    elif isinstance(other, (int, float)) and kind.is_real_float and declaration.op.takes_numbers:
+        operand, recorded = float(other), self._requires_grad
+    else:
         return False
     kernel = declaration.op.kernel(kind)
-    if type(kernel).__name__ != "ufunc":
+    if (recorded and local.grad_enabled) or type(kernel).__name__ != "ufunc":
         return False
-    arrays.append(self._array)
     try:
-        state.run(kernel, *arrays)
+        state.run(kernel, array, operand, array)
     except RuntimeError:  # another thread is in a kernel right now
         return False
     bump(self, name)

@@ -41,7 +41,7 @@ def _(grad):
     return grad
 
 
-@composite("add", "add_", out=True)
+@composite("add", "add_", out=True, plain=plus)
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, element by element.
 
@@ -115,7 +115,7 @@ def _(grad):
 multiply = mul
 
 
-@composite("sub subtract", "sub_ subtract_", out=True)
+@composite("sub subtract", "sub_ subtract_", out=True, plain=minus)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, element by element.
 
