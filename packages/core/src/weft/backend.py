@@ -91,6 +91,10 @@ class Backend:
         """Makes a device the current one for the time of a call."""
         return nullcontext()
 
+    def on_device(self, kernel: Callable[..., Any], index: int | None) -> Callable[..., Any]:
+        """A kernel that runs on one of the devices; where there is one device, the kernel itself."""
+        return kernel
+
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all that was asked of a device is done."""
 

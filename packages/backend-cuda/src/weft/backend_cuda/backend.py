@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -38,6 +39,16 @@ class CUDABackend(ArrayNamespaceBackend):
     def guard(self, index: int | None) -> AbstractContextManager[Any]:
         device: AbstractContextManager[Any] = cupy.cuda.Device(index)
         return device
+
+    def on_device(self, kernel: Callable[..., Any], index: int | None) -> Callable[..., Any]:
+        if self.device_count() == 1:
+            return kernel
+
+        def guarded(*args: Any) -> Any:
+            with cupy.cuda.Device(index):  # CuPy launches on the current device, wherever the arrays are
+                return kernel(*args)
+
+        return guarded
 
     def synchronize(self, index: int | None = None) -> None:
         cupy.cuda.Device(index).synchronize()

@@ -137,11 +137,10 @@ class Declaration:
 
         backend = backend_of(kind.device)
         found = kernels(kind.device.type).get(self.name) or backend.kernels.get(self.name)
-        if found is not None:
-            return found
-        if isinstance(self.generic, str):
-            return getattr(backend.xp, self.generic)
-        return partial(self.generic, backend.xp)
+        if found is None:
+            named = isinstance(self.generic, str)
+            found = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
+        return backend.on_device(found, kind.device.index)
 
     # Gradients
 
