@@ -44,6 +44,10 @@ def own(value):
     return numpy.asarray(value).view(ndarray)
 
 
+def making(function):
+    return lambda *args, **options: own(function(*args, **options))
+
+
 def install():
     """Put it where ``import cupy`` finds it."""
     cupy = types.ModuleType("cupy")
@@ -56,7 +60,7 @@ def install():
     cupy.array = lambda value, *args, **options: own(numpy.array(value, *args, **options))
     cupy.asnumpy = lambda value: numpy.array(value, subok=False)
     for name in ("empty", "zeros", "ones", "arange", "full"):
-        setattr(cupy, name, lambda *args, _make=getattr(numpy, name), **options: own(_make(*args, **options)))
+        setattr(cupy, name, making(getattr(numpy, name)))
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: 2,
         getDevice=lambda: current,
