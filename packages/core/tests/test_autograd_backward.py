@@ -23,6 +23,14 @@ def test_gradients_add_up_in_the_tensor_that_is_there():
     assert kept.tolist() == [9, 9]
 
 
+def test_a_gradient_that_an_op_gives_to_two_inputs_is_not_added_to_in_place():
+    mean, std = weft.zeros(2, requires_grad=True), weft.ones(2, requires_grad=True)
+    older = (mean * 2).sum()  # it reaches mean after the op whose gradients are one tensor of zeros
+    (older + weft.normal(mean, std).sum()).backward()
+    assert mean.grad.tolist() == [2, 2]
+    assert std.grad.tolist() == [0, 0]
+
+
 def test_no_gradient_shares_memory_with_another_or_with_what_was_given():
     x, z, given = leaf(), leaf(), weft.ones(2)
     (x + z).backward(given)

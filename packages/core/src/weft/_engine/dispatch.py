@@ -231,8 +231,7 @@ class OpNode(Node):
         if saved is None:
             raise RuntimeError(
                 f"{self.plan.label}: trying to backward through the graph a second time (or to access saved tensors "
-                "after "
-                "they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
+                "after they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
                 "specify retain_graph=True if you need to backward through the graph a second time or to access "
                 "saved tensors after calling backward."
             )
@@ -571,7 +570,7 @@ def spread_history(base: TensorBase) -> None:
 def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
     kind = tensor.kind
-    kernel = kernel_of(op, kind)
+    kernel = op.kernel(kind)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
@@ -585,11 +584,6 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
     if tensor._requires_grad and local.grad_enabled:
         record(op, out, args, 2 if reflected else 1)
     return out
-
-
-def kernel_of(op: Op, kind: Kind) -> Any:
-    kernel = op.kernels[kind.index]
-    return op.kernel(kind) if kernel is None else kernel
 
 
 def binary_operator(op: Op, slow: Any) -> Any:

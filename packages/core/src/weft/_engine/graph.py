@@ -196,8 +196,8 @@ def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) 
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
     if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None:
         return False
-    for other in range(position):
-        if results[other] is grad:
+    for other in range(len(results)):
+        if other != position and results[other] is grad:
             return False
     return True
 
