@@ -9,6 +9,7 @@ A backend is made by a plugin (see `weft.plugins`). The smallest one::
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -17,7 +18,7 @@ import numpy
 
 from weft._dtypes import dtype
 
-__all__ = ["ArrayNamespaceBackend", "Backend"]
+__all__ = ["ArrayNamespaceBackend", "Backend", "import_scientific", "scientific"]
 
 
 class Backend:
@@ -109,6 +110,29 @@ class Backend:
         """What `weft doctor` shows of it, line by line: the libraries in use, and those that it does without."""
         return {}
 
+    # What is beyond an array library
+
+    def scientific(self, module: str) -> Any:
+        """A module with the functions of ``scipy.<module>`` for this backend's arrays, imported when first asked for.
+
+        Kernels reach it with `weft.backend.scientific`.
+
+        Parameters
+        ----------
+        module : str
+            ``"special"``, ``"linalg"``.
+
+        Raises
+        ------
+        ImportError
+            If it is not installed; the message has the command that brings it. See `import_scientific`.
+        NotImplementedError
+            If there is none for this device.
+        """
+        raise NotImplementedError(
+            f"the {self.device_type} backend has no equivalent of scipy.{module}; move the tensors with .to('cpu')"
+        )
+
     # Random numbers
 
     def random_stream(self, seed: int, index: int | None) -> Any:
@@ -159,3 +183,68 @@ class ArrayNamespaceBackend(Backend):
 
     def describe(self) -> dict[str, str]:
         return {"arrays": f"{self.xp.__name__} {getattr(self.xp, '__version__', '')}".rstrip()}
+
+
+def scientific(xp: Any, module: str, op: str) -> Any:
+    """The functions of ``scipy.<module>`` that belong to an array namespace: for kernels whose ``xp`` lacks them.
+
+    Parameters
+    ----------
+    xp : module
+        The kernel's array namespace.
+    module : str
+        ``"special"``, ``"linalg"``.
+    op : str
+        Who asks, for the error.
+
+    Raises
+    ------
+    ImportError
+        If they are not installed; the message has the command that brings them.
+    NotImplementedError
+        If the backend of these arrays has none.
+
+    Examples
+    --------
+    A kernel that needs SciPy::
+
+        @pointwise(result="float")
+        def bessel_j0(xp, input):
+            return scientific(xp, "special", "bessel_j0").j0(input)
+    """
+    from weft.plugins import loaded_backends
+
+    owners = [each for each in loaded_backends() if each.xp is xp]
+    for owner in owners:
+        try:
+            return owner.scientific(module)
+        except (ImportError, NotImplementedError) as error:
+            if owner is owners[-1]:
+                raise type(error)(f"{op}: {error}") from error
+    raise NotImplementedError(f"{op}: no backend in use computes with {getattr(xp, '__name__', xp)}")
+
+
+def import_scientific(module: str, requirement: str) -> Any:
+    """Import an optional module for `Backend.scientific`.
+
+    Parameters
+    ----------
+    module : str
+        ``"scipy.special"``.
+    requirement : str
+        What to give to ``pip install``.
+
+    Raises
+    ------
+    ImportError
+        If its package is not installed, with the command.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if not f"{module}.".startswith(f"{missing}."):  # it is there; something that it needs is not
+            raise
+        raise ImportError(
+            f'needs {module}, and {missing} is not installed. Install it with: pip install "{requirement}"'
+        ) from error

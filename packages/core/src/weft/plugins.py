@@ -56,6 +56,7 @@ __all__ = [
     "hookspec",
     "kernels",
     "load_ops",
+    "loaded_backends",
     "namespace",
     "namespaces",
     "status",
@@ -162,6 +163,11 @@ def backend(device: str) -> Backend:
 def backends() -> list[str]:
     """List the devices that have an installed backend, in alphabetical order, without importing any."""
     return _registry.names("weft.backends")
+
+
+def loaded_backends() -> list[Backend]:
+    """List the backends that have been loaded, the oldest first."""
+    return list(_registry._backends.values())
 
 
 def kernels(device: str) -> dict[str, Callable[..., Any]]:

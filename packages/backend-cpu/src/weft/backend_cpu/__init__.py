@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
-from weft.backend import ArrayNamespaceBackend, Backend
+from weft.backend import ArrayNamespaceBackend, Backend, import_scientific
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.threads import available_processors, blas_threads
 from weft.backend_cpu.transposition import contiguous_copy
@@ -30,6 +32,10 @@ class CPUBackend(ArrayNamespaceBackend):
         self._threads = num
         if self._blas is not None:
             self._blas[1](num)
+
+    def scientific(self, module: str) -> Any:
+        """SciPy's module of this name: the extra ``[scientific]``."""
+        return import_scientific(f"scipy.{module}", "weft-backend-cpu[scientific]")
 
 
 @hookimpl

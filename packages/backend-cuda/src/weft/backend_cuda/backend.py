@@ -10,7 +10,7 @@ import cupy
 import numpy
 
 from weft._dtypes import dtype
-from weft.backend import ArrayNamespaceBackend
+from weft.backend import ArrayNamespaceBackend, import_scientific
 
 
 class CUDABackend(ArrayNamespaceBackend):
@@ -68,6 +68,9 @@ class CUDABackend(ArrayNamespaceBackend):
     def to_device(self, array: Any, index: int | None) -> Any:
         with self.guard(index):
             return cupy.array(array)  # a copy, over the link between the devices if there is one
+
+    def scientific(self, module: str) -> Any:
+        return import_scientific(f"cupyx.scipy.{module}", "weft-backend-cuda[cupy]")
 
     def describe(self) -> dict[str, str]:
         return {
