@@ -246,5 +246,5 @@ def import_scientific(module: str, requirement: str) -> Any:
         if not f"{module}.".startswith(f"{missing}."):  # it is there; something that it needs is not
             raise
         raise ImportError(
-            f'needs {module}, and {missing} is not installed. Install it with: pip install "{requirement}"'
+            f'needs {module}, which is not installed. Install it with: pip install "{requirement}"'
         ) from error
