@@ -1,5 +1,7 @@
 """What ``import weft`` offers: the one list that the namespace and the editors read."""
 
+from math import e, inf, nan, pi
+
 import weft._copying  # puts methods on Tensor, as the ops do
 import weft.autograd as autograd
 from weft._devices import device, get_default_device, set_default_device
@@ -26,6 +28,7 @@ from weft._dtypes import (
     uint32,
     uint64,
 )
+from weft._dtypes import ALIASES as _ALIASES
 from weft._dtypes import (
     bool_ as bool,
 )
@@ -37,6 +40,11 @@ from weft._layout import (
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from weft._printing import get_printoptions, printoptions, set_printoptions
@@ -58,4 +66,5 @@ from weft.random import Generator, default_generator, get_rng_state, initial_see
 from weft.serialization import load, save
 from weft.storage import TypedStorage, UntypedStorage, is_storage
 
-globals().update(functions())
+newaxis = None
+globals().update(functions() | _ALIASES)  # after which this module's own `float` and `int` are dtypes

@@ -23,6 +23,7 @@ FAMILIES = (
     "copies",
     "decompositions",
     "fourier",
+    "windows",
     "statistics",
     "segments",
     "queries",

@@ -1,0 +1,247 @@
+"""Window functions, by PyTorch's names.
+
+All take the number of points ``M``, and ``sym``: True for a symmetric window, for filters; False for one period of a
+periodic one, for spectra. A window of one point is 1. They are float32 or float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from weft._devices import resolve_device
+from weft._dtypes import float32, float64, get_default_dtype
+from weft._layout import strided
+from weft.ops.creation import finished, from_host
+from weft.ops.windows import BLACKMAN, bessel, cosine_sum, positions, triangle
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+
+def made(name: str, M: int, shape: Any, sym: bool, dtype: Any, layout: Any, device: Any, requires_grad: bool) -> Any:
+    """The points of a window as a tensor; ``shape`` gives them from their positions between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        For a negative number of points, a dtype that is neither float32 nor float64, or a layout but strided.
+    """
+    if M < 0:
+        raise ValueError(f"{name}: requires non-negative window length, got M={M}")
+    if layout not in (None, strided):
+        raise ValueError(f"{name}: is implemented for strided tensors only, got: {layout}")
+    element = get_default_dtype() if dtype is None else dtype
+    if element not in (float32, float64):
+        raise ValueError(f"{name}: expects float32 or float64 dtypes, got: {element}")
+    values = shape(positions(M, not sym)) if M > 1 else numpy.ones(M)
+    return finished(from_host(values, resolve_device(device)).to(element), requires_grad)
+
+
+def general_cosine(
+    M: int,
+    *,
+    a: Sequence[float],
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """``sum_i (-1)**i a[i] cos(2 pi i x)`` for x from 0 to 1.
+
+    Parameters
+    ----------
+    M : int
+        Number of points.
+    a : list or tuple of float
+    sym : bool
+        Symmetric, rather than periodic.
+    dtype : float32 or float64, default `get_default_dtype`
+    device : device or str, optional
+    requires_grad : bool
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is empty, M negative, or the dtype another one.
+
+    Examples
+    --------
+    >>> weft.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
+    if not isinstance(a, (list, tuple)):
+        raise TypeError(f"general_cosine: coefficients must be a list or tuple, not {type(a).__name__}")
+    if not a:
+        raise ValueError("general_cosine: coefficients cannot be empty; pass at least one number as a=")
+    return made("general_cosine", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
+
+
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """``alpha - (1 - alpha) cos(2 pi x)``; the other parameters are those of `general_cosine`."""
+    a = (alpha, 1 - alpha)
+    return made("general_hamming", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
+
+
+def hamming(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`general_hamming` with ``alpha`` 0.54: it has the lowest first side lobe."""
+    return made("hamming", M, lambda x: cosine_sum(x, (0.54, 0.46)), sym, dtype, layout, device, requires_grad)
+
+
+def hann(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`general_hamming` with ``alpha`` 0.5: a raised cosine, 0 at its ends."""
+    return made("hann", M, lambda x: cosine_sum(x, (0.5, 0.5)), sym, dtype, layout, device, requires_grad)
+
+
+def blackman(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`general_cosine` with coefficients 0.42, 0.5 and 0.08."""
+    return made("blackman", M, lambda x: cosine_sum(x, BLACKMAN), sym, dtype, layout, device, requires_grad)
+
+
+def nuttall(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`general_cosine` with Nuttall's four coefficients of least side lobes.
+
+    References
+    ----------
+    A. Nuttall, Some windows with very good sidelobe behavior, IEEE Transactions on Acoustics, Speech, and Signal
+    Processing 29 (1981).
+    """
+    a = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+    return made("nuttall", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
+
+
+def bartlett(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """A triangle, 0 at its ends."""
+    return made("bartlett", M, triangle, sym, dtype, layout, device, requires_grad)
+
+
+def cosine(
+    M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """Half a period of a sine, at the middles of M equal intervals (of M + 1, if it is not symmetric)."""
+    whole = M if sym else M + 1
+
+    def shape(x: Any) -> Any:
+        return numpy.sin(math.pi / whole * (numpy.arange(M) + 0.5))
+
+    return made("cosine", M, shape, sym, dtype, layout, device, requires_grad)
+
+
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """``exp(-|n - center| / tau)``; the other parameters are those of `general_cosine`.
+
+    Parameters
+    ----------
+    center : float, optional
+        In points; only for a window that is not symmetric. Default: the middle.
+    tau : float
+        Within so many points the window falls by the factor e.
+
+    Raises
+    ------
+    ValueError
+        If tau is not positive, or a symmetric window has a center.
+    """
+    if tau <= 0:
+        raise ValueError(f"exponential: tau must be positive, got: {tau} instead")
+    if sym and center is not None:
+        raise ValueError("exponential: center must be None for symmetric windows; pass sym=False")
+    middle = (M - 1 if sym else M) / 2 if center is None else center
+
+    def shape(x: Any) -> Any:
+        return numpy.exp(-abs(numpy.arange(M) - middle) / tau)
+
+    return made("exponential", M, shape, sym, dtype, layout, device, requires_grad)
+
+
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """``exp(-(n - middle)**2 / (2 std**2))``, ``std`` in points; the other parameters are those of `general_cosine`.
+
+    Raises
+    ------
+    ValueError
+        If ``std`` is not positive.
+    """
+    if std <= 0:
+        raise ValueError(f"gaussian: standard deviation must be positive, got: {std} instead")
+    middle = (M - 1 if sym else M) / 2
+
+    def shape(x: Any) -> Any:
+        return numpy.exp(-(((numpy.arange(M) - middle) / std) ** 2) / 2)
+
+    return made("gaussian", M, shape, sym, dtype, layout, device, requires_grad)
+
+
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Kaiser's window, narrower the larger ``beta`` is; the other parameters are those of `general_cosine`.
+
+    Raises
+    ------
+    ValueError
+        If beta is negative.
+    """
+    if beta < 0:
+        raise ValueError(f"kaiser: beta must be non-negative, got: {beta} instead")
+    return made("kaiser", M, lambda x: bessel(x, beta), sym, dtype, layout, device, requires_grad)
