@@ -5,6 +5,7 @@ from math import e, inf, nan, pi
 import weft._copying  # puts methods on Tensor, as the ops do
 import weft.autograd as autograd
 from weft._devices import device, get_default_device, set_default_device
+from weft._dtypes import ALIASES as _ALIASES
 from weft._dtypes import (
     bfloat16,
     can_cast,
@@ -28,7 +29,6 @@ from weft._dtypes import (
     uint32,
     uint64,
 )
-from weft._dtypes import ALIASES as _ALIASES
 from weft._dtypes import (
     bool_ as bool,
 )

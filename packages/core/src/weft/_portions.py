@@ -16,6 +16,12 @@ FIRST_PARTY = {
     "weft.backend_cuda": "weft-backend-cuda",
 }
 
+# Functions of neural networks that PyTorch offers at its top level: where each is found when it is first asked for.
+FUNCTIONS = dict.fromkeys(
+    """\n    adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm\n    batch_norm_update_stats bilinear binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d\n    conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss ctc_loss dropout\n    dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout\n    feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hardshrink\n    hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss max_pool1d\n    max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle native_dropout\n    native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rnn_relu\n    rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss\n    """.split(),
+    "weft.nn.toplevel",
+)
+
 
 def load(name: str, package: str = "weft") -> Any:
     """Import ``<package>.<name>``; what a shared package's ``__getattr__`` returns.
@@ -45,6 +51,8 @@ def load(name: str, package: str = "weft") -> Any:
     if name.startswith("_"):
         raise AttributeError(missing)
     full = f"{package}.{name}"
+    if package == "weft" and name in FUNCTIONS:
+        return function(name)
     try:
         return importlib.import_module(full)
     except ModuleNotFoundError as error:
@@ -62,6 +70,40 @@ def load(name: str, package: str = "weft") -> Any:
     raise AttributeError(missing)
 
 
+def function(name: str) -> Any:
+    """A function of ``weft`` that another distribution brings; found once, and then a plain attribute.
+
+    Raises
+    ------
+    AttributeError
+        If that distribution is not installed, with the command that installs it.
+    """
+    home = FUNCTIONS[name]
+    try:
+        found = getattr(importlib.import_module(home), name)
+    except ModuleNotFoundError as error:
+        portion = home.rpartition(".")[0]
+        if error.name not in (home, portion):
+            raise
+        raise AttributeError(
+            f"module 'weft' has no attribute {name!r}; install it with: pip install {FIRST_PARTY[portion]}"
+        ) from None
+    setattr(sys.modules["weft"], name, found)
+    return found
+
+
+def method(name: str) -> Any:
+    """The method of Tensor that calls `function`."""
+
+    def handed_over(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(name)(self, *args, **kwargs)
+
+    handed_over.__name__ = name
+    handed_over.__qualname__ = f"Tensor.{name}"
+    handed_over.__doc__ = f"`weft.{name}` of this tensor."
+    return handed_over
+
+
 def names(package: str = "weft") -> set[str]:
     """What `load` would find, without importing any of it: for ``dir(weft)`` and completion in editors."""
     found = {module.name for module in pkgutil.iter_modules(sys.modules[package].__path__)}
@@ -69,4 +111,5 @@ def names(package: str = "weft") -> set[str]:
         from weft.plugins import namespaces
 
         found.update(namespaces())
+        found.update(name for name, home in FUNCTIONS.items() if home.split(".")[1] in found)
     return {name for name in found if not name.startswith("_")}

@@ -1,7 +1,9 @@
-"""The rectifier, which tensors have as a method. The other activation functions are in `weft.nn.functional`."""
+"""The rectifier, and the methods for two more activation functions; those are all in `weft.nn.functional`."""
 
 from __future__ import annotations
 
+from weft._portions import method
+from weft._tensor import Tensor
 from weft.ops._declare import op, pointwise
 from weft.ops.comparison import keep_where
 
@@ -37,3 +39,7 @@ def _(xp, grad, input, threshold):
 @threshold_backward.gradient("grad")
 def _(grad, input, threshold):
     return threshold_backward.op(grad, input, threshold)
+
+
+Tensor.hardshrink = method("hardshrink")  # type: ignore[method-assign]
+Tensor.prelu = method("prelu")  # type: ignore[attr-defined]

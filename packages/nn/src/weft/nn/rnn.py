@@ -98,6 +98,117 @@ def _run(step: Step, inputs: list[Tensor], state: State, reverse: bool) -> tuple
     return (outputs[::-1] if reverse else outputs), state
 
 
+def _run_layers(
+    mode: str,
+    data: Tensor,
+    batch_sizes: list[int],
+    state: State,
+    weights: list[dict[str, Tensor]],
+    num_layers: int,
+    dropout: float,
+) -> tuple[Tensor, State]:
+    """Run layers, whose weights come layer by layer and direction by direction, with dropout between them."""
+    data = data.reshape(-1, data.size(-1))
+    directions = len(weights) // num_layers
+    last_states: list[State] = []
+    for layer in range(num_layers):
+        if layer > 0 and dropout > 0:
+            data = F.dropout(data, dropout, True)
+        outputs = []
+        for direction in range(directions):
+            row = layer * directions + direction
+            projected = F.linear(data, weights[row]["weight_ih"], weights[row].get("bias_ih"))
+            steps = list(projected.split(batch_sizes))
+            initial = tuple(part[row] for part in state)
+            hidden, last = _run(_step_of(mode, weights[row]), steps, initial, reverse=direction == 1)
+            outputs.append(weft.cat(hidden))
+            last_states.append(last)
+        data = outputs[0] if directions == 1 else weft.cat(outputs, -1)
+    return data, tuple(weft.stack(list(parts)) for parts in zip(*last_states, strict=True))
+
+
+# -- without modules: what weft.lstm and its like do -----------------------------------------------------------------
+
+
+def recurrent(name: str, mode: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """Run layers whose parameters come as one list; see `weft.nn.toplevel`.
+
+    Raises
+    ------
+    TypeError
+        If arguments are missing.
+    RuntimeError
+        If the parameters are not as many as layers and directions need, or a shape does not fit.
+    """
+    packed = "batch_sizes" in kwargs or (
+        len(args) > 3 and isinstance(args[3], (list, tuple))
+    )  # else a flag stands there
+    common = ("params", "has_biases", "num_layers", "dropout", "train", "bidirectional")
+    names = ("data", "batch_sizes", "hx", *common) if packed else ("input", "hx", *common, "batch_first")
+    given = dict(zip(names, args)) | kwargs
+    if len(args) > len(names) or set(given) != set(names):
+        raise TypeError(f"{name}(): takes {', '.join(names)}; got {', '.join(given)}")
+    state: State = tuple(given["hx"]) if mode == "LSTM" else (given["hx"],)
+    if len(state) != (2 if mode == "LSTM" else 1):
+        raise RuntimeError(f"{name}: expects two hidden states, h and c, got {len(state)}")
+    directions = 2 if given["bidirectional"] else 1
+    weights = _named_weights(name, given["params"], given["has_biases"], given["num_layers"] * directions, state)
+    steps = given["data"] if packed else given["input"]
+    if not packed and given["batch_first"]:
+        steps = steps.transpose(0, 1)
+    sizes = given["batch_sizes"].tolist() if packed else [steps.size(1)] * steps.size(0)
+    _check_state(name, state, weights, sizes[0])
+    dropout = given["dropout"] if given["train"] else 0.0
+    output, state = _run_layers(mode, steps, sizes, state, weights, given["num_layers"], dropout)
+    if not packed:
+        output = output.reshape(steps.size(0), steps.size(1), output.size(-1))
+        output = output.transpose(0, 1) if given["batch_first"] else output
+    return output, *state
+
+
+def _named_weights(name: str, params: Any, has_biases: bool, count: int, state: State) -> list[dict[str, Tensor]]:
+    """The parameters of each layer and direction by what they are."""
+    kinds = ["weight_ih", "weight_hh"] + (["bias_ih", "bias_hh"] if has_biases else [])
+    if len(state) == 2 and state[0].size(2) != state[1].size(2):
+        kinds.append("weight_hr")
+    if len(params) != count * len(kinds):
+        raise RuntimeError(
+            f"{name}: expected {count * len(kinds)} parameters ({', '.join(kinds)} for each of {count} layers and "
+            f"directions), got {len(params)}"
+        )
+    return [dict(zip(kinds, params[start : start + len(kinds)])) for start in range(0, len(params), len(kinds))]
+
+
+def _check_state(name: str, state: State, weights: list[dict[str, Tensor]], batch: int) -> None:
+    for part in state:
+        if part.dim() != 3 or tuple(part.shape[:2]) != (len(weights), batch):
+            raise RuntimeError(
+                f"{name}: expected the initial state to have shape ({len(weights)}, {batch}, hidden_size), got "
+                f"{list(part.shape)}"
+            )
+
+
+def single_step(
+    name: str, mode: str, input: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any
+) -> State:
+    """One step of a network, with the parameters of a cell.
+
+    Raises
+    ------
+    RuntimeError
+        If a shape does not fit.
+    """
+    hidden = state[0].size(-1)
+    for argument, weight, columns in (("w_ih", w_ih, input.size(-1)), ("w_hh", w_hh, hidden)):
+        if tuple(weight.shape) != (_GATES[mode] * hidden, columns):
+            raise RuntimeError(
+                f"{name}: {argument} must have shape ({_GATES[mode]} * {hidden}, {columns}), from the sizes of input "
+                f"{list(input.shape)} and hx {list(state[0].shape)}; got {list(weight.shape)}"
+            )
+    weights = {"weight_hh": w_hh} | ({} if b_hh is None else {"bias_hh": b_hh})
+    return _step_of(mode, weights)(F.linear(input, w_ih, b_ih), state)
+
+
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the loop over them.
 
@@ -308,24 +419,10 @@ class RNNBase(Module):
 
     def _run_layers(self, data: Tensor, batch_sizes: list[int], state: State) -> tuple[Tensor, State]:
         """Run all layers over steps that are joined along the first axis, or stacked (L, N, features)."""
-        data = data.reshape(-1, data.size(-1))
-        directions = 2 if self.bidirectional else 1
-        last_states: list[State] = []
-        for layer in range(self.num_layers):
-            if layer > 0 and self.dropout > 0:
-                data = F.dropout(data, self.dropout, self.training)
-            outputs = []
-            for direction in range(directions):
-                row = layer * directions + direction
-                weights = {kind: getattr(self, name) for kind, name in self._weight_names[row].items()}
-                projected = F.linear(data, weights["weight_ih"], weights.get("bias_ih"))
-                steps = list(projected.split(batch_sizes))
-                initial = tuple(part[row] for part in state)
-                hidden, last = _run(_step_of(self.mode, weights), steps, initial, reverse=direction == 1)
-                outputs.append(weft.cat(hidden))
-                last_states.append(last)
-            data = outputs[0] if directions == 1 else weft.cat(outputs, -1)
-        return data, tuple(weft.stack(list(parts)) for parts in zip(*last_states, strict=True))
+        weights = [{kind: getattr(self, name) for kind, name in names.items()} for names in self._weight_names]
+        return _run_layers(
+            self.mode, data, batch_sizes, state, weights, self.num_layers, self.dropout if self.training else 0.0
+        )
 
     def extra_repr(self) -> str:
         """Return the sizes, and what differs from the default."""

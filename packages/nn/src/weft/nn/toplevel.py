@@ -1,0 +1,620 @@
+"""What ``import weft`` itself offers of neural networks: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
+
+`weft` finds them here when they are first asked for (the table is `weft._portions.FUNCTIONS`). Many are those of
+`weft.nn.functional`; the others take their arguments in another order, have numbers in place of words
+(``reduction=1``), or give results that the modules hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.nn import functional as F
+from weft.nn.functional._common import inplace_or_not
+from weft.nn.functional.activation import threshold_op
+from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
+from weft.nn.functional.normalization import (
+    batch_norm_training,
+    by_channel,
+    in_single,
+    layer_norm_op,
+    normalized_by,
+    update_running,
+)
+from weft.nn.functional.normalization import (
+    check_normalized as check_normalized_shape,
+)
+from weft.nn.functional.sparse import shrink_rows
+from weft.nn.rnn import recurrent, single_step
+from weft.ops._declare import composite
+
+adaptive_avg_pool1d = F.adaptive_avg_pool1d
+adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
+avg_pool1d = F.avg_pool1d
+bilinear = F.bilinear
+channel_shuffle = F.channel_shuffle
+conv1d, conv2d, conv3d, conv_tbc = F.conv1d, F.conv2d, F.conv3d, F.conv_tbc
+conv_transpose1d, conv_transpose2d, conv_transpose3d = F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
+max_pool1d, max_pool2d, max_pool3d = F.max_pool1d, F.max_pool2d, F.max_pool3d
+max_pool1d_with_indices = F.max_pool1d_with_indices
+native_channel_shuffle = F.native_channel_shuffle
+pixel_shuffle, pixel_unshuffle = F.pixel_shuffle, F.pixel_unshuffle
+rms_norm = F.rms_norm
+
+
+# Activation
+
+
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``; see `weft.nn.functional.celu`."""
+    return F.celu(input, alpha)
+
+
+def selu(input: Tensor) -> Tensor:
+    """`elu` with the two constants that keep mean 0 and variance 1; see `weft.nn.functional.selu`."""
+    return F.selu(input)
+
+
+@composite(out=True)
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    """Each element above ``threshold`` as it is, the others replaced by ``value``."""
+    return threshold_op.op(input, threshold, value)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """In-place variant of `threshold`."""
+    return F.threshold_(input, threshold, value)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """`leaky_relu` with a slope drawn from [lower, upper] for each element; see `weft.nn.functional.rrelu`."""
+    refuse_generator("rrelu", generator)
+    return F.rrelu(input, lower, upper, training)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
+) -> Tensor:
+    """In-place variant of `rrelu`."""
+    refuse_generator("rrelu_", generator)
+    return F.rrelu_(input, lower, upper, training)
+
+
+def refuse_generator(name: str, generator: Any) -> None:
+    if generator is not None:
+        raise NotImplementedError(
+            f"{name}: a generator of its own is not supported; seed the default one with weft.manual_seed(...)"
+        )
+
+
+# Dropout
+
+
+def dropping(name: str, rule: Callable[..., Tensor], by_features: bool) -> tuple[Any, Any]:
+    """A kind of dropout and its in-place variant, both with ``train`` as a required argument."""
+
+    def run(name: str, input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
+        if not 0.0 <= p <= 1.0:
+            raise RuntimeError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+        if by_features and input.ndim < 2:
+            raise RuntimeError(f"{name}: Feature dropout requires at least 2 dimensions in the input, got {input.ndim}")
+        if p == 0 or not train or not input.numel():
+            return input
+        return inplace_or_not(rule, name, input, inplace, p, channel_shape(input) if by_features else None)
+
+    def function(input: Tensor, p: float, train: bool) -> Tensor:
+        return run(name, input, p, train, False)
+
+    def function_(input: Tensor, p: float, train: bool) -> Tensor:
+        return run(f"{name}_", input, p, train, True)
+
+    what = "whole channels" if by_features else "elements"
+    kept = "; mean and variance stay behind `selu`" if rule is alpha_masked else ""
+    function.__name__ = function.__qualname__ = name
+    function_.__name__ = function_.__qualname__ = f"{name}_"
+    function.__doc__ = f"Drop {what} with probability ``p`` if ``train``{kept}."
+    function_.__doc__ = f"In-place variant of `{name}`."
+    return function, function_
+
+
+dropout, dropout_ = dropping("dropout", masked, False)
+feature_dropout, feature_dropout_ = dropping("feature_dropout", masked, True)
+alpha_dropout, alpha_dropout_ = dropping("alpha_dropout", alpha_masked, False)
+feature_alpha_dropout, feature_alpha_dropout_ = dropping("feature_alpha_dropout", alpha_masked, True)
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """`dropout`, and the mask of what was kept.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating-point or complex.
+    p : float
+        The probability of being dropped.
+    train : bool or None
+        None is as True.
+
+    Raises
+    ------
+    RuntimeError
+        If p is not in [0, 1], or the dtype cannot be scaled.
+    """
+    if not input.kind.is_differentiable:
+        raise RuntimeError(f"native_dropout: result type Float can't be cast to {input.dtype}; convert with .float()")
+    if train is False or not input.numel():
+        return input.clone(), weft.ones_like(input, dtype=weft.bool)
+    if not 0.0 <= p <= 1.0:
+        raise RuntimeError(f"native_dropout: dropout probability has to be between 0 and 1, but got {p}")
+    if p == 1:
+        return input * 0, weft.zeros_like(input, dtype=weft.bool)
+    mask = weft.empty_like(input, dtype=weft.bool).bernoulli_(1 - p)
+    return input * mask * (1 / (1 - p)), mask
+
+
+# Normalization
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Normalize each channel; see `weft.nn.functional.batch_norm`."""
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """Normalize each channel of each sample; see `weft.nn.functional.instance_norm`."""
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """Normalize the last axes; see `weft.nn.functional.layer_norm`."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """Normalize each group of channels of each sample; see `weft.nn.functional.group_norm`."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite(out=True)
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm`, with the batch's means and inverse standard deviations (empty unless ``training``).
+
+    Raises
+    ------
+    RuntimeError
+        If running statistics are missing in evaluation.
+    """
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("native_batch_norm: running_mean and running_var must be defined when training=False")
+        result = normalized_by("native_batch_norm", input, running_mean, running_var, weight, bias, eps)
+        return result, input.new_empty(0), input.new_empty(0)
+    element = input.dtype
+    mixed = element.is_half and weight is not None and weight.dtype is not element
+    result, mean, variance = batch_norm_training.op(in_single(input) if mixed else input, weight, bias, eps)
+    update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    mean, variance = mean.detach(), variance.detach()
+    return result.to(element), mean, (in_single(variance) + eps).rsqrt().to(mean.dtype)
+
+
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """The means and biased variances of the channels; the running statistics move a share of the way to them."""
+    dims = (0, *range(2, input.ndim))
+    with weft.no_grad():
+        mean, variance = input.mean(dims), input.var(dims, correction=0)
+        update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    return mean, variance
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`layer_norm`, with the means and inverse standard deviations of the rows."""
+    shape = check_normalized_shape("native_layer_norm", input, normalized_shape, weight, bias)
+    element = input.dtype
+    mixed = element.is_half and weight is not None and weight.dtype is not element
+    wide = input.to(weight.dtype) if mixed and weight is not None else input
+    result, mean, inverse = layer_norm_op.op(wide, weight, bias, len(shape), eps)
+    return result.to(element), mean.detach(), inverse.detach()
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`group_norm`, with the means and inverse standard deviations of the groups, of shape (N, group).
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes are not those of the input, or the groups do not divide the channels.
+    """
+    if group < 1 or C % group:
+        raise RuntimeError(f"native_group_norm: the number of channels ({C}) must be divisible by group ({group})")
+    if N * C * HxW != input.numel():
+        raise RuntimeError(f"native_group_norm: input {list(input.shape)} has not N={N} * C={C} * HxW={HxW} elements")
+    for argument, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.numel() != C:
+            raise RuntimeError(f"native_group_norm: {argument} must have C={C} elements, got {list(each.shape)}")
+    element = input.dtype
+    normal, mean, inverse = layer_norm_op.op(in_single(input).reshape(N, group, -1), None, None, 1, eps)
+    normal = normal.reshape(N, C, HxW)
+    for each, combine in ((weight, weft.mul), (bias, weft.add)):
+        if each is not None:
+            normal = combine(normal, by_channel(in_single(each), 3))
+    mean, inverse = (each.detach().reshape(N, group) for each in (mean, inverse))
+    if weight is None or weight.dtype is element:
+        mean, inverse = mean.to(element), inverse.to(element)
+    return normal.reshape(input.shape).to(element), mean, inverse
+
+
+# Embedding
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """The rows of ``weight`` at these indices; the row ``padding_idx`` gets no gradient, unless it is negative."""
+    padding = padding_idx if weight.ndim and 0 <= padding_idx < weight.shape[0] else None
+    return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows at these indices down to a norm, in place."""
+    F.embedding(indices, input.detach())  # checks both
+    shrink_rows(input, indices, max_norm, norm_type)
+    return input
+
+
+MODES = ("sum", "mean", "max")
+
+
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sum (mode 0), mean (1) or greatest elements (2) of the rows that each bag of indices names.
+
+    Returns
+    -------
+    output : Tensor, shape (B, embedding_dim)
+    offset2bag : Tensor
+        The bag of each index; empty for sums.
+    bag_size : Tensor, shape (B,)
+        How many rows count in each bag; 0 for sums.
+    max_indices : Tensor, shape (B, embedding_dim) for mode 2, else (B,)
+        Which row gave each greatest element; for the other modes as ``bag_size``.
+    """
+    if not isinstance(mode, int) or not 0 <= mode < len(MODES):
+        raise RuntimeError(f"embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got {mode!r}")
+    flat = indices.reshape(-1)
+    output = F.embedding_bag(
+        flat,
+        weight,
+        offsets,
+        scale_grad_by_freq=scale_grad_by_freq,
+        mode=MODES[mode],
+        sparse=sparse,
+        per_sample_weights=None if per_sample_weights is None else per_sample_weights.reshape(-1),
+        include_last_offset=include_last_offset,
+        padding_idx=padding_idx,
+    )
+    bags = output.shape[0]
+    if mode == 0:
+        return output, offsets.new_empty(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
+    starts = [*offsets.tolist()[:bags], flat.shape[0]]
+    bag = weft.arange(bags).repeat_interleave(weft.tensor([b - a for a, b in zip(starts, starts[1:])]))
+    kept = weft.ones_like(flat, dtype=weft.bool) if padding_idx is None else flat != padding_idx % weight.shape[0]
+    sizes = bag[kept].bincount(minlength=bags).to(offsets.dtype)
+    if mode == 1:
+        return output, bag.to(offsets.dtype), sizes, sizes.clone()
+    return output, bag.to(offsets.dtype), sizes, greatest_rows(weight, flat[kept], bag[kept], bags).to(offsets.dtype)
+
+
+def greatest_rows(weight: Tensor, indices: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """Which row of the table has the greatest element of each bag and column; 0 where a bag is empty."""
+    result = weft.zeros(bags, weight.shape[1], dtype=weft.int64)
+    for number, part in enumerate(indices.split(bag.bincount(minlength=bags).tolist())):
+        if part.numel():
+            result[number] = part[weight.detach()[part].argmax(0)].to(weft.int64)
+    return result
+
+
+# Losses
+
+REDUCTIONS = {1: "mean", 2: "sum"}  # every other number is "none", as in PyTorch
+
+
+def reduction_name(name: str, reduction: Any) -> str:
+    """The word for PyTorch's number of a reduction.
+
+    Raises
+    ------
+    TypeError
+        If it is no number: the functions of `weft.nn.functional` take words.
+    """
+    if not isinstance(reduction, int):
+        raise TypeError(
+            f"{name}(): argument 'reduction' must be int (0 none, 1 mean, 2 sum), not {type(reduction).__name__}; "
+            f"weft.nn.functional.{name} takes {reduction!r}"
+        )
+    return REDUCTIONS.get(reduction, "none")
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """See `weft.nn.functional.binary_cross_entropy_with_logits`; ``reduction`` is a number."""
+    word = reduction_name("binary_cross_entropy_with_logits", reduction)
+    return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=word)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """See `weft.nn.functional.cosine_embedding_loss`; ``reduction`` is a number."""
+    word = reduction_name("cosine_embedding_loss", reduction)
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=word)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """See `weft.nn.functional.ctc_loss`; ``reduction`` is a number."""
+    word = reduction_name("ctc_loss", reduction)
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, word, zero_infinity)
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+    """See `weft.nn.functional.hinge_embedding_loss`; ``reduction`` is a number."""
+    return F.hinge_embedding_loss(input, target, margin, reduction=reduction_name("hinge_embedding_loss", reduction))
+
+
+def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+    """See `weft.nn.functional.kl_div`; ``reduction`` is a number."""
+    word = reduction_name("kl_div", reduction)
+    loss = F.kl_div(input, target, reduction="none", log_target=log_target)
+    return loss if word == "none" else loss.mean() if word == "mean" else loss.sum()
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """See `weft.nn.functional.margin_ranking_loss`; ``reduction`` is a number."""
+    word = reduction_name("margin_ranking_loss", reduction)
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=word)
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """See `weft.nn.functional.poisson_nll_loss`; ``reduction`` is a number."""
+    word = reduction_name("poisson_nll_loss", reduction)
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=word)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Tensor:
+    """See `weft.nn.functional.triplet_margin_loss`; ``reduction`` is a number."""
+    word = reduction_name("triplet_margin_loss", reduction)
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=word)
+
+
+# Images
+
+
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+    """The places that affine maps send the pixels of an image to; see `weft.nn.functional.affine_grid`."""
+    return F.affine_grid(theta, size, align_corners)
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """The input at the places of a grid; see `weft.nn.functional.grid_sample`.
+
+    Parameters
+    ----------
+    interpolation_mode : int
+        0 bilinear, 1 nearest, 2 bicubic.
+    padding_mode : int
+        0 zeros, 1 border, 2 reflection.
+
+    Raises
+    ------
+    ValueError
+        For other numbers.
+    """
+    words = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    for argument, value, known in zip(
+        ("interpolation_mode", "padding_mode"), (interpolation_mode, padding_mode), words
+    ):
+        if value not in (0, 1, 2):
+            raise ValueError(f"grid_sampler: {argument} must be 0, 1 or 2 ({', '.join(known)}), got {value!r}")
+    return F.grid_sample(input, grid, words[0][interpolation_mode], words[1][padding_mode], align_corners)
+
+
+def grid_sampler_2d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of images (N, C, H, W)."""
+    return of_rank("grid_sampler_2d", 4, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler` of volumes (N, C, D, H, W)."""
+    return of_rank("grid_sampler_3d", 5, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def of_rank(name: str, ndim: int, input: Tensor, *args: Any) -> Tensor:
+    if input.ndim != ndim:
+        raise RuntimeError(f"{name}: expected input to have {ndim} dimensions, got {list(input.shape)}")
+    return grid_sampler(input, *args)
+
+
+# Convolution
+
+
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A convolution of one to three dimensions, or its transpose.
+
+    Raises
+    ------
+    RuntimeError
+        If the weight has not 3, 4 or 5 dimensions.
+    """
+    count = weight.ndim - 2
+    if not 1 <= count <= 3:
+        raise RuntimeError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {list(weight.shape)}")
+    if transposed:
+        function = (conv_transpose1d, conv_transpose2d, conv_transpose3d)[count - 1]
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return (conv1d, conv2d, conv3d)[count - 1](input, weight, bias, stride, padding, dilation, groups)
+
+
+# Recurrent networks
+
+
+def layers(name: str, mode: str) -> Any:
+    """The function of a recurrent network: over stacked sequences, or over packed ones."""
+
+    def function(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return recurrent(name, mode, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Run the layers of {mode} over sequences.
+
+    Called as ``{name}(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)``, or
+    with packed sequences as ``{name}(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional)``. ``params`` has the parameters layer by layer and direction by direction, in the order of
+    `weft.nn.RNNBase.all_weights`; ``hx`` is the initial state, of an LSTM the pair (h, c).
+
+    Returns
+    -------
+    The outputs of the last layer, and the last state (h, or h and c).
+    """
+    return function
+
+
+gru, lstm = layers("gru", "GRU"), layers("lstm", "LSTM")
+rnn_relu, rnn_tanh = layers("rnn_relu", "RNN_RELU"), layers("rnn_tanh", "RNN_TANH")
+
+
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of a gated recurrent unit, see `weft.nn.GRUCell`."""
+    return single_step("gru_cell", "GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step of long short-term memory from the state (h, c), see `weft.nn.LSTMCell`."""
+    if len(hx) != 2:
+        raise RuntimeError(f"lstm_cell: expects two hidden states, h and c, got {len(hx)}")
+    h, c = single_step("lstm_cell", "LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return h, c
+
+
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of an Elman network with `relu`, see `weft.nn.RNNCell`."""
+    return single_step("rnn_relu_cell", "RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of an Elman network with `tanh`, see `weft.nn.RNNCell`."""
+    return single_step("rnn_tanh_cell", "RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
