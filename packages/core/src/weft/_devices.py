@@ -84,7 +84,7 @@ class device:
 
 
 _interned: dict[tuple[str, int | None], device] = {}
-_kinds: dict[tuple[device, bool], dict[Any, Kind]] = {}
+_kinds: dict[tuple[device, bool, bool], dict[Any, Kind]] = {}
 _slots: dict[device, int] = {}
 _lock = threading.Lock()
 
@@ -129,18 +129,19 @@ def backend_of(where: device) -> Any:
     return backend(where.type)
 
 
-def kind_of(element: dtype, where: device, plain: bool = True) -> Kind:
-    """The interned kind of a dtype on a device."""
-    kinds = _kinds.get((where, plain))
+def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False) -> Kind:
+    """The interned kind of a dtype on a device; ``wrapped``: of tensors in a function transform."""
+    plain = plain and not wrapped
+    kinds = _kinds.get((where, plain, wrapped))
     if kinds is None:
-        kinds = _make_kinds(where, plain)
+        kinds = _make_kinds(where, plain, wrapped)
     return kinds[element.numpy]
 
 
 def kinds_on(where: device) -> dict[Any, Kind]:
     """From an array's dtype to its plain kind on a device."""
-    kinds = _kinds.get((where, True))
-    return _make_kinds(where, True) if kinds is None else kinds
+    kinds = _kinds.get((where, True, False))
+    return _make_kinds(where, True, False) if kinds is None else kinds
 
 
 def make_room(count: int) -> None:
@@ -153,12 +154,12 @@ def make_room(count: int) -> None:
         state.kinds = count
 
 
-def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
+def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
     backend = backend_of(where)
     siblings = kinds_on(where) if not plain else {}
     with _lock:
-        if (where, plain) in _kinds:
-            return _kinds[where, plain]
+        if (where, plain, wrapped) in _kinds:
+            return _kinds[where, plain, wrapped]
         slot = _slots.setdefault(where, len(_slots))
         make_room((slot + 1) * DTYPES_PER_DEVICE)
         kinds: dict[Any, Kind] = {}
@@ -173,8 +174,9 @@ def _make_kinds(where: device, plain: bool) -> dict[Any, Kind]:
                 backend.asarray,
                 siblings if not plain else kinds,
                 backend.xp.add,
+                wrapped,
             )
             state.known_kinds.append(kinds[element.numpy])
         intercept(0)
-        _kinds[where, plain] = kinds
+        _kinds[where, plain, wrapped] = kinds
         return kinds

@@ -52,7 +52,7 @@ def overridden(declaration: Any, args: tuple[Any, ...]) -> Callable[[], Any] | N
     """For a call with a tensor subclass that overrides ``__torch_function__``: how to make it."""
     types: list[Any] = []  # subclasses that define __torch_function__
     for tensor in flatten(args):
-        if not tensor.kind.plain and type(tensor) not in types:
+        if not tensor.kind.plain and not tensor.kind.wrapped and type(tensor) not in types:
             types.append(type(tensor))
     if not types:
         return None
@@ -90,7 +90,7 @@ def replace(value: Any, change: Callable[[Any], Any]) -> Any:
 
 def plain(tensor: Any) -> Any:
     """A tensor of the plain class with the same memory and history."""
-    if tensor.kind.plain:
+    if tensor.kind.plain or tensor.kind.wrapped:
         return tensor
     out = make(tensor._array, tensor.kind.siblings[tensor.kind.dtype.numpy])
     out._requires_grad, out._node = tensor._requires_grad, tensor._node

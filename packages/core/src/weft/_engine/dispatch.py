@@ -89,8 +89,9 @@ class Plan:
 class SavedOutput:
     """An output kept for its own node, without its history: that would be a reference cycle."""
 
-    def __init__(self, array: Any, kind: Kind, version: Version, index: int) -> None:
+    def __init__(self, array: Any, kind: Kind, version: Version, index: int, wrapped: Any) -> None:
         self.array = array
+        self.wrapped = wrapped
         self.kind = kind
         self.version = version
         self.seen = version.value
@@ -410,7 +411,8 @@ def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
         if counter is None:
             counter = Version(0)
             out._version_counter = counter
-        kept.append(SavedOutput(out._array, out.kind, counter, index))
+        wrapped = None if out._extra is None else out._extra.wrapped
+        kept.append(SavedOutput(out._array, out.kind, counter, index, wrapped))
     assert node.saved is not None
     node.saved = (*node.saved, kept[0] if node._extra is None or node._extra.outputs == 0 else kept)
 
@@ -442,6 +444,10 @@ def unpack_output(node: Node, value: SavedOutput) -> TensorBase:
         raise changed_in_place(node, value, value.seen, value.version.value)
     out = make(value.array, value.kind)
     out._version_counter = value.version
+    if value.wrapped is not None:
+        extra = Extra()
+        extra.wrapped = value.wrapped
+        out._extra = extra
     if value.kind.is_differentiable:
         out._requires_grad = True
         out._node = node

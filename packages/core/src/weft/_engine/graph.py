@@ -194,7 +194,7 @@ def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
 
 def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) -> bool:
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
-    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None:
+    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None or not grad.kind.plain:
         return False
     for other in range(len(results)):
         if other != position and results[other] is grad:

@@ -15,6 +15,8 @@ class Kind:
     dtype, device : the interned objects that users see.
     plain : bool
         False for a class of tensors that overrides ``__torch_function__``: those take the slow path.
+    wrapped : bool
+        Tensors of a function transform; they are not ``plain``.
     fast : bool
         ``plain``, and no mode wants to see each call.
     index : int
@@ -39,10 +41,12 @@ class Kind:
         asarray: Any,
         siblings: dict[Any, Kind],
         accumulate: Any,
+        wrapped: bool,
     ) -> None:
         self.dtype = dtype
         self.device = device
         self.plain = plain
+        self.wrapped = wrapped
         self.fast = plain  # plain, and no mode wants to see each call
         self.index = index
         self.is_complex: bool = dtype.is_complex

@@ -185,6 +185,7 @@ class Extra:
         self.output_index = 0
         self.views: list[Any] = []  # weak references to the views of a base that does not require grad
         self.views_limit = 8  # when to drop the dead ones
+        self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
 
 
 class State:
@@ -228,6 +229,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     saved_hooks_refused = ""
     interceptors: Any = ()
     devices: Any = ()
+    levels: Any = ()  # the function transforms that run, the innermost last
 
 
 state = State()

@@ -70,7 +70,8 @@ class FunctionNode(Node, FunctionCtx):
             if tensor._version_counter is None:
                 tensor._version_counter = Version(0)
             if index is not None and tensor._node is self:
-                kept.append(SavedOutput(tensor._array, tensor.kind, tensor._version_counter, index))
+                wrapped = None if tensor._extra is None else tensor._extra.wrapped
+                kept.append(SavedOutput(tensor._array, tensor.kind, tensor._version_counter, index, wrapped))
             else:
                 kept.append((tensor, tensor._version_counter.value))
         self._kept: Any = kept

@@ -12,6 +12,11 @@ the in-place variant and ``out=``.
 ``@name.gradient("argument")`` declares a gradient. Its first parameter is ``grad`` (of the first output)
 or ``grads`` (a list, None for outputs without one); the others say by name what must be kept for it: an
 argument, ``output`` (``outputs``), or only the ``<argument>_shape`` or ``<argument>_dtype`` of one.
+
+Forward mode follows from the gradients (autograd/_pushforward.py); ``linear="input"`` (or ``"input | other"``: in each
+for itself) says where an op is its own derivative, and ``@name.forward`` declares a derivative outright.
+``batch="leading"`` (or another rule of ops/_batching.py) says how the op runs on a batch, ``@name.batch`` declares it;
+without either, `vmap` runs the op once for each example, and says so.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from typing import Any
 
 import numpy
 
+from weft import _levels
 from weft._devices import backend_of, kind_of
 from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
 from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator, with_number
@@ -84,6 +90,9 @@ class Declaration:
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, tuple[Any, tuple[str, ...]]] = {}
+        self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
+        self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
+        self.batching: Any = ""  # how it runs on a batch: the name of a rule, or a function
         self.facts: list[tuple[int, str]] = []
         self.gradient = gradient
         self.op = Op(name, (), -1, self)
@@ -235,7 +244,9 @@ class Declaration:
         if local.interceptors:
             return intercepted(self, args)
         self.check_types(args)
-        result = self.op.execute(self.promote(args) if self.promotes else self.one_device(args))
+        args = self.promote(args) if self.promotes else self.one_device(args)
+        wrapped = any(each.kind.wrapped for position in self.op.positions for each in members(args[position]))
+        result = _levels.run(self, args) if wrapped else self.op.execute(args)
         if state.intercepting:
             observe(result)
         return result
@@ -263,7 +274,7 @@ class Declaration:
                         )
             elif arg is not None:
                 name = self.arguments[position]
-                takes = self.promotes and (self.numbers is None or name in self.numbers)
+                takes = self.promotes if self.numbers is None else name in self.numbers
                 if takes and isinstance(arg, (int, float, complex, numpy.generic)):
                     continue
                 raise TypeError(
@@ -426,7 +437,17 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
 
         return keep
 
+    def forward(rule: Any) -> Any:
+        declaration.forward = (rule, parameters_of(rule))
+        return rule
+
+    def batch(rule: Any) -> Any:
+        declaration.batching = rule
+        return rule
+
     function.gradient = gradient
+    function.forward = forward
+    function.batch = batch
 
 
 def attach(
@@ -512,6 +533,7 @@ def pointwise(
         declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
+        declaration.batching = "elementwise"
         arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
         declaration.set_kernel(kernel or source, arguments, " ".join(arguments))
         if len(arguments) == 1:
@@ -584,6 +606,9 @@ def op(
     half: str = "native",
     promotes: bool = False,
     gradient: str | None = "declared",
+    numbers: str | None = None,
+    batch: str = "",
+    linear: str = "",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -610,6 +635,12 @@ def op(
         What is raised for an ``out`` of another dtype.
     result, accepts, half, promotes, gradient
         See `Declaration`.
+    numbers : str, optional
+        Which of the tensor arguments may be numbers; default: all of an op that promotes, else none.
+    batch : str
+        How it runs on a batch: a rule of ops/_batching.py.
+    linear : str
+        In which arguments it is linear: together, or each group between ``|`` for itself.
     """
 
     def declare(source: Any) -> Any:
@@ -622,6 +653,9 @@ def op(
             is_view=view,
             gradient=gradient,
         )
+        declaration.numbers = None if numbers is None else tuple(numbers.split())
+        declaration.batching = batch
+        declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         function = with_out(source, out, refusal) if out else source
         dress(function, source, declaration, name is None)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from weft import _levels
 from weft._dtypes import can_cast
 from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
-from weft._engine.tensor import TensorBase, Version, local, state
+from weft._engine.tensor import Extra, TensorBase, Version, local, state
+from weft._intercept import flatten
 
 
 def view_of(tensor: Any) -> Any:
@@ -82,6 +84,8 @@ def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) ->
     view = view_of(self)
     made = function(alias(self) if view is None else self, *args, **kwargs)
     self._array = made._array
+    if self.kind.wrapped:
+        self._extra.wrapped = made._extra.wrapped
     bump(self, name)
     if view is not None:
         self._extra.view = made._extra.view
@@ -147,6 +151,8 @@ def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: A
     if len(args) == 1 and not kwargs and declaration is not None and write_directly(name, self, declaration, args[0]):
         return self
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
+    if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
+        return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
     before = alias(self) if recorded else self
@@ -162,6 +168,31 @@ def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: A
     before._array = before._array.copy()
     assign(name, self, result)
     return self
+
+
+def write_wrapped(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """`write_inplace` where a function transform has wrapped a tensor."""
+    check_writable(name, self, False)
+    result = function(frozen(self), *args, **kwargs)
+    check_fits(name, self, result._array.shape, result.kind.dtype)
+    if result.kind.dtype is not self.kind.dtype:
+        result = result.to(self.kind.dtype)
+    _levels.write(name, self, result)
+    return self
+
+
+def frozen(tensor: Any) -> Any:
+    """A tensor with its history, whose memory a write to the tensor does not change."""
+    copy = alias(tensor)
+    found = _levels.record_of(tensor)
+    if found is None:
+        copy._array = copy._array.copy()
+    else:
+        copy._extra = Extra()
+        copy._extra.wrapped = found.level.copied(found)
+        copy._extra.output_index = output_index(tensor)
+        copy._array = found.level.seen(copy._extra.wrapped)
+    return copy
 
 
 def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:

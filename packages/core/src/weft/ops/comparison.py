@@ -369,7 +369,7 @@ def _where_method(self, condition, other):
     return where(condition, self, other)
 
 
-@op(tensors="input mask value", name="masked_fill")
+@op(tensors="input mask value", name="masked_fill", numbers="value", batch="elementwise")
 def fill_where(input, mask, value):
     """``input`` with another value where the mask holds."""
     return fill_where.op(input, mask, value)

@@ -631,7 +631,7 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
 
 
-@op(inplace="fill_", tensors="input value", out=True)
+@op(inplace="fill_", tensors="input value", out=True, numbers="value", batch="elementwise")
 def fill(input, value):
     """A tensor like ``input`` with one value everywhere.
 

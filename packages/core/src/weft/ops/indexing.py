@@ -322,7 +322,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     while value.ndim > len(place) and value.shape[0] == 1:
         value = value[0]
     check_broadcastable(value._array.shape, place)
-    if local.grad_enabled and (target._requires_grad or value._requires_grad):
+    wrapped = not all(each is None or each.kind.plain for each in (target, value, *indices))
+    if wrapped or (local.grad_enabled and (target._requires_grad or value._requires_grad)):
         target.index_put_(tuple(indices), value)
         return
     check_writable("index_put_", target, False)
@@ -383,7 +384,8 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
         have = source._array.shape
     if have != shape:
         source = expand(source, shape)
-    if local.grad_enabled and (target._requires_grad or source._requires_grad):
+    wrapped = target.kind.wrapped or source.kind.wrapped
+    if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
         from weft.ops._inplace import write_inplace
 
         return write_inplace(name, target, _replaced, None, (source,), {})

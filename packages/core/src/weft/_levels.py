@@ -1,0 +1,349 @@
+"""Levels: what function transforms (`weft.func`) and forward mode put around tensors.
+
+A transform that is running is a level, the innermost with the largest number. A tensor that takes part in it is
+wrapped: its record says at which level, around which value (a tensor of the levels below), and what the level knows
+of it. An op with wrapped arguments is run by their innermost level, which runs it again on the values, one level
+below. So transforms compose in any order without knowing each other.
+
+A wrapped tensor is an ordinary `Tensor` of a kind of its own, off the fast path. Its array has the shape, strides
+and dtype that its function sees: that of its value, or for a batch that of its first example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft._devices import kind_of
+from weft._engine.dispatch import link_view, make, record, record_many
+from weft._engine.tensor import Extra, TensorBase, local, set_grad
+
+__all__ = ["Level", "Wrapped", "is_wrapped", "map_tensors", "record_of", "run", "settled", "wrap"]
+
+
+class Wrapped:
+    """What is known of a wrapped tensor.
+
+    Attributes
+    ----------
+    level : Level
+    value : Tensor
+        What it is one level below.
+    batched : bool
+        The first dimension of ``value`` counts the examples of a batch.
+    tangent : Tensor or None
+        In forward mode: the directional derivative of ``value``; None is zero.
+    """
+
+    __slots__ = ("batched", "level", "tangent", "value")
+
+    def __init__(self, level: Level, value: Any, batched: bool = False, tangent: Any = None) -> None:
+        self.level = level
+        self.value = value
+        self.batched = batched
+        self.tangent = tangent
+
+
+class Level:
+    """A transform that runs, or ran: as a context manager it is the innermost one.
+
+    Attributes
+    ----------
+    number : int
+        How many levels it is inside of, from 1.
+    alive : bool
+        Its block has not ended.
+    """
+
+    word = "a function transform"
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.alive = False
+        self.grad_enabled = True  # whether operations are recorded outside of the block
+
+    def __enter__(self) -> Any:
+        self.number = len(local.levels) + 1
+        self.alive = True
+        self.grad_enabled = local.grad_enabled
+        local.levels = (*local.levels, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.alive = False
+        local.levels = tuple(each for each in local.levels if each is not self)
+
+    def run(self, declaration: Any, args: tuple[Any, ...]) -> Any:
+        """An op on tensors of this level and those below."""
+        raise NotImplementedError
+
+    def seen(self, wrapped: Wrapped) -> Any:
+        """The array that the function sees of a tensor."""
+        return wrapped.value._array
+
+    def adopt(self, tensor: Any) -> Wrapped:
+        """The record for a tensor of the levels below, so that a tensor of this level can be written into it."""
+        raise NotImplementedError
+
+    def keep_history(self, target: Any, source: Any) -> None:
+        """Record that a tensor was written into another of this level."""
+
+    def replay(self, base: Wrapped, view: Any) -> Wrapped:
+        """The record for a view, from that of its base, which was adopted."""
+        raise NotImplementedError
+
+    def write(self, target: Wrapped, source: Any) -> None:
+        """Write a tensor of this level or those below into one of this level."""
+        raise NotImplementedError
+
+    def holds(self, tensor: Any) -> bool:
+        """Whether a tensor is wrapped at this level."""
+        found = record_of(tensor)
+        return found is not None and found.level is self
+
+    def below(self, tensor: Any) -> Any:
+        """What a tensor is below this level."""
+        found = record_of(tensor)
+        return found.value if found is not None and found.level is self else tensor
+
+    def copied(self, wrapped: Wrapped) -> Wrapped:
+        """The record with memory of its own."""
+        tangent = None if wrapped.tangent is None else wrapped.tangent.clone()
+        return Wrapped(self, wrapped.value.clone(), wrapped.batched, tangent)
+
+
+def wrap(wrapped: Wrapped) -> Any:
+    """A tensor with this record."""
+    kind = wrapped.value.kind
+    out: Any = make(wrapped.level.seen(wrapped), kind_of(kind.dtype, kind.device, wrapped=True))
+    out._extra = Extra()
+    out._extra.wrapped = wrapped
+    return out
+
+
+def record_of(tensor: Any) -> Any:
+    """The record of a wrapped tensor; None for others."""
+    extra = tensor._extra
+    return None if extra is None else extra.wrapped
+
+
+def is_wrapped(value: Any) -> bool:
+    """Whether a value is a tensor that a transform has wrapped."""
+    return isinstance(value, TensorBase) and value._extra is not None and value._extra.wrapped is not None
+
+
+def settled(tensor: Any) -> Any:
+    """A tensor without the levels that have ended: what it is below them.
+
+    Raises
+    ------
+    RuntimeError
+        If it is one of a batch whose `vmap` has ended.
+    """
+    found = record_of(tensor)
+    while found is not None and not found.level.alive:
+        if found.batched:
+            raise RuntimeError(
+                "vmap: a tensor of a batch was used after its vmap had ended. Return it from the function that is "
+                "mapped, instead of keeping it elsewhere"
+            )
+        tensor = found.value
+        found = record_of(tensor)
+    return tensor
+
+
+def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """An op's argument with each tensor changed: one, or those in a list."""
+    if isinstance(value, TensorBase):
+        return change(value)
+    if isinstance(value, (list, tuple)) and any(isinstance(each, TensorBase) for each in value):
+        return [change(each) if isinstance(each, TensorBase) else each for each in value]
+    return value
+
+
+def tensors_of(declaration: Any, args: tuple[Any, ...]) -> list[Any]:
+    """The tensors among an op's arguments."""
+    found: list[Any] = []
+    for position in declaration.op.positions:
+        arg = args[position]
+        if isinstance(arg, TensorBase):
+            found.append(arg)
+        elif position == declaration.op.sequence_position and arg is not None:
+            found.extend(each for each in arg if isinstance(each, TensorBase))
+    return found
+
+
+def innermost(tensors: list[Any]) -> Any:
+    """The level with the largest number among those of some tensors; None if none is wrapped."""
+    top: Level | None = None
+    for tensor in tensors:
+        found = record_of(tensor)
+        if found is not None and (top is None or found.level.number > top.number):
+            top = found.level
+    return top
+
+
+def run(declaration: Any, args: tuple[Any, ...]) -> Any:
+    """Run an op whose arguments may be wrapped."""
+    positions = declaration.op.positions
+    args = tuple(map_tensors(arg, settled) if at in positions else arg for at, arg in enumerate(args))
+    level = innermost(tensors_of(declaration, args))
+    return declaration.op(*args) if level is None else level.run(declaration, args)
+
+
+def lowered(level: Level, declaration: Any, args: tuple[Any, ...]) -> list[Any]:
+    """An op's arguments with the values of the tensors of a level."""
+    positions = declaration.op.positions
+    return [map_tensors(arg, level.below) if at in positions else arg for at, arg in enumerate(args)]
+
+
+class GradLevel(Level):
+    """Reverse mode: a recording of its own, whose variables are the tensors that this level wraps."""
+
+    word = "grad, vjp or another transform that differentiates"
+
+    def __enter__(self) -> GradLevel:
+        super().__enter__()
+        set_grad(True)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        set_grad(self.grad_enabled)
+
+    def variable(self, value: Any) -> Any:
+        """A tensor as a variable of this level: a leaf that requires grad."""
+        made = wrap(Wrapped(self, value))
+        made._requires_grad = True
+        return made
+
+    def constant(self, value: Any) -> Any:
+        return wrap(Wrapped(self, value))
+
+    def run(self, declaration: Any, args: tuple[Any, ...]) -> Any:
+        """Run the op below, and record it if it depends on a variable."""
+        op = declaration.op
+        recorded = local.grad_enabled
+        set_grad(self.grad_enabled)  # no_grad inside of the function speaks of this level alone
+        try:
+            result = op(*lowered(self, declaration, args))
+        finally:
+            set_grad(recorded)
+        mask = self.mask(op, args) if recorded else 0
+        if not isinstance(result, tuple):
+            out = self.constant(result)
+            if mask:
+                record(op, out, args, mask)
+            if op.is_view:
+                link_view(out, args, op, -1)
+            return out
+        outputs = [self.constant(each) for each in result]
+        if mask:
+            record_many(op, outputs, args, mask)
+        if op.is_view:
+            for index, each in enumerate(outputs):
+                link_view(each, args, op, index)
+        return tuple(outputs)
+
+    def mask(self, op: Any, args: tuple[Any, ...]) -> int:
+        """Which arguments depend on a variable of this level, as bits."""
+        mask = 0
+        for position in op.positions:
+            arg = args[position]
+            group = arg if position == op.sequence_position else (arg,)
+            for each in group or ():
+                if isinstance(each, TensorBase) and each._requires_grad and self.holds(each):
+                    mask |= 1 << position
+        return mask
+
+    def adopt(self, tensor: Any) -> Wrapped:
+        return Wrapped(self, twin(tensor))
+
+    def replay(self, base: Wrapped, view: Any) -> Wrapped:
+        return Wrapped(self, view.replay(base.value))
+
+    def keep_history(self, target: Any, source: Any) -> None:
+        from weft.ops._inplace import take_history
+
+        if not self.holds(source):
+            source = self.constant(source)
+        if local.grad_enabled and (target._requires_grad or source._requires_grad):
+            take_history(target, source)
+
+    def write(self, target: Wrapped, source: Any) -> None:
+        recorded = local.grad_enabled
+        set_grad(self.grad_enabled)
+        try:
+            target.value.copy_(self.below(source))
+        finally:
+            set_grad(recorded)
+
+
+# Writing in place
+
+
+def write(name: str, target: Any, source: Any) -> None:
+    """Write a tensor into another of the same shape and dtype, where one of them is wrapped."""
+    from weft.ops._inplace import bump
+
+    source = settled(source)
+    level = innermost([settled(target), source])
+    if not level.holds(target):
+        adopt(target, level)
+    level.write(record_of(target), source)
+    bump(target, name)
+    level.keep_history(target, source)
+
+
+def adopt(tensor: Any, level: Level) -> None:
+    """Wrap a tensor in place, its base and the other views of it too: what is written to it is of that level."""
+    view = None if tensor._extra is None else tensor._extra.view
+    if view is None:
+        views = [] if tensor._extra is None else tensor._extra.views
+        become(tensor, level.adopt(tensor), None)
+        tensor._extra.views = views
+        for reference in views:
+            other = reference()
+            if other is not None:
+                become(other, level.replay(record_of(tensor), other._extra.view), other._extra.view)
+        return
+    if not level.holds(view.base):
+        adopt(view.base, level)
+    if not level.holds(tensor):
+        become(tensor, level.replay(record_of(view.base), view), view)
+
+
+def become(tensor: Any, wrapped: Wrapped, view: Any) -> None:
+    """Give a tensor a record: from now on it is one of a level, without history there."""
+    kind = tensor.kind
+    tensor.kind = kind_of(kind.dtype, kind.device, wrapped=True)
+    tensor._extra = Extra()
+    tensor._extra.wrapped = wrapped
+    tensor._extra.view = view
+    tensor._requires_grad, tensor._node = False, None
+
+
+def twin(tensor: Any) -> Any:
+    """Another object for the same tensor: memory, history, version counter and what it is a view of."""
+    made: Any = make(tensor._array, tensor.kind)
+    made._requires_grad, made._node = tensor._requires_grad, tensor._node
+    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    return made
+
+
+def refuse_values(name: str, tensor: Any) -> None:
+    """Values may be read unless the tensor stands for a batch.
+
+    Raises
+    ------
+    RuntimeError
+        If it does, at any level.
+    """
+    found = record_of(settled(tensor))
+    while found is not None:
+        if found.batched:
+            raise RuntimeError(
+                f"vmap: {name} was called on a tensor that stands for each example of a batch: it has no single value "
+                "(data-dependent control flow). Use weft.where(...) in place of an if, or move the call out of vmap"
+            )
+        found = record_of(found.value)

@@ -1,0 +1,180 @@
+"""Forward mode: directional derivatives that are computed along with the values.
+
+Examples
+--------
+>>> import weft.autograd.forward_ad as forward_ad
+>>> with forward_ad.dual_level():
+...     x = forward_ad.make_dual(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 0.0]))
+...     forward_ad.unpack_dual(x * x)
+UnpackedDualTensor(primal=tensor([1., 4.]), tangent=tensor([2., 0.]))
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft._engine.dispatch import link_view
+from weft._engine.tensor import TensorBase, local
+from weft._levels import Level, Wrapped, lowered, record_of, settled, twin, wrap
+from weft.autograd._pushforward import push_forward
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value, and its directional derivative (None: it is no dual tensor)."""
+
+    primal: Any
+    tangent: Any
+
+
+class DualLevel(Level):
+    """Forward mode: each tensor of this level has a tangent."""
+
+    word = "forward mode"
+
+    def dual(self, primal: Any, tangent: Any) -> Any:
+        """A tensor of this level."""
+        made = wrap(Wrapped(self, primal, tangent=tangent))
+        made._requires_grad = primal._requires_grad
+        return made
+
+    def tangent(self, tensor: Any) -> Any:
+        """The tangent of a tensor of this level; None for others."""
+        return record_of(tensor).tangent if isinstance(tensor, TensorBase) and self.holds(tensor) else None
+
+    def run(self, declaration: Any, args: tuple[Any, ...]) -> Any:
+        """Run the op on the values, and its derivative on the tangents."""
+        op = declaration.op
+        values = lowered(self, declaration, args)
+        result = op(*values)
+        tangents: dict[int, Any] = {}
+        for position in op.positions:
+            arg = args[position]
+            if position == op.sequence_position and arg is not None:
+                group = [self.tangent(each) for each in arg]
+                if any(each is not None for each in group):
+                    tangents[position] = group
+            elif self.tangent(arg) is not None:
+                tangents[position] = self.tangent(arg)
+        outputs = result if isinstance(result, tuple) else (result,)
+        made = []
+        for index, (out, tangent) in enumerate(zip(outputs, push_forward(declaration, values, tangents, outputs))):
+            if tangent is not None and out.kind.is_differentiable:
+                out = self.dual(out, tangent)
+                if op.is_view:
+                    link_view(out, args, op, index if isinstance(result, tuple) else -1)
+            made.append(out)
+        return tuple(made) if isinstance(result, tuple) else made[0]
+
+    def adopt(self, tensor: Any) -> Wrapped:
+        return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))
+
+    def replay(self, base: Wrapped, view: Any) -> Wrapped:
+        return Wrapped(self, view.replay(base.value), tangent=view.replay(base.tangent))
+
+    def write(self, target: Wrapped, source: Any) -> None:
+        target.value.copy_(self.below(source))
+        tangent = self.tangent(source)
+        assert target.tangent is not None
+        if tangent is None:
+            target.tangent.zero_()
+        else:
+            target.tangent.copy_(tangent)
+
+
+class dual_level:  # noqa: N801  (PyTorch's name)
+    """Context manager: inside of it tensors may have tangents; on leaving they are gone."""
+
+    def __enter__(self) -> int:
+        self.level = DualLevel()
+        self.level.__enter__()
+        return self.level.number
+
+    def __exit__(self, *exc: object) -> None:
+        self.level.__exit__(*exc)
+
+
+def enter_dual_level() -> int:
+    """Begin a level of forward mode, as `dual_level` does."""
+    level = DualLevel()
+    level.__enter__()
+    return level.number
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level that `enter_dual_level` began."""
+    found = current_level("exit_dual_level", level)
+    found.__exit__(None, None, None)
+
+
+def current_level(name: str, number: int | None = None) -> DualLevel:
+    """The innermost level of forward mode, or that of a number.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+    """
+    for level in reversed(local.levels):
+        if isinstance(level, DualLevel) and number in (None, -1, level.number):
+            return level
+    raise RuntimeError(
+        f"{name}: Trying to use forward AD outside of a level; call it inside of `with forward_ad.dual_level():`"
+    )
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A tensor with a tangent: what is computed from it has a directional derivative.
+
+    Parameters
+    ----------
+    tensor, tangent : Tensor, of the same shape, dtype and device
+        Floating or complex.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of a level; if the shapes or dtypes differ, or the tensor has a tangent at this level already.
+    ValueError
+        For a dtype that has no derivatives.
+    TypeError
+        If either is no tensor.
+    """
+    found = current_level("make_dual", level)
+    for name, each in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(each, TensorBase):
+            raise TypeError(f"make_dual: argument '{name}' must be Tensor, not {type(each).__name__}")
+        if not each.kind.is_differentiable:
+            raise ValueError(f"make_dual: Expected {name} to be floating point or complex, but got {each.kind.dtype}")
+    if tensor._array.shape != tangent._array.shape:
+        raise RuntimeError(
+            f"make_dual: the tangent has shape {list(tangent._array.shape)}, but the tensor {list(tensor._array.shape)}; "
+            "they must be equal"
+        )
+    if tensor.kind.dtype is not tangent.kind.dtype or tensor.kind.device is not tangent.kind.device:
+        raise RuntimeError(
+            f"make_dual: the tangent is {tangent.kind.dtype} on {tangent.kind.device}, but the tensor "
+            f"{tensor.kind.dtype} on {tensor.kind.device}; they must be equal"
+        )
+    if found.holds(tensor):
+        raise RuntimeError("make_dual: the tensor already has a tangent at this level; unpack_dual(...) it first")
+    return found.dual(tensor.view_as(tensor), tangent)  # type: ignore[attr-defined]
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent of a tensor; the tangent is None if it has none.
+
+    Raises
+    ------
+    TypeError
+        If it is no tensor.
+    """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"unpack_dual: argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    tensor = settled(tensor)
+    levels = [each for each in local.levels if isinstance(each, DualLevel) and level in (None, -1, each.number)]
+    if not levels or not levels[-1].holds(tensor):
+        return UnpackedDualTensor(tensor, None)
+    found = record_of(tensor)
+    return UnpackedDualTensor(found.value, found.tangent)
