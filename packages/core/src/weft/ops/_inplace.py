@@ -327,10 +327,23 @@ def write_out(name: str, out: Any, result: Any, exact: bool = False, refusal: ty
                 UserWarning,
                 stacklevel=3,
             )
-        out.resize_(result._array.shape)
+        resize_like(out, result)
     write_array(out, result._array)
     bump(out, f"{name}(out=)")
     return out
+
+
+def resize_like(out: Any, result: Any) -> None:
+    """Give a tensor the size of a result, and its strides if its elements lie densely in memory."""
+    shape, strides = result._array.shape, result.stride()
+    out.resize_(shape)
+    step = 1
+    for stride, size in sorted(zip(strides, shape)):
+        if size > 1 and stride != step:
+            return
+        step *= size
+    if step and tuple(strides) != tuple(out.stride()):
+        out._array = out.as_strided(shape, strides, out.storage_offset())._array
 
 
 def check_out(name: str, out: Any) -> None:
