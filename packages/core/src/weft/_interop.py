@@ -13,6 +13,7 @@ from weft._devices import backend_of, cpu, device, kind_of, resolve_device
 from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, get_default_dtype
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, state
+from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
 from weft.storage import own_storage
@@ -141,6 +142,8 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
 
 def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
     """The tensor's array, or a copy of it in the host's memory."""
+    if tensor.kind.wrapped:
+        refuse_values("reading values (.item(), .tolist(), .numpy(), float())", tensor)
     array: Any = tensor._array
     if not isinstance(array, numpy.ndarray):
         array = backend_of(tensor.kind.device).to_numpy(array)
@@ -567,6 +570,55 @@ def __dlpack_device__(self: Any) -> tuple[int, int]:
     return DEVICE_TYPES[where.type], where.index or 0
 
 
+# The Python array API ------------------------------------------------------------------------------------
+
+ARRAY_API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+
+
+@method
+def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
+    """The functions of the Python array API standard for this tensor: the module `weft.array_api`.
+
+    Parameters
+    ----------
+    api_version : str, optional
+        The version of the standard that the caller needs, ``"2024.12"`` or an earlier one.
+
+    Raises
+    ------
+    ValueError
+        If the namespace does not conform to that version.
+
+    Examples
+    --------
+    >>> x = weft.tensor([3.0, 4.0])
+    >>> x.__array_namespace__().linalg.vector_norm(x)
+    tensor(5.)
+    """
+    if api_version not in (None, *ARRAY_API_VERSIONS):
+        raise ValueError(
+            f"__array_namespace__: version {api_version!r} of the array API is not supported; ask for one of "
+            f"{', '.join(ARRAY_API_VERSIONS)}"
+        )
+    import weft.array_api
+
+    return weft.array_api
+
+
+@method
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The tensor on a device, as the array API spells ``to``.
+
+    Raises
+    ------
+    ValueError
+        For a stream: copies are in the order of the device's current one.
+    """
+    if stream is not None:
+        raise ValueError(f"to_device: stream must be None, got {stream!r}; copies go with the device's current stream")
+    return self.to(device)
+
+
 # Python's numbers ----------------------------------------------------------------------------------------
 
 
@@ -605,6 +657,8 @@ def __bool__(self: Any) -> bool:
             f"__bool__: Boolean value of Tensor with {count} is ambiguous; use .any() or .all() (shape "
             f"{list(self._array.shape)})"
         )
+    if self.kind.wrapped:
+        refuse_values("bool()", self)
     return bool(self._array)
 
 

@@ -1,0 +1,189 @@
+"""Functions of each element.
+
+Those of one argument that are computed as the standard says are PyTorch's own. Those of two promote as the standard
+says, and take one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import weft
+from weft import (
+    Tensor,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    ceil,
+    conj,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    floor,
+    imag,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    log1p,
+    log2,
+    log10,
+    logical_not,
+    negative,
+    positive,
+    real,
+    reciprocal,
+    signbit,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    tan,
+    tanh,
+    trunc,
+)
+from weft import bitwise_not as bitwise_invert
+from weft.array_api._promotion import promoted
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "ceil",
+    "clip",
+    "conj",
+    "copysign",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "exp",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "imag",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "nextafter",
+    "not_equal",
+    "positive",
+    "pow",
+    "real",
+    "reciprocal",
+    "remainder",
+    "round",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
+
+def binary(name: str) -> Callable[[Any, Any], Tensor]:
+    """The function of PyTorch's of this name with the standard's promotion before it."""
+    function = getattr(weft, name)
+
+    def promoting(x1: Any, x2: Any, /) -> Tensor:
+        if not (isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype):
+            x1, x2 = promoted(x1, x2)
+        return function(x1, x2)
+
+    promoting.__name__ = promoting.__qualname__ = name
+    promoting.__doc__ = f"`weft.{name}` of operands in the dtype that the standard says; one of them may be a number."
+    return promoting
+
+
+add = binary("add")
+atan2 = binary("atan2")
+bitwise_and = binary("bitwise_and")
+bitwise_left_shift = binary("bitwise_left_shift")
+bitwise_or = binary("bitwise_or")
+bitwise_right_shift = binary("bitwise_right_shift")
+bitwise_xor = binary("bitwise_xor")
+copysign = binary("copysign")
+divide = binary("divide")
+equal = binary("eq")
+floor_divide = binary("floor_divide")
+greater = binary("greater")
+greater_equal = binary("greater_equal")
+hypot = binary("hypot")
+less = binary("less")
+less_equal = binary("less_equal")
+logaddexp = binary("logaddexp")
+logical_and = binary("logical_and")
+logical_or = binary("logical_or")
+logical_xor = binary("logical_xor")
+maximum = binary("maximum")
+minimum = binary("minimum")
+multiply = binary("multiply")
+nextafter = binary("nextafter")
+not_equal = binary("not_equal")
+pow = binary("pow")
+remainder = binary("remainder")
+subtract = binary("subtract")
+
+
+def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
+    """Each element, or the bound that it is beyond; of the dtype of ``x``, which the bounds are converted to."""
+    if min is None and max is None:
+        return x.clone()
+    low, high = (
+        each.to(x.dtype) if isinstance(each, Tensor) or each is None else weft.tensor(each, dtype=x.dtype, device=x.device)
+        for each in (min, max)
+    )
+    return weft.clamp(x, low, high)
+
+
+def round(x: Tensor, /) -> Tensor:
+    """The nearest whole number, of two the even one; of a complex number both parts are rounded."""
+    return weft.complex(weft.round(x.real), weft.round(x.imag)) if x.is_complex() else weft.round(x)
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1; nan of nan; of a complex number ``x / abs(x)``."""
+    if x.is_complex():
+        return weft.sgn(x)
+    return weft.where(weft.isnan(x), x, weft.sign(x)) if x.is_floating_point() else weft.sign(x)
