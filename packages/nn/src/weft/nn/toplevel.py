@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import weft
@@ -35,9 +36,11 @@ adaptive_avg_pool1d = F.adaptive_avg_pool1d
 adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
 avg_pool1d = F.avg_pool1d
 bilinear = F.bilinear
+celu_, selu_ = F.celu_, F.selu_
 channel_shuffle = F.channel_shuffle
 conv1d, conv2d, conv3d, conv_tbc = F.conv1d, F.conv2d, F.conv3d, F.conv_tbc
 conv_transpose1d, conv_transpose2d, conv_transpose3d = F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
+hardshrink, prelu = F.hardshrink, F.prelu
 max_pool1d, max_pool2d, max_pool3d = F.max_pool1d, F.max_pool2d, F.max_pool3d
 max_pool1d_with_indices = F.max_pool1d_with_indices
 native_channel_shuffle = F.native_channel_shuffle
@@ -86,6 +89,13 @@ def rrelu_(
 
 
 def refuse_generator(name: str, generator: Any) -> None:
+    """There is no generator, other than the default one.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is.
+    """
     if generator is not None:
         raise NotImplementedError(
             f"{name}: a generator of its own is not supported; seed the default one with weft.manual_seed(...)"
@@ -359,7 +369,7 @@ def embedding_bag(
     if mode == 0:
         return output, offsets.new_empty(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
     starts = [*offsets.tolist()[:bags], flat.shape[0]]
-    bag = weft.arange(bags).repeat_interleave(weft.tensor([b - a for a, b in zip(starts, starts[1:])]))
+    bag = weft.arange(bags).repeat_interleave(weft.tensor([b - a for a, b in pairwise(starts)]))
     kept = weft.ones_like(flat, dtype=weft.bool) if padding_idx is None else flat != padding_idx % weight.shape[0]
     sizes = bag[kept].bincount(minlength=bags).to(offsets.dtype)
     if mode == 1:
@@ -521,6 +531,13 @@ def grid_sampler_3d(
 
 
 def of_rank(name: str, ndim: int, input: Tensor, *args: Any) -> Tensor:
+    """`grid_sampler`, for an input of this many dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        For another.
+    """
     if input.ndim != ndim:
         raise RuntimeError(f"{name}: expected input to have {ndim} dimensions, got {list(input.shape)}")
     return grid_sampler(input, *args)
