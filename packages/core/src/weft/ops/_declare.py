@@ -85,6 +85,7 @@ class Declaration:
         self.hint = "Convert with .to(dtype)"
         self.exact_out = False
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
+        self.strict = False
         self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
@@ -291,6 +292,8 @@ class Declaration:
     def promote(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments brought to their common dtype and device; numbers stay numbers where they fit."""
         positions = self.op.positions
+        if self.strict:
+            self.check_operands([args[position] for position in positions])
         common = result_dtype(args[position] for position in positions if args[position] is not None)
         converted = list(self.one_device(args))
         for position in positions:
@@ -300,6 +303,21 @@ class Declaration:
             elif arg is not None:
                 converted[position] = fit_number(arg, common)
         return tuple(converted)
+
+    def check_operands(self, operands: list[Any]) -> None:
+        """Each operand is of an accepted category, where it is not enough that their common dtype is.
+
+        Raises
+        ------
+        Exception
+            The declared refusal.
+        """
+        for operand in operands:
+            element = result_dtype((operand,))
+            if element.category not in self.accepts:
+                raise self.refusal(
+                    f"{self.short}: not implemented where an operand is '{element.spoken}' ({element}). {self.hint}"
+                )
 
     def one_device(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, if they are on one device; a zero-dimensional CPU tensor follows the others."""
@@ -351,7 +369,13 @@ def members(arg: Any) -> Iterable[TensorBase]:
 
 
 def fit_number(value: Any, element: dtype) -> Any:
-    """A number as a kernel takes it beside arrays of a dtype; integers wrap around as they do in tensors."""
+    """A number as a kernel takes it beside arrays of a dtype; integers wrap around as they do in tensors.
+
+    Raises
+    ------
+    OverflowError
+        For an integer that has more than 64 bits.
+    """
     if isinstance(value, numpy.generic):
         value = value.item()
     if element.category == COMPLEX:
@@ -360,9 +384,12 @@ def fit_number(value: Any, element: dtype) -> Any:
         return float(value)
     if element.name == "bool":
         return bool(value)
+    value = int(value)
+    if not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError(f"int too big to convert: {value} has more than the 64 bits of the largest integer dtype")
     bits = 8 * element.itemsize
     low = -(1 << (bits - 1)) if element.is_signed else 0
-    return (int(value) - low) % (1 << bits) + low
+    return (value - low) % (1 << bits) + low
 
 
 def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None) -> Any:
@@ -497,6 +524,8 @@ def pointwise(
     refusal: type[Exception] | None = None,
     hint: str = "",
     numbers: str | None = None,
+    strict: bool = False,
+    alone: bool = False,
     out: bool | str = True,
     gradient: str | None = "declared",
     name: str | None = None,
@@ -515,6 +544,10 @@ def pointwise(
         See `Declaration`.
     numbers : str, optional
         The arguments that may be numbers; default: all, if another one is a tensor.
+    strict : bool
+        Each operand has to be of an accepted category; else only their common dtype.
+    alone : bool
+        Two numbers without a tensor will do: the result is a tensor without dimensions.
     out : bool or str
         See `op`.
     """
@@ -529,6 +562,7 @@ def pointwise(
             gradient=gradient,
         )
         declaration.numbers = None if numbers is None else tuple(numbers.split())
+        declaration.strict = strict
         declaration.op.takes_numbers = numbers is None
         declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
@@ -539,7 +573,7 @@ def pointwise(
         if len(arguments) == 1:
             function, operators = unary(declaration)
         elif len(arguments) == 2:
-            function, operators = binary(declaration)
+            function, operators = binary(declaration, alone)
         else:
             function, operators = nary(declaration), None
         dress(function, source, declaration, name is None)
@@ -559,14 +593,15 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
     return function, lambda reflected: call
 
 
-def binary(declaration: Declaration) -> tuple[Any, Any]:
+def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
     call = binary_operator(declaration.op, declaration.slow)
     op = declaration.op
+    number_first = partial(of_numbers, declaration) if alone else lambda *args: declaration.slow(args)
     operator = binary_operator(op, declaration.slow_operator)
     slow = declaration.slow_operator
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
-        result = call(input, other) if isinstance(input, TensorBase) else declaration.slow((input, other))
+        result = call(input, other) if isinstance(input, TensorBase) else number_first(input, other)
         return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     def reflected_operator(self: Any, other: Any) -> Any:
@@ -578,6 +613,15 @@ def binary(declaration: Declaration) -> tuple[Any, Any]:
         return slow((other, self))
 
     return function, lambda reflected: reflected_operator if reflected else operator
+
+
+def of_numbers(declaration: Declaration, input: Any, other: Any) -> Any:
+    """A call whose first operand is no tensor; if neither is, the first number becomes one."""
+    if not isinstance(other, TensorBase) and isinstance(input, (int, float, complex)):
+        from weft.ops.creation import tensor
+
+        input = tensor(input)
+    return declaration.slow((input, other))
 
 
 def nary(declaration: Declaration) -> Any:

@@ -208,7 +208,7 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
         if other.kind is not kind or (operand.ndim and operand.shape != array.shape):
             return False
         recorded = self._requires_grad or other._requires_grad
-    elif isinstance(other, (int, float)) and kind.is_real_float and declaration.op.takes_numbers:
+    elif type(other) in (int, float) and kind.is_real_float and declaration.op.takes_numbers:
         operand, recorded = float(other), self._requires_grad
     else:
         return False

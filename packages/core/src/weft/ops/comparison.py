@@ -210,8 +210,8 @@ def _(grad):
 
 @pointwise("heaviside", "heaviside_", accepts=REAL, gradient="refused", numbers="")
 def heaviside(xp, input, values):
-    """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
-    return xp.where(input == 0, values, xp.where(input != input, input, input > 0)).astype(input.dtype)
+    """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
+    return xp.where(input == 0, values, input > 0).astype(input.dtype)
 
 
 @pointwise("gcd", "gcd_", kernel="gcd", accepts="int", numbers="")

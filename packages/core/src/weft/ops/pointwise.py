@@ -15,7 +15,6 @@ from weft.ops._geometry import require_tensors
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
-NO_BOOL = "Use ^ or logical_xor() for bool"
 LN2, LN10 = math.log(2), math.log(10)
 
 
@@ -26,7 +25,7 @@ def conj(value: Any) -> Any:
     return value.conjugate()
 
 
-@pointwise("__add__ __radd__", "__iadd__", kernel="add", name="add")
+@pointwise("__add__ __radd__", "__iadd__", kernel="add", alone=True, name="add")
 def plus(input, other):
     """The sum of each pair of elements, as ``input + other`` computes it."""
 
@@ -73,7 +72,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     return other * alpha
 
 
-@pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply")
+@pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", alone=True)
 def mul(input, other):
     """The product of each pair of elements.
 
@@ -97,7 +96,17 @@ def _(grad, input):
 # The difference, quotients and remainders
 
 
-@pointwise("__sub__ __rsub__", "__isub__", kernel="subtract", accepts=NUMBERS, name="sub", hint=NO_BOOL)
+@pointwise(
+    "__sub__ __rsub__",
+    "__isub__",
+    kernel="subtract",
+    accepts=NUMBERS,
+    strict=True,
+    alone=True,
+    refusal=RuntimeError,
+    name="sub",
+    hint="Use ^ or logical_xor() for two of bool, and ~ or logical_not() to invert one",
+)
 def minus(input, other):
     """The difference of each pair of elements, as ``input - other`` computes it."""
 
@@ -138,10 +147,11 @@ def rsub(input, other, *, alpha=1):
 
 
 @pointwise(
-    "true_divide __truediv__ __rtruediv__ __rdiv__",
+    "true_divide __truediv__ __rtruediv__",
     "__itruediv__ true_divide_",
     kernel="true_divide",
     result="float",
+    alone=True,
     name="div",
 )
 def true_divide(input, other):
@@ -165,6 +175,12 @@ def _(grad, other, output):
 
 
 true_divide.is_public = True  # although its op has another name
+
+
+@composite("__rdiv__")
+def _divided_by(input, other):
+    """``other / input``: the name that Python 2 had for `__rtruediv__`."""
+    return input.reciprocal() * other
 
 
 @composite("div divide", "div_ divide_", out=True)
@@ -211,7 +227,7 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
         )
 
 
-@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts=REAL)
+@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts=REAL, alone=True)
 def floor_divide(xp, input, other):
     """The quotient of each pair of elements, rounded down."""
     refuse_zero("floor_divide", xp, input, other)
@@ -228,7 +244,7 @@ def _(grad):
     return None, None
 
 
-@pointwise(accepts=REAL, name="div_trunc")
+@pointwise(accepts=REAL, alone=True, name="div_trunc")
 def divide_trunc(xp, input, other):
     """The quotient of each pair of elements, rounded towards zero."""
     refuse_zero("div", xp, input, other)
@@ -282,7 +298,12 @@ def _(grad, input, other):
 
 
 @pointwise(
-    "neg negative __neg__", "neg_ negative_", kernel="negative", accepts=NUMBERS, hint="Use ~ or logical_not() for bool"
+    "neg negative __neg__",
+    "neg_ negative_",
+    kernel="negative",
+    accepts=NUMBERS,
+    refusal=RuntimeError,
+    hint="Use ~ or logical_not() for bool",
 )
 def neg(input):
     """The negative of each element."""
@@ -1160,6 +1181,7 @@ def lerp(input, end, weight):
     RuntimeError
         If the tensors differ in dtype.
     """
+    require_tensors("lerp", input=input, end=end)
     for each in (end, weight):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
