@@ -37,7 +37,8 @@ def push_forward(declaration: Any, args: list[Any], tangents: dict[int, Any], ou
     if declaration.forward is not None:
         return declared(declaration, args, tangents, outputs)
     is_real = not any(each.kind.is_complex for each in (*outputs, *present(tangents.values())))
-    if declaration.batching == "elementwise" and is_real:
+    is_pointwise = declaration.batching == "elementwise" and (declaration.promotes or len(op.positions) == 1)
+    if is_pointwise and is_real:
         return diagonal(declaration, args, tangents, outputs)
     return transposed(declaration, args, tangents, outputs)
 

@@ -1,0 +1,89 @@
+"""Which arguments a transform differentiates, and Jacobians in pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._engine.tensor import TensorBase
+
+__all__ = ["as_positions", "basis", "chosen", "jacobian_blocks", "replaced", "tensors_only"]
+
+
+def as_positions(argnums: Any) -> tuple[int, ...]:
+    """The places of the arguments as a tuple."""
+    return argnums if isinstance(argnums, tuple) else (argnums,)
+
+
+def place(name: str, number: Any, count: int) -> int:
+    """The place of an argument, not negative.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none there.
+    """
+    if not isinstance(number, int):
+        raise RuntimeError(f"{name}: argnums must be int or Tuple[int, ...], got: {type(number).__name__}")
+    if not -count <= number < count:
+        raise RuntimeError(f"{name}: Got argnum={number}, but only {count} positional inputs")
+    return number % count
+
+
+def chosen(name: str, args: tuple[Any, ...], argnums: Any) -> Any:
+    """The arguments to differentiate with respect to: one, or a tuple."""
+    if not isinstance(argnums, tuple):
+        return args[place(name, argnums, len(args))]
+    places = [place(name, each, len(args)) for each in argnums]
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"{name}: argnums elements must be unique, got: {argnums}")
+    return tuple(args[each] for each in places)
+
+
+def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> tuple[Any, ...]:
+    """The arguments with those of `chosen` replaced."""
+    made = list(args)
+    numbers, given = (argnums, values) if isinstance(argnums, tuple) else ((argnums,), (values,))
+    for number, value in zip(numbers, given):
+        made[number] = value
+    return tuple(made)
+
+
+def tensors_only(name: str, what: str, leaves: list[Any]) -> None:
+    """All leaves are tensors, and there are some.
+
+    Raises
+    ------
+    RuntimeError
+        If not.
+    """
+    for each in leaves:
+        if not isinstance(each, TensorBase):
+            raise RuntimeError(f"{name}: expected all {what} to be Tensors, got {type(each).__name__}")
+    if not leaves:
+        raise RuntimeError(f"{name}: expected at least one Tensor among the {what}, got none")
+
+
+def basis(tensors: list[Any]) -> list[Any]:
+    """For tensors of n elements in total: for each its part of the n unit vectors."""
+    total = sum(each.numel() for each in tensors)
+    parts = []
+    start = 0
+    for each in tensors:
+        part = each.new_zeros((total, each.numel()))
+        part.diagonal(-start).fill_(1)
+        parts.append(part.reshape(total, *each.shape))
+        start += each.numel()
+    return parts
+
+
+def jacobian_blocks(outputs: list[Any], rows: list[Any], shapes: list[Any]) -> list[list[Any]]:
+    """From the products with all unit vectors of the outputs: for each output the Jacobian of each input."""
+    blocks = []
+    start = 0
+    for output in outputs:
+        count = output.numel()
+        blocks.append(
+            [part.narrow(0, start, count).reshape(*output.shape, *shape) for part, shape in zip(rows, shapes)]
+        )
+        start += count
+    return blocks

@@ -1,0 +1,182 @@
+"""Modules as functions of their parameters: what transforms need to differentiate and map over those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Any,
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other parameters and buffers in the place of its own.
+
+    Parameters
+    ----------
+    module : nn.Module
+    parameter_and_buffer_dicts : dict, or sequence of dicts
+        Tensors by their names in ``module.state_dict()``; what is not named stays.
+    args : tuple, or the only argument
+    kwargs : dict, optional
+    tie_weights : bool
+        A tensor that the module has under several names is replaced under all of them.
+    strict : bool
+        All parameters and buffers must be given, and no others.
+
+    Raises
+    ------
+    ValueError
+        If a name is in two of the dicts, or tied names are given different tensors.
+    TypeError
+        If the dicts are no dicts.
+    RuntimeError
+        With ``strict``, for missing or unknown names.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(1, 1)
+    >>> weft.func.functional_call(layer, {"weight": weft.ones(1, 1), "bias": weft.ones(1)}, weft.ones(1, 1))
+    tensor([[2.]])
+    """
+    given = merged(parameter_and_buffer_dicts)
+    with replaced_tensors(module, given, tie_weights, strict):
+        positional = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*positional, **(kwargs or {}))
+
+
+def merged(dicts: Any) -> dict[str, Any]:
+    """All names in one dict."""
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, Sequence) or not all(isinstance(each, dict) for each in dicts):
+        raise TypeError(
+            "functional_call: Expected all elements of parameter_and_buffer_dicts to be dictionaries, got "
+            f"{type(dicts).__name__}"
+        )
+    found: dict[str, Any] = {}
+    for each in dicts:
+        repeated = sorted(set(each) & set(found))
+        if repeated:
+            raise ValueError(f"functional_call: {repeated} appeared in multiple dictionaries; the call is ambiguous")
+        found.update(each)
+    return found
+
+
+def owner_of(module: Any, name: str) -> tuple[Any, str]:
+    """The submodule that a name leads to, and the name there."""
+    path, _, last = name.rpartition(".")
+    return module.get_submodule(path), last
+
+
+@contextmanager
+def replaced_tensors(module: Any, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
+    """The module with other tensors inside of the block."""
+    own = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+    check_names(own, given, strict)
+    wanted = with_tied(own, given) if tie_weights else dict(given)
+    kept: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for name, tensor in wanted.items():
+            owner, last = owner_of(module, name)
+            table = owner._parameters if last in owner._parameters else owner._buffers
+            kept.append((table, last, table[last]))
+            table[last] = tensor
+        yield
+    finally:
+        for table, last, tensor in reversed(kept):
+            table[last] = tensor
+
+
+def check_names(own: dict[str, Any], given: dict[str, Any], strict: bool) -> None:
+    """The names are the module's.
+
+    Raises
+    ------
+    RuntimeError
+        With ``strict``, for any difference.
+    KeyError, AttributeError
+        Else for a name that the module does not have.
+    """
+    unknown = sorted(set(given) - set(own))
+    missing = sorted(set(own) - set(given))
+    if strict and (unknown or missing):
+        raise RuntimeError(
+            f"functional_call: Error(s) in strict mode: Unexpected key(s): {unknown}; Missing key(s): {missing}"
+        )
+    if unknown:
+        raise AttributeError(
+            f"functional_call: the module has no parameter or buffer {unknown[0]!r}; it has {', '.join(own)}"
+        )
+
+
+def with_tied(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What was given, under all names of the same tensor."""
+    wanted = dict(given)
+    for name, tensor in given.items():
+        for other, same in own.items():
+            if other == name or same is not own[name] or same is None:
+                continue
+            if other in given and given[other] is not tensor:
+                raise ValueError(
+                    f"functional_call: {name} and {other} are one tensor of the module (tied), but were given "
+                    "different values; give one of them, or pass tie_weights=False"
+                )
+            wanted[other] = tensor
+    return wanted
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and buffers of several models of one class, stacked for `vmap`.
+
+    Parameters
+    ----------
+    models : sequence of nn.Module
+        Of the same class, all in training mode or all in evaluation mode.
+
+    Returns
+    -------
+    (params, buffers)
+        Dicts of tensors whose first dimension counts the models; leaves that require grad as the models' do.
+
+    Raises
+    ------
+    RuntimeError
+        If there are none, or they differ in class or mode.
+
+    Examples
+    --------
+    >>> models = [weft.nn.Linear(2, 3) for _ in range(4)]
+    >>> params, buffers = weft.func.stack_module_state(models)
+    >>> params["weight"].shape
+    torch.Size([4, 3, 2])
+    """
+    from weft.ops.joining import stack
+
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({each.training for each in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(each) for each in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    params = {
+        name: stack([dict(each.named_parameters())[name] for each in models])
+        .detach()
+        .requires_grad_(parameter.requires_grad)
+        for name, parameter in models[0].named_parameters()
+    }
+    buffers = {
+        name: stack([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()
+    }
+    return params, buffers

@@ -1,0 +1,150 @@
+"""How ops run on a batch: the rules that declarations name with ``batch=``.
+
+A rule gets an op, its arguments, in which the tensors of the batch have one more dimension in front, which of them
+are of the batch, and the batch's size. It returns the op's results with that dimension in front.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from weft._engine.tensor import TensorBase
+
+__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "rule_for"]
+
+
+class Batch(NamedTuple):
+    """A call of an op on a batch.
+
+    Attributes
+    ----------
+    declaration : Declaration
+    args : list
+        Tensors of the batch have its dimension in front.
+    flags : list
+        For each argument whether it is a tensor of the batch; for a list of tensors a list.
+    size : int
+        The number of examples.
+    """
+
+    declaration: Any
+    args: list[Any]
+    flags: list[Any]
+    size: int
+
+    @property
+    def op(self) -> Any:
+        """What runs it."""
+        return self.declaration.op
+
+    def rank(self, position: int = 0) -> int:
+        """The number of dimensions of a tensor argument in one example."""
+        ndim: int = self.args[position]._array.ndim
+        return ndim - 1 if self.flags[position] else ndim
+
+    def with_all(self) -> list[Any]:
+        """The arguments, with all tensors as tensors of the batch."""
+        return [
+            self.spread(arg, flag) if at in self.op.positions else arg
+            for at, (arg, flag) in enumerate(zip(self.args, self.flags))
+        ]
+
+    def spread(self, arg: Any, flag: Any) -> Any:
+        """A tensor argument with the batch in front: repeated, without memory, if it is the same in all examples."""
+        if isinstance(flag, list):
+            return [self.spread(each, one) for each, one in zip(arg, flag)]
+        if flag or not isinstance(arg, TensorBase):
+            return arg
+        tensor: Any = arg
+        return tensor.unsqueeze(0).expand(self.size, *tensor.shape)
+
+
+def elementwise(batch: Batch) -> Any:
+    """Broadcasting, which aligns dimensions at the end: those of the batch are given the rank of the largest."""
+    positions = batch.op.positions
+    rank = max(batch.rank(at) for at in positions if isinstance(batch.args[at], TensorBase))
+    args = list(batch.args)
+    for at in positions:
+        if batch.flags[at] and batch.rank(at) < rank:
+            shape = args[at]._array.shape
+            args[at] = args[at].reshape(shape[0], *(1,) * (rank - len(shape) + 1), *shape[1:])
+    return batch.op(*args)
+
+
+def leading(batch: Batch) -> Any:
+    """Ops that take any number of dimensions in front: all tensors get that of the batch."""
+    return batch.op(*batch.with_all())
+
+
+DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2")
+
+
+def along_dims(batch: Batch) -> Any:
+    """Ops along dimensions that are counted from the front: those are one further."""
+    args = batch.with_all()
+    names = batch.declaration.arguments
+    rank = batch.rank(batch.op.positions[0]) if batch.op.sequence_position < 0 else 1
+    for at, name in enumerate(names):
+        if name in DIMENSIONS:
+            if rank == 0 and args[at] != ():
+                return one_by_one(batch)
+            args[at] = shifted(args[at], rank)
+    return batch.op(*args)
+
+
+def shifted(dims: Any, rank: int) -> Any:
+    """Dimensions in the presence of the batch's; None means all."""
+    if dims is None:
+        return tuple(range(1, rank + 1))
+    return dims + 1 if isinstance(dims, int) else tuple(dim + 1 for dim in dims)
+
+
+def one_by_one(batch: Batch) -> Any:
+    """The op for each example, and the results stacked."""
+    from weft.ops.joining import stack
+
+    rows = [batch.declaration(*example(batch, number)) for number in range(max(batch.size, 1))]
+    if not isinstance(rows[0], tuple):
+        return stack(rows)[: batch.size]
+    return tuple(stack(column)[: batch.size] for column in zip(*rows))
+
+
+def example(batch: Batch, number: int) -> list[Any]:
+    """The arguments of one example; of an empty batch, some of its shape."""
+
+    def one(arg: Any, flag: Any) -> Any:
+        if isinstance(flag, list):
+            return [one(each, each_flag) for each, each_flag in zip(arg, flag)]
+        if not flag:
+            return arg
+        return arg.select(0, number) if batch.size else arg.new_zeros(arg.shape[1:])
+
+    return [one(arg, flag) for arg, flag in zip(batch.args, batch.flags)]
+
+
+def slowly(batch: Batch) -> Any:
+    """`one_by_one`, for ops that have no rule: it says so."""
+    warnings.warn(
+        f"vmap: there is no batching rule for {batch.declaration.name}; it runs once for each of the {batch.size} "
+        "examples, which is slow",
+        UserWarning,
+        stacklevel=2,
+    )
+    return one_by_one(batch)
+
+
+RULES: dict[str, Callable[[Batch], Any]] = {
+    "": slowly,
+    "elementwise": elementwise,
+    "leading": leading,
+    "along_dims": along_dims,
+    "one_by_one": one_by_one,
+}
+
+
+def rule_for(declaration: Any) -> Callable[[Batch], Any]:
+    """The rule of an op."""
+    found: Any = declaration.batching
+    return RULES[found] if isinstance(found, str) else found
