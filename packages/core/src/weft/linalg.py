@@ -12,12 +12,13 @@ from typing import Any
 
 from weft._dtypes import int64
 from weft._named import named
-from weft.ops import decompositions as parts
+from weft.ops import decompositions, linear_systems, matrix_functions
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
-from weft.ops.decompositions import LinAlgError, det, lu_solve_checked, matrix_exp, orgqr, slogdet
+from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_square, in_columns, raise_failed
 from weft.ops.joining import cat
 from weft.ops.matrices import matmul, matrix_power
+from weft.ops.matrix_functions import matrix_exp, tolerances
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal
 
@@ -36,6 +37,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
@@ -81,7 +85,7 @@ def inv(A: Any) -> Any:
     tensor([[0.0000, 1.0000],
             [0.5000, 0.0000]])
     """
-    return parts.inverse_checked("linalg.inv", A)
+    return linear_systems.inverse_checked("linalg.inv", A)
 
 
 @composite(out="exact")
@@ -93,14 +97,32 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     named tuple (inverse, info)
     """
     if check_errors:
-        parts.inverse_checked("linalg.inv_ex", A)
-    parts.check_square("linalg.inv_ex", A)
-    return named("linalg_inv_ex", "inverse info")(*parts.inv_op.op(A))
+        linear_systems.inverse_checked("linalg.inv_ex", A)
+    check_square("linalg.inv_ex", A)
+    return named("linalg_inv_ex", "inverse info")(*linear_systems.inv_op.op(A))
+
+
+@composite(out="exact")
+def det(A: Any) -> Any:
+    """The determinant of each square matrix of a batch."""
+    return matrix_functions.det(A)
+
+
+@composite(out="exact")
+def slogdet(A: Any) -> Any:
+    """The sign (of a complex matrix the phase) of the determinant, and the logarithm of its modulus.
+
+    Returns
+    -------
+    named tuple (sign, logabsdet)
+        0 and -inf for a singular matrix.
+    """
+    return named("linalg_slogdet", "sign logabsdet")(*matrix_functions.slogdet(A))
 
 
 def raise_singular(name: str, info: Any) -> None:
     """Raise for a system of equations without a unique solution."""
-    parts.raise_failed(
+    raise_failed(
         name,
         info,
         lambda code: "The solver failed because the input matrix is singular; linalg.lstsq takes any matrix",
@@ -126,7 +148,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     >>> weft.linalg.solve(weft.tensor([[2.0, 0.0], [0.0, 4.0]]), weft.tensor([2.0, 2.0]))
     tensor([1.0000, 0.5000])
     """
-    result, info = parts.solve_checked("linalg.solve", A, B, left)
+    result, info = linear_systems.solve_checked("linalg.solve", A, B, left)
     raise_singular("linalg.solve", info)
     return result
 
@@ -139,45 +161,46 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     -------
     named tuple (result, info)
     """
-    result, info = parts.solve_checked("linalg.solve_ex", A, B, left)
+    result, info = linear_systems.solve_checked("linalg.solve_ex", A, B, left)
     if check_errors:
         raise_singular("linalg.solve_ex", info)
     return named("linalg_solve_ex", "result info")(result, info)
 
 
 @composite(out="exact")
-def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """The solution X of ``A X = B`` (or ``X A = B``), where only one triangle of A is read.
+def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The solution X of ``input X = B`` (or ``X input = B``), where only one triangle of the input is read.
 
     Parameters
     ----------
-    A : Tensor, shape (..., n, n)
+    input : Tensor, shape (..., n, n)
     B : Tensor, shape (..., n, k), or (..., k, n) with ``left=False``
     upper : bool
         Which triangle.
     unitriangular : bool
-        The diagonal of A is taken for ones.
+        The diagonal of the input is taken for ones.
     """
     name = "linalg.solve_triangular"
-    parts.check_square(name, A)
-    parts.check_matrix(name, A, B)
-    if A.shape[-1] != B.shape[-2 if left else -1]:
+    check_square(name, input)
+    check_matrix(name, input, B)
+    if input.shape[-1] != B.shape[-2 if left else -1]:
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+            f"({input.shape[-2]}x{input.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
-    broadcast_shapes(name, [A.shape[:-2], B.shape[:-2]])
-    return parts.solve_triangle(A, B, upper=bool(upper), left=left, unitriangular=bool(unitriangular))
+    broadcast_shapes(name, [input.shape[:-2], B.shape[:-2]])
+    result = linear_systems.solve_triangle(input, B, upper=bool(upper), left=left, unitriangular=bool(unitriangular))
+    return in_columns(result)
 
 
-@composite()
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """The X that minimizes the length of ``A X - B``, the shortest one where several do.
+@composite(out="exact")
+def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X that minimizes the length of ``input X - b``, the shortest one where several do.
 
     Parameters
     ----------
-    A : Tensor, shape (..., m, n)
-    B : Tensor, shape (..., m, k) or (..., m)
+    input : Tensor, shape (..., m, n)
+    b : Tensor, shape (..., m, k) or (..., m)
     rcond : float, optional
         Singular values below this part of the largest count as 0; default: the dtype's eps times max(m, n).
     driver : {"gelsy", "gels", "gelsd", "gelss"}, optional
@@ -188,27 +211,27 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     named tuple (solution, residuals, rank, singular_values)
     """
     name = "linalg.lstsq"
-    parts.check_matrix(name, A)
-    parts.check_dtype(name, A, B)
+    check_matrix(name, input)
+    check_dtype(name, input, b)
     driver = driver or "gelsy"
     if driver not in ("gelsy", "gels", "gelsd", "gelss"):
         raise RuntimeError(
             f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got {driver!r}"
         )
-    is_vector = B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]
-    columns = B.unsqueeze(-1) if is_vector else B
-    if columns.ndim < 2 or columns.shape[-2] != A.shape[-2]:
+    is_vector = b.ndim == input.ndim - 1 and b.shape == input.shape[:-1]
+    columns = b.unsqueeze(-1) if is_vector else b
+    if columns.ndim < 2 or columns.shape[-2] != input.shape[-2]:
         raise RuntimeError(
-            f"{name}: input.size(-2) should match other.size(-2); got shapes {tuple(A.shape)} and {tuple(B.shape)}"
+            f"{name}: input.size(-2) should match other.size(-2); got shapes {tuple(input.shape)} and {tuple(b.shape)}"
         )
-    broadcast_shapes(name, [A.shape[:-2], columns.shape[:-2]])
-    atol, rtol = parts.tolerances(name, A, None, rcond)
-    solution = matmul(parts.pinv_op.op(A, atol, rtol, False), columns)
-    S = parts.svdvals_op.op(A)
+    broadcast_shapes(name, [input.shape[:-2], columns.shape[:-2]])
+    atol, rtol = tolerances(name, input, None, rcond)
+    solution = matmul(matrix_functions.pinv_op.op(input, atol, rtol, False), columns)
+    S = decompositions.svdvals_op.op(input)
     rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)
     residuals = solution.reshape(-1)[:0].abs()
-    if driver != "gelsy" and A.shape[-2] > A.shape[-1] and (rank == A.shape[-1]).all():
-        residuals = (matmul(A, solution) - columns).abs().square().sum(-2)
+    if driver != "gelsy" and input.shape[-2] > input.shape[-1] and (rank == input.shape[-1]).all():
+        residuals = (matmul(input, solution) - columns).abs().square().sum(-2)
     return named("linalg_lstsq", "solution residuals rank singular_values")(
         solution.squeeze(-1) if is_vector else solution,
         residuals,
@@ -221,7 +244,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
 
 
 @composite(out="exact")
-def cholesky(A: Any, *, upper: bool = False) -> Any:
+def cholesky(input: Any, *, upper: bool = False) -> Any:
     """The lower triangular L of a positive-definite matrix ``A = L L^H``; with ``upper=True`` its adjoint.
 
     Raises
@@ -229,11 +252,11 @@ def cholesky(A: Any, *, upper: bool = False) -> Any:
     LinAlgError
         If a matrix is not positive-definite.
     """
-    return parts.cholesky_checked("linalg.cholesky", A, upper)
+    return decompositions.cholesky_checked("linalg.cholesky", input, upper)
 
 
 @composite(out="exact")
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
 
     Returns
@@ -241,9 +264,9 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     named tuple (L, info)
     """
     if check_errors:
-        parts.cholesky_checked("linalg.cholesky_ex", A, upper)
-    parts.check_square("linalg.cholesky_ex", A)
-    return named("linalg_cholesky_ex", "L info")(*parts.cholesky_op.op(A, bool(upper)))
+        decompositions.cholesky_checked("linalg.cholesky_ex", input, upper)
+    check_square("linalg.cholesky_ex", input)
+    return named("linalg_cholesky_ex", "L info")(*decompositions.cholesky_op.op(input, bool(upper)))
 
 
 @composite(out="exact")
@@ -260,7 +283,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     -------
     named tuple (Q, R)
     """
-    return named("linalg_qr", "Q R")(*parts.qr_checked("linalg.qr", A, mode))
+    return named("linalg_qr", "Q R")(*decompositions.qr_checked("linalg.qr", A, mode))
 
 
 @composite(out="exact")
@@ -279,9 +302,9 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     -------
     named tuple (U, S, Vh)
     """
-    parts.check_matrix("linalg.svd", A)
+    check_matrix("linalg.svd", A)
     refuse_driver("linalg.svd", A, driver)
-    return named("linalg_svd", "U S Vh")(*parts.svd_op.op(A, bool(full_matrices), True))
+    return named("linalg_svd", "U S Vh")(*decompositions.svd_op.op(A, bool(full_matrices), True))
 
 
 def refuse_driver(name: str, A: Any, driver: str | None) -> None:
@@ -293,9 +316,9 @@ def refuse_driver(name: str, A: Any, driver: str | None) -> None:
 @composite(out="exact")
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values, from the largest."""
-    parts.check_matrix("linalg.svdvals", A)
+    check_matrix("linalg.svdvals", A)
     refuse_driver("linalg.svdvals", A, driver)
-    return parts.singular_values(A)
+    return decompositions.singular_values(A)
 
 
 def triangle(name: str, UPLO: str) -> str:
@@ -306,7 +329,7 @@ def triangle(name: str, UPLO: str) -> str:
 
 
 @composite(out="exact")
-def eigh(A: Any, UPLO: str = "L") -> Any:
+def eigh(input: Any, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
 
     Parameters
@@ -319,40 +342,46 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
     named tuple (eigenvalues, eigenvectors)
         The vectors are the columns.
     """
-    parts.check_square("linalg.eigh", A)
-    return named("linalg_eigh", "eigenvalues eigenvectors")(*parts.eigh_op.op(A, triangle("linalg.eigh", UPLO)))
+    check_square("linalg.eigh", input)
+    result = decompositions.eigh_op.op(input, triangle("linalg.eigh", UPLO))
+    return named("linalg_eigh", "eigenvalues eigenvectors")(*result)
 
 
 @composite(out="exact")
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of a Hermitian matrix, in ascending order."""
-    parts.check_square("linalg.eigvalsh", A)
-    return parts.eigh_op.op(A, triangle("linalg.eigvalsh", UPLO))[0]
+    check_square("linalg.eigvalsh", input)
+    UPLO = triangle("linalg.eigvalsh", UPLO)
+    if decompositions.is_watched(input):
+        return decompositions.eigh_op.op(input, UPLO)[0]
+    return decompositions.eigvalsh_op.op(input, UPLO)
 
 
 @composite(out="exact")
-def eig(A: Any) -> Any:
+def eig(input: Any) -> Any:
     """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
 
     Returns
     -------
     named tuple (eigenvalues, eigenvectors)
     """
-    check_finite("linalg.eig", A)
-    return named("linalg_eig", "eigenvalues eigenvectors")(*parts.eig_op.op(A))
+    check_finite("linalg.eig", input)
+    return named("linalg_eig", "eigenvalues eigenvectors")(*decompositions.eig_op.op(input))
 
 
 @composite(out="exact")
-def eigvals(A: Any) -> Any:
+def eigvals(input: Any) -> Any:
     """The eigenvalues of a square matrix, complex, in no order."""
-    check_finite("linalg.eigvals", A)
-    return parts.eig_op.op(A)[0]
+    check_finite("linalg.eigvals", input)
+    return (
+        decompositions.eig_op.op(input)[0] if decompositions.is_watched(input) else decompositions.eigvals_op.op(input)
+    )
 
 
-def check_finite(name: str, A: Any) -> None:
+def check_finite(name: str, input: Any) -> None:
     """Eigenvalues are those of finite square matrices."""
-    parts.check_square(name, A)
-    if not A.isfinite().all():
+    check_square(name, input)
+    if not input.isfinite().all():
         raise RuntimeError(f"{name}: input tensor should not contain infs or NaNs.")
 
 
@@ -364,10 +393,10 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     -------
     named tuple (LU, pivots, info)
     """
-    parts.check_matrix("linalg.lu_factor_ex", A)
-    result = parts.lu_factor_op.op(A, bool(pivot))
+    check_matrix("linalg.lu_factor_ex", A)
+    result = decompositions.lu_factor_op.op(A, bool(pivot))
     if check_errors:
-        parts.raise_zero_pivot("linalg.lu_factor_ex", result[2])
+        decompositions.raise_zero_pivot("linalg.lu_factor_ex", result[2])
     return named("linalg_lu_factor_ex", "LU pivots info")(*result)
 
 
@@ -379,9 +408,9 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     -------
     named tuple (LU, pivots)
     """
-    parts.check_matrix("linalg.lu_factor", A)
-    LU, pivots, info = parts.lu_factor_op.op(A, bool(pivot))
-    parts.raise_zero_pivot("linalg.lu_factor", info)
+    check_matrix("linalg.lu_factor", A)
+    LU, pivots, info = decompositions.lu_factor_op.op(A, bool(pivot))
+    decompositions.raise_zero_pivot("linalg.lu_factor", info)
     return named("linalg_lu_factor", "LU pivots")(LU, pivots)
 
 
@@ -394,9 +423,9 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     named tuple (P, L, U)
         With ``pivot=False`` P is empty.
     """
-    parts.check_matrix("linalg.lu", A)
-    LU, pivots, _ = parts.lu_factor_op.op(A, bool(pivot))
-    return named("linalg_lu", "P L U")(*parts.lu_unpack(LU, pivots, True, bool(pivot)))
+    check_matrix("linalg.lu", A)
+    LU, pivots, _ = decompositions.lu_factor_op.op(A, bool(pivot))
+    return named("linalg_lu", "P L U")(*decompositions.lu_unpack(LU, pivots, True, bool(pivot)))
 
 
 @composite(out="exact")
@@ -410,13 +439,82 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     adjoint : bool
         With the conjugate transpose of A.
     """
-    return lu_solve_checked("linalg.lu_solve", LU, pivots, B, left, adjoint)
+    return decompositions.lu_solve_checked("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
 @composite(out="exact")
-def householder_product(A: Any, tau: Any) -> Any:
+def ldl_factor_ex(input: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """`ldl_factor`, and for each matrix 0 or the place of a zero in D.
+
+    Returns
+    -------
+    named tuple (LD, pivots, info)
+    """
+    result = decompositions.ldl_factor_checked("linalg.ldl_factor_ex", input, hermitian, check_errors)
+    return named("linalg_ldl_factor_ex", "LD pivots info")(*result)
+
+
+@composite(out="exact")
+def ldl_factor(input: Any, *, hermitian: bool = False) -> Any:
+    """The factorization ``L D L^T`` of a symmetric matrix, definite or not, for `ldl_solve`; needs SciPy.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        Only the lower triangle is read.
+    hermitian : bool
+        Of complex matrices: ``L D L^H`` of a Hermitian one.
+
+    Returns
+    -------
+    named tuple (LD, pivots)
+        L and D, which has blocks of one and two rows, in one matrix; LAPACK's pivots.
+    """
+    LD, pivots, _ = decompositions.ldl_factor_checked("linalg.ldl_factor", input, hermitian, True)
+    return named("linalg_ldl_factor", "LD pivots")(LD, pivots)
+
+
+@composite(out="exact")
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+    """The solution of ``A X = B`` by the factorization of A that `ldl_factor` returns.
+
+    Parameters
+    ----------
+    B : Tensor, shape (..., n, k)
+    hermitian : bool
+        As it was for `ldl_factor`.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[0.0, 2.0], [2.0, 0.0]])
+    >>> LD, pivots = weft.linalg.ldl_factor(A)
+    >>> weft.linalg.ldl_solve(LD, pivots, weft.tensor([[2.0], [4.0]]))
+    tensor([[2.],
+            [1.]])
+    """
+    name = "linalg.ldl_solve"
+    check_square(name, LD)
+    check_matrix(name, LD, B)
+    if pivots.kind.dtype.category != 1:
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.spoken}")
+    if pivots.shape != LD.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got LD with shape "
+            f"{tuple(LD.shape)} and pivots with shape {tuple(pivots.shape)}"
+        )
+    if B.shape[-2] != LD.shape[-1]:
+        raise RuntimeError(
+            f"{name}: Incompatible matrix sizes: each A matrix is {LD.shape[-1]} by {LD.shape[-1]} but each B matrix "
+            f"is {B.shape[-2]} by {B.shape[-1]}"
+        )
+    broadcast_shapes(name, [LD.shape[:-2], B.shape[:-2]])
+    return decompositions.ldl_solve_op.op(LD, pivots, B, bool(hermitian))
+
+
+@composite(out="exact")
+def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of a product of Householder reflections, as QR decompositions keep them."""
-    return orgqr(A, tau)
+    return decompositions.orgqr(input, tau)
 
 
 # What singular values and eigenvalues tell
@@ -431,12 +529,12 @@ def significant(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 @composite(out="exact")
-def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """The Moore-Penrose inverse.
 
     Parameters
     ----------
-    A : Tensor, shape (..., m, n)
+    input : Tensor, shape (..., m, n)
     atol, rtol : float or Tensor, optional
         Singular values up to ``max(atol, rtol * largest)`` count as 0. Default of rtol: the dtype's eps times
         max(m, n), or 0 beside an atol.
@@ -445,13 +543,13 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     hermitian : bool
         A is its own conjugate transpose: eigenvalues serve.
     """
-    (parts.check_square if hermitian else parts.check_matrix)("linalg.pinv", A)
-    limits = parts.tolerances("linalg.pinv", A, atol, rcond if rtol is None else rtol)
-    return parts.pinv_op.op(A, *limits, bool(hermitian))
+    (check_square if hermitian else check_matrix)("linalg.pinv", input)
+    limits = tolerances("linalg.pinv", input, atol, rcond if rtol is None else rtol)
+    return matrix_functions.pinv_op.op(input, *limits, bool(hermitian))
 
 
 @composite(out=True)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values are larger than ``max(atol, rtol * largest)``.
 
     Parameters
@@ -459,19 +557,19 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     tol : float or Tensor
         The older name of an atol that stands alone.
     """
-    (parts.check_square if hermitian else parts.check_matrix)("linalg.matrix_rank", A)
+    (check_square if hermitian else check_matrix)("linalg.matrix_rank", input)
     if tol is not None:
         atol, rtol = tol, 0.0
-    limits = parts.tolerances("linalg.matrix_rank", A, atol, rtol)
-    A = A.detach()
-    if not A.numel():
-        return A.new_zeros(A.shape[:-2], dtype=int64)
-    values = parts.eigh_op.op(A, "L")[0].abs() if hermitian else parts.svdvals_op.op(A)
+    limits = tolerances("linalg.matrix_rank", input, atol, rtol)
+    input = input.detach()
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=int64)
+    values = decompositions.eigvalsh_op.op(input, "L").abs() if hermitian else decompositions.svdvals_op.op(input)
     return significant(values, *limits).sum(-1)
 
 
 @composite(out="exact")
-def cond(A: Any, p: Any = None) -> Any:
+def cond(input: Any, p: Any = None) -> Any:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Parameters
@@ -479,17 +577,17 @@ def cond(A: Any, p: Any = None) -> Any:
     p : number, "fro" or "nuc", optional
         The norm; default 2, the ratio of the largest to the smallest singular value.
     """
-    parts.check_matrix("linalg.cond", A)
+    check_matrix("linalg.cond", input)
     if p is None or p in (2, -2):
-        values = parts.singular_values(A)
-        if not A.numel():
-            return values.new_zeros(A.shape[:-2])
+        values = decompositions.singular_values(input)
+        if not input.numel():
+            return values.new_zeros(input.shape[:-2])
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
-    parts.check_square("linalg.cond", A)
-    inverse, info = parts.inv_op.op(A)
-    result = matrix_norm(A, p) * matrix_norm(inverse, p)
-    return result.masked_fill(info != 0, math.inf) if A.numel() else result
+    check_square("linalg.cond", input)
+    inverse, info = linear_systems.inv_op.op(input)
+    result = matrix_norm(input, p) * matrix_norm(inverse, p)
+    return result.masked_fill(info != 0, math.inf) if input.numel() else result
 
 
 # Norms
@@ -509,8 +607,8 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
 
 
 @composite(out="exact")
-def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of the elements over some dimensions: ``sum(abs(x) ** ord) ** (1 / ord)``.
+def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The norm of the elements over some dimensions: ``sum(abs(input) ** ord) ** (1 / ord)``.
 
     Parameters
     ----------
@@ -520,19 +618,19 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
         Default: all.
     """
     name = "linalg.vector_norm"
-    x = in_dtype(name, x, dtype)
+    input = in_dtype(name, input, dtype)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"{name}(): argument 'ord' must be a number, not {type(ord).__name__}")
-    dims = wrap_dims(name, None if dim == () or dim == [] else dim, x.ndim)
-    if not x.numel() and (ord < 0 or ord == math.inf) and any(x.shape[d] == 0 for d in dims):
+    dims = wrap_dims(name, None if dim == () or dim == [] else dim, input.ndim)
+    if not input.numel() and (ord < 0 or ord == math.inf) and any(input.shape[d] == 0 for d in dims):
         raise RuntimeError(
             f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
         )
-    return vector_norm_op.op(x, float(ord), dims, bool(keepdim))
+    return vector_norm_op.op(input, float(ord), dims, bool(keepdim))
 
 
 @composite(out="exact")
-def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices.
 
     Parameters
@@ -544,22 +642,22 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         The rows' and the columns' dimension.
     """
     name = "linalg.matrix_norm"
-    A = in_dtype(name, A, dtype)
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions; got {A.ndim}")
-    dims = wrap_dims(name, dim, A.ndim)
+    input = in_dtype(name, input, dtype)
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions; got {input.ndim}")
+    dims = wrap_dims(name, dim, input.ndim)
     if len(dims) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     if ord == "fro":
-        return vector_norm_op.op(A, 2.0, dims, bool(keepdim))
+        return vector_norm_op.op(input, 2.0, dims, bool(keepdim))
     if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported; use 'fro', 'nuc', inf, 1 or 2, or minus one of these")
-    A = A.movedim(dims, (-2, -1))
+    input = input.movedim(dims, (-2, -1))
     if ord in ("nuc", 2, -2):
-        parts.check_dtype(name, A)
-        values = parts.singular_values(A)
+        check_dtype(name, input)
+        values = decompositions.singular_values(input)
     else:
-        values = A.abs().sum(-1 if abs(ord) == math.inf else -2)
+        values = input.abs().sum(-1 if abs(ord) == math.inf else -2)
     if ord == "nuc" or (ord > 0 and not values.shape[-1]):  # the largest of none is 0
         result = values.sum(-1)
     else:
@@ -571,7 +669,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
 
 
 @composite(out="exact")
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`vector_norm` of one dimension, `matrix_norm` of two; without ord the 2-norm of all elements.
 
     Examples
@@ -580,20 +678,20 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     tensor(5.)
     """
     if dim is None and ord is not None:
-        if A.ndim not in (1, 2):
+        if input.ndim not in (1, 2):
             raise RuntimeError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
             )
-        dim = tuple(range(A.ndim))
+        dim = tuple(range(input.ndim))
     elif isinstance(dim, int):
         dim = (dim,)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if ord is not None and len(dim) == 2:
-        return matrix_norm(A, ord, dim, keepdim, dtype=dtype)
+        return matrix_norm(input, ord, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices; the input has one dimension")
-    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 # Products
@@ -686,7 +784,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     return product.sum(wrap_dim("linalg.vecdot", dim, product.ndim), dtype=product.dtype)
 
 
-def vander(x: Any, N: int | None = None) -> Any:
+def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
     if not x.ndim and N is None:
         raise RuntimeError("linalg.vander: a tensor without dimensions needs N; give it or use unsqueeze(0)")
@@ -704,7 +802,7 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 
 @composite(out="exact")
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(input: Any, ind: int = 2) -> Any:
     """The inverse of the map that `tensordot` makes of a tensor.
 
     Parameters
@@ -714,34 +812,34 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     """
     if ind <= 0:
         raise RuntimeError(f"tensorinv: Expected a strictly positive integer for 'ind'; got {ind}")
-    shape = tuple(A.shape)
+    shape = tuple(input.shape)
     size = math.prod(shape[ind:])
     if math.prod(shape[:ind]) != size:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{size} != {math.prod(shape[:ind])} in tensorinv"
         )
-    flat = parts.inverse_checked("linalg.tensorinv", A.reshape(size, size))
+    flat = linear_systems.inverse_checked("linalg.tensorinv", input.reshape(size, size))
     return flat.reshape(shape[ind:] + shape[:ind])
 
 
 @composite(out="exact")
-def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
-    """The X with ``tensordot(A, X, X.ndim) = B``.
+def tensorsolve(input: Any, other: Any, dims: Any = None) -> Any:
+    """The X with ``tensordot(input, X, X.ndim) = other``.
 
     Parameters
     ----------
     dims : sequence of int, optional
-        Dimensions of A that are moved to the end first.
+        Dimensions of the input that are moved to the end first.
     """
     if dims is not None:
-        moved = wrap_dims("linalg.tensorsolve", list(dims), A.ndim)
-        A = A.movedim(moved, tuple(range(A.ndim - len(moved), A.ndim)))
-    shape = tuple(A.shape[B.ndim :])
+        moved = wrap_dims("linalg.tensorsolve", list(dims), input.ndim)
+        input = input.movedim(moved, tuple(range(input.ndim - len(moved), input.ndim)))
+    shape = tuple(input.shape[other.ndim :])
     size = math.prod(shape)
-    if size != math.prod(A.shape[: B.ndim]):
+    if size != math.prod(input.shape[: other.ndim]):
         raise RuntimeError(
             "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(A.shape[: B.ndim])}"
+            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(input.shape[: other.ndim])}"
         )
-    return solve(A.reshape(size, size), B.reshape(-1)).reshape(shape)
+    return solve(input.reshape(size, size), other.reshape(-1)).reshape(shape)

@@ -17,11 +17,15 @@ FAMILIES = (
     "sorting",
     "cumulative",
     "softmax",
-    "special",
+    "error_functions",
+    "gamma_functions",
+    "bessel_functions",
     "activation",
     "distance",
     "copies",
+    "linear_systems",
     "decompositions",
+    "matrix_functions",
     "fourier",
     "windows",
     "statistics",
@@ -34,9 +38,9 @@ FAMILIES = (
 METHODS = """
 abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_
 clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ fill_ fix_
-floor_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_
-relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ t_ tan_ tanh_ transpose_ trunc_
-unsqueeze_ xlogy_ zero_
+floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
+reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ t_ tan_ tanh_ transpose_
+trunc_ unsqueeze_ xlogy_ zero_
 get_device is_complex is_floating_point is_signed numel put
 """.split()
 

@@ -324,13 +324,13 @@ def matrix_power(input, n):
             f"{input.shape[-2:] if input.ndim > 1 else input.shape}"
         )
     if n < 0:
-        from weft import linalg
+        from weft.ops.linear_systems import inverse_checked
 
-        return matrix_power(linalg.inv(input), -n)
+        return matrix_power(inverse_checked("matrix_power", input).contiguous(), -n)
     if n == 0:
         from weft.ops.creation import eye
 
-        return eye(input.shape[-1], dtype=input.dtype, device=input.device).expand(input.shape).clone()
+        return input.clone().copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device))
     result = None
     while n:
         if n & 1:

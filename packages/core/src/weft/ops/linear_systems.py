@@ -1,0 +1,166 @@
+"""Systems of equations: solutions, triangular solutions, inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from weft._named import named
+from weft.ops._declare import composite, op
+from weft.ops._geometry import broadcast_shapes
+from weft.ops._lapack import (
+    check_dtype,
+    check_matrix,
+    check_square,
+    column_major,
+    one_by_one,
+    raise_failed,
+    triangular_solution,
+    zero_pivot,
+)
+from weft.ops.matrices import matmul
+
+# Systems of equations
+
+
+@op(name="linalg_solve", tensors="A B")
+def solve_op(A, B):
+    """``A^-1 B`` and ``info``."""
+    return solve_op.op(A, B)
+
+
+@solve_op.kernel
+def _(xp, A, B):
+    try:
+        result = xp.linalg.solve(A, B)
+        info = xp.zeros(result.shape[:-2], xp.int32)
+    except numpy.linalg.LinAlgError:
+        result, info = one_by_one(xp, xp.linalg.solve, zero_pivot, A, B)
+    return column_major(xp, result), info
+
+
+@solve_op.gradient("A B")
+def _(grads, A, outputs, needs):
+    right = solve_op.op(A.mH, grads[0])[0]
+    return (-matmul.op(right, outputs[0].mH) if needs[0] else None), right
+
+
+def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, Any]:
+    """The solution of ``A X = B`` (or ``X A = B``), where B is one vector, a batch of them, or of matrices."""
+    check_square(name, A)
+    check_dtype(name, A, B)
+    is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if is_vector and not left:
+        raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False")
+    columns = B.unsqueeze(-1) if is_vector else B if left else B.mT
+    if columns.ndim < 2 or columns.shape[-2] != A.shape[-1]:
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {equation} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {'x'.join(map(str, B.shape[-2:]))})"
+        )
+    broadcast_shapes(name, [A._array.shape[:-2], columns._array.shape[:-2]])
+    result, info = solve_op.op(A if left else A.mT, columns)
+    return result.squeeze(-1) if is_vector else result if left else result.mT, info
+
+
+@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex")
+def solve_triangular_op(A, B, upper, unitriangular):
+    """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
+    return solve_triangular_op.op(A, B, upper, unitriangular)
+
+
+@solve_triangular_op.kernel
+def _(xp, A, B, upper, unitriangular):
+    return column_major(xp, triangular_solution(xp, A, B, upper=upper, unitriangular=unitriangular))
+
+
+@solve_triangular_op.gradient("A B")
+def _(grad, A, output, upper, unitriangular, needs):
+    right = solve_triangular_op.op(A.mH, grad, not upper, unitriangular)
+    if not needs[0]:
+        return None, right
+    whole = -matmul.op(right, output.mH)
+    offset = 1 if unitriangular else 0
+    return whole.triu(offset) if upper else whole.tril(-offset), right
+
+
+def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """``A^-1 B``, or with ``left=False`` ``B A^-1``."""
+    if left:
+        return solve_triangular_op.op(A, B, upper, unitriangular)
+    return solve_triangular_op.op(A.mT, B.mT, not upper, unitriangular).mT
+
+
+@composite("triangular_solve", out="exact")
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    """The solution of ``A X = b`` with a triangular A, and a copy of A."""
+    check_square("triangular_solve", A)
+    check_matrix("triangular_solve", A, b)
+    if b.shape[-2] != A.shape[-1]:
+        raise RuntimeError(
+            f"triangular_solve: Incompatible matrix sizes: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
+            f"matrix is {b.shape[-2]} by {b.shape[-1]}"
+        )
+    matrix = A.mT if transpose else A
+    solution = solve_triangle(matrix, b, upper=bool(upper) != bool(transpose), unitriangular=bool(unitriangular))
+    copy = A.expand([*solution.shape[:-2], *A.shape[-2:]]).clone()
+    return named("triangular_solve", "solution cloned_coefficient")(solution, copy)
+
+
+# Inverse and determinant
+
+
+@op(name="linalg_inv", tensors="A")
+def inv_op(A):
+    """The inverse and ``info``."""
+    return inv_op.op(A)
+
+
+@inv_op.kernel
+def _(xp, A):
+    try:
+        result, info = xp.linalg.inv(A), xp.zeros(A.shape[:-2], xp.int32)
+    except numpy.linalg.LinAlgError:
+        result, info = one_by_one(xp, xp.linalg.inv, zero_pivot, A)
+    return column_major(xp, result), info
+
+
+@inv_op.gradient("A")
+def _(grads, outputs):
+    adjoint = outputs[0].mH
+    return -matmul.op(adjoint, matmul.op(grads[0], adjoint))
+
+
+def inverse_checked(name: str, A: Any) -> Any:
+    """The inverse, or an error for a singular matrix."""
+    check_square(name, A)
+    result, info = inv_op.op(A)
+    raise_failed(
+        name,
+        info,
+        lambda code: (
+            f"The diagonal element {code} is zero, the inversion could not be completed because the input "
+            "matrix is singular; linalg.pinv has an inverse for every matrix"
+        ),
+    )
+    return result
+
+
+@composite("inverse", out="exact")
+def inverse(input):
+    """The inverse of each square matrix of a batch.
+
+    Raises
+    ------
+    weft.linalg.LinAlgError
+        If one is singular.
+
+    Examples
+    --------
+    >>> weft.inverse(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return inverse_checked("linalg.inv", input)
