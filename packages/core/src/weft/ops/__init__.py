@@ -32,6 +32,8 @@ FAMILIES = (
     "segments",
     "queries",
     "random",
+    "hashing",
+    "norms",
 )
 
 # Methods that are functions too: those that write into their first argument, and what a tensor is.

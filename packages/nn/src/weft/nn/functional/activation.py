@@ -11,10 +11,11 @@ from weft import Tensor
 from weft.nn.functional._common import inplace_or_not
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
+from weft.ops._numerics import in_blocks
+from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
 from weft.ops.softmax import softmax as core_softmax
-from weft.ops.special import erf_array, in_blocks
 
 SQRT_HALF = math.sqrt(0.5)
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)

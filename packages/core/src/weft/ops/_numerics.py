@@ -1,0 +1,67 @@
+"""Polynomials, blocks and branches: what the special functions' kernels are written with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.backend import scientific
+
+REAL = "bool int float"
+BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
+
+
+def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    """The polynomial with these coefficients (highest power first) at each element, in new memory."""
+    value = x * coefficients[0]
+    for each in coefficients[1:-1]:
+        value += each
+        value *= x
+    value += coefficients[-1]
+    return value
+
+
+def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
+    """A function of equally shaped arrays, applied to pieces whose temporaries fit the cache."""
+    first = arrays[0]
+    if first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
+        return function(*arrays)
+    result = xp.empty(first.shape, first.dtype)
+    flat, target = [each.reshape(-1) for each in arrays], result.reshape(-1)
+    for start in range(0, first.size, BLOCK):
+        stop = start + BLOCK
+        target[start:stop] = function(*[each[start:stop] for each in flat])
+    return result
+
+
+def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:
+    """Each branch's function, computed only where its condition holds."""
+    x = xp.asarray(x)
+    result = xp.full(x.shape, xp.nan, x.dtype)
+    for condition, function in branches:
+        chosen = condition(x) if callable(condition) else condition
+        if xp.all(chosen):
+            return function(x)
+        if xp.any(chosen):
+            result[chosen] = function(x[chosen])
+    return result
+
+
+def wide(xp: Any, value: Any) -> Any:
+    """An array in double precision, which single precision is rounded from."""
+    return xp.asarray(value, dtype=xp.float64)
+
+
+def scipy_function(xp: Any, op: str, name: str) -> Any:
+    """A function of ``scipy.special`` for the arrays of a namespace.
+
+    Raises
+    ------
+    ImportError
+        If SciPy (or its equivalent for the device) is not installed.
+    NotImplementedError
+        If the equivalent lacks the function.
+    """
+    found = getattr(scientific(xp, "special", op), name, None)
+    if found is None:
+        raise NotImplementedError(f"{op}: not on this device, whose scipy.special has no {name}; use .to('cpu')")
+    return found

@@ -1,0 +1,273 @@
+"""The gamma function, its derivatives and relatives, on an array library that has none of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from weft.ops._declare import composite, no_gradient, op, pointwise
+from weft.ops._numerics import REAL, polynomial, scipy_function, wide
+
+EPS = 2.0**-53
+
+# Bernoulli numbers B2, B4, ..., of the asymptotic series.
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+def shifted(xp: Any, x: Any, least: float, step: Any) -> tuple[Any, Any]:
+    """Add 1 to each element until it is at least ``least``; ``step(x)`` is summed over what it passes."""
+    passed = xp.zeros_like(x)
+    while xp.any(small := x < least):
+        passed += xp.where(small, step(xp.where(small, x, 1.0)), 0.0)
+        x = xp.where(small, x + 1, x)
+    return x, passed
+
+
+def log_gamma_positive(xp: Any, x: Any) -> Any:
+    """The logarithm of gamma for x > 0: Stirling's series, after recurrence."""
+    factor = xp.ones_like(x)
+    while xp.any(small := x < 10):
+        factor = xp.where(small, factor * x, factor)
+        x = xp.where(small, x + 1, x)
+    inverse = 1 / x
+    square = inverse * inverse
+    series = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)]
+    rest = inverse * polynomial(square, tuple(reversed(series)))
+    return (x - 0.5) * xp.log(x) - x + 0.5 * math.log(2 * math.pi) + rest - xp.log(factor)
+
+
+@pointwise("lgamma", "lgamma_", result="float", accepts=REAL)
+def lgamma(xp, input):
+    """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
+    x = wide(xp, input)
+    negative = x < 0.5
+    positive = log_gamma_positive(xp, xp.where(negative, 1 - x, xp.where(xp.isfinite(x), x, 1.0)))
+    part = x - xp.floor(x)  # the sine of a large multiple of pi would lose its digits
+    reflected = math.log(math.pi) - xp.log(xp.absolute(xp.sin(math.pi * part))) - positive
+    result = xp.where(negative, reflected, positive)
+    result = xp.where(negative & (part == 0) | xp.isinf(x), xp.inf, xp.where(xp.isnan(x), x, result))
+    return result.astype(input.dtype)
+
+
+@lgamma.gradient("input")
+def _(grad, input):
+    return grad * digamma(input)
+
+
+def digamma_array(xp: Any, input: Any) -> Any:
+    given = wide(xp, input)
+    negative = given < 0
+    x, passed = shifted(xp, xp.where(negative, 1 - given, given), 10, lambda value: 1 / value)
+    square = 1 / (x * x)
+    series = tuple(reversed([b / (2 * k) for k, b in enumerate(BERNOULLI, 1)]))
+    result = xp.log(x) - 0.5 / x - square * polynomial(square, series) - passed
+    part = given - xp.rint(given)
+    result = xp.where(negative, result - math.pi / xp.tan(math.pi * part), result)
+    result = xp.where(negative & (part == 0), xp.nan, result)
+    result = xp.where(given == 0, xp.copysign(xp.inf, -given), result)
+    return xp.where(xp.isposinf(given), given, result).astype(input.dtype)
+
+
+@pointwise("digamma", "digamma_", result="float", accepts=REAL)
+def digamma(xp, input):
+    """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
+    return digamma_array(xp, input)
+
+
+@digamma.gradient("input")
+def _(grad, input):
+    return grad * polygamma(1, input)
+
+
+# Hurwitz's zeta function, of which the derivatives of digamma are made
+
+
+def zeta_positive(xp: Any, s: Any, q: Any) -> Any:
+    """The sum of ``(q + k) ** -s`` over all k from 0 on, for s > 1 and q > 0.
+
+    Terms one by one while they matter and the formula of Euler and Maclaurin does not converge yet, then that.
+    """
+    total = xp.zeros_like(q)
+    enough = xp.maximum(12.0, s)
+    exhausted = xp.zeros(q.shape, bool)
+    while xp.any(going := (q < enough) & ~exhausted):
+        term = q**-s
+        total = xp.where(going, total + term, total)
+        exhausted |= going & (term <= EPS * total)
+        q = xp.where(going, q + 1, q)
+    rest = q ** (1 - s) / (s - 1) + 0.5 * q**-s
+    rising, factorial = s, 2.0
+    for k, bernoulli in enumerate(BERNOULLI, 1):
+        rest = rest + bernoulli * rising / factorial * q ** (1 - s - 2 * k)
+        rising = rising * ((s + 2 * k - 1) * (s + 2 * k))
+        factorial *= (2 * k + 1) * (2 * k + 2)
+    return total + xp.where(exhausted, 0.0, rest)
+
+
+def zeta_array(xp: Any, s: Any, q: Any) -> Any:
+    """Hurwitz's zeta function of arrays of float64.
+
+    Below 0, where s has to be whole, the negative terms are a sum of the same kind as the positive ones.
+    """
+    s, q = xp.broadcast_arrays(xp.atleast_1d(s), xp.atleast_1d(q))
+    whole = q == xp.floor(q)
+    valid = (s > 1) & ~((q <= 0) & whole)
+    ordinary = valid & (q > 0)
+    reflected = valid & (q < 0) & (s == xp.floor(s))
+    result = xp.full(s.shape, xp.nan)
+    result[ordinary] = zeta_positive(xp, s[ordinary], q[ordinary])
+    if xp.any(reflected):
+        order, below = s[reflected], q[reflected]
+        part = below - xp.floor(below)
+        sign = 1 - 2 * (order % 2)
+        negative = zeta_positive(xp, order, 1 - part) - zeta_positive(xp, order, 1 - below)
+        result[reflected] = sign * negative + zeta_positive(xp, order, part)
+    pole = (s == 1) | ((s > 1) & (q <= 0) & whole)
+    return xp.where(pole, xp.inf, result)
+
+
+@pointwise(name="zeta", result="float", accepts=REAL)
+def zeta(xp, input, other):
+    """Hurwitz's zeta function: the sum of ``(other + k) ** -input`` over all k from 0 on.
+
+    Infinite where input is 1 or other is 0 or a negative integer; nan where input is below 1.
+
+    Examples
+    --------
+    >>> weft.special.zeta(weft.tensor(2.0), 1) * 6
+    tensor(9.8696)
+    """
+    dtype = getattr(input, "dtype", None) or other.dtype
+    result = zeta_array(xp, wide(xp, input), wide(xp, other)).astype(dtype)
+    return result.reshape(xp.broadcast(xp.asarray(input), xp.asarray(other)).shape)
+
+
+@zeta.gradient("input")
+def _(grad):
+    return no_gradient("zeta: input", grad)
+
+
+@zeta.gradient("other")
+def _(grad, input, other):
+    return grad * -input * zeta(input + 1, other)
+
+
+@op(name="polygamma", result="float", half="float32", accepts=REAL, tensors="input", batch="elementwise")
+def polygamma_op(input, n):
+    """The n-th derivative of `digamma`."""
+    return polygamma_op.op(input, n)
+
+
+@polygamma_op.kernel
+def _(xp, input, n):
+    if n == 0:
+        return digamma_array(xp, input)
+    if n == 1:
+        return trigamma_array(xp, input)
+    values = zeta_array(xp, xp.asarray(n + 1.0), wide(xp, input))
+    size = math.gamma(n + 1) if n < 171 else math.inf
+    return ((-1.0) ** (n + 1) * size * values).astype(input.dtype).reshape(input.shape)
+
+
+def trigamma_array(xp: Any, input: Any) -> Any:
+    """The derivative of `digamma`.
+
+    By reflection below 0.5, with the angle rounded to the input's precision: what PyTorch has near the poles (and
+    its large number instead of infinity on them) is this rounding.
+    """
+    x = xp.atleast_1d(xp.asarray(input))
+    negative = x < 0.5
+    positive = zeta_array(xp, xp.asarray(2.0), wide(xp, xp.where(negative, 1 - x, x)))
+    sine = xp.sin(wide(xp, x * x.dtype.type(math.pi)))
+    return xp.where(negative, (math.pi / sine) ** 2 - positive, positive).astype(input.dtype).reshape(input.shape)
+
+
+@polygamma_op.gradient("input")
+def _(grad, input, n):
+    return grad * polygamma_op.op(input, n + 1)
+
+
+@composite(out=True)
+def polygamma(n, input):
+    """The n-th derivative of `digamma`.
+
+    Parameters
+    ----------
+    n : int
+        0 or above.
+    input : Tensor
+    """
+    if n < 0:
+        raise RuntimeError(f"polygamma: polygamma(n, x) does not support negative n, got n={n}")
+    return polygamma_op.op(input, int(n))
+
+
+@composite("polygamma", "polygamma_")
+def _polygamma_method(self, n):
+    return polygamma(n, self)
+
+
+@composite("mvlgamma", "mvlgamma_", out=True)
+def mvlgamma(input, p):
+    """The logarithm of the multivariate gamma function of dimension ``p``.
+
+    Raises
+    ------
+    RuntimeError
+        If p is below 1, or an element is not above ``(p - 1) / 2``.
+    """
+    if p < 1:
+        raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got p={p}")
+    if not input.kind.is_differentiable:
+        input = input.to(lgamma(input.new_empty(0)).dtype)
+    steps = input.new_tensor([-0.5 * k for k in range(p)])
+    return lgamma(input.unsqueeze(-1) + steps).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+# The incomplete gamma functions
+
+
+@pointwise("igamma", "igamma_", accepts="float", numbers="")
+def igamma(xp, input, other):
+    """The regularized lower incomplete gamma function.
+
+    The integral of ``t ** (input - 1) * exp(-t)`` from 0 to other, divided by ``gamma(input)``; nan where one of them
+    is negative. It needs SciPy.
+
+    Examples
+    --------
+    >>> weft.igamma(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 1.0]))
+    tensor([0.6321, 0.2642])
+    """
+    return scipy_function(xp, "igamma", "gammainc")(input, other)
+
+
+@igamma.gradient("input")
+def _(grad):
+    return no_gradient("igamma: input", grad)
+
+
+@igamma.gradient("other")
+def _(grad, input, other):
+    return grad * gamma_density(input, other)
+
+
+@pointwise("igammac", "igammac_", accepts="float", numbers="")
+def igammac(xp, input, other):
+    """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
+    return scipy_function(xp, "igammac", "gammaincc")(input, other)
+
+
+@igammac.gradient("input")
+def _(grad):
+    return no_gradient("igammac: input", grad)
+
+
+@igammac.gradient("other")
+def _(grad, input, other):
+    return -grad * gamma_density(input, other)
+
+
+def gamma_density(shape: Any, x: Any) -> Any:
+    """The derivative of `igamma` by its second argument."""
+    return ((shape - 1) * x.log() - x - lgamma(shape)).exp()

@@ -1,0 +1,275 @@
+"""Orthogonal polynomials, each element of its own degree: by recurrence, or in closed form where there is one.
+
+Degrees are rounded towards 0 to integers; a polynomial of negative degree is 0. There are no gradients, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from weft.ops._declare import op
+from weft.ops._numerics import REAL
+
+HIGH = 8  # degrees above it are computed from the angle
+STEPS = 1_000_000  # a recurrence that would take more is refused: it would seem to hang
+
+polynomial = partial(
+    op, tensors="input n", promotes=True, result="float", half="float32", accepts=REAL, gradient=None, out=True
+)
+
+
+def operands(xp: Any, input: Any, n: Any) -> tuple[Any, Any]:
+    """The points, and the degrees as integers, broadcast."""
+    dtype = getattr(input, "dtype", None) or n.dtype
+    return tuple(xp.broadcast_arrays(xp.asarray(input, dtype), xp.asarray(n).astype(xp.int64)))
+
+
+def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int, Any, Any], Any]) -> Any:
+    """The polynomial of each element's degree.
+
+    Parameters
+    ----------
+    degree : array of int64
+    first : array
+        The polynomials of degree 1; that of degree 0 is 1.
+    step : function
+        The polynomials of degree k + 1, given k and those of degree k and k - 1.
+    """
+    top = int(degree.max(initial=0))
+    if top > STEPS:
+        raise RuntimeError(f"{name}: a polynomial of degree {top} takes as many steps; at most {STEPS} are made")
+    previous, current = xp.ones_like(first), first
+    result = xp.where(degree < 0, 0, xp.where(degree == 0, previous, first))
+    for k in range(1, top):
+        previous, current = current, step(k, current, previous)
+        result = xp.where(degree > k, current, result)
+        if k % 64 == 0 and not xp.any((degree > k) & (current == current)):
+            break  # nan stays nan
+    return result
+
+
+def chebyshev(xp: Any, name: str, x: Any, degree: Any, first: Any, ends: Any, inside: Any) -> Any:
+    """A Chebyshev polynomial.
+
+    Parameters
+    ----------
+    ends : pair of arrays
+        The values at 1 and at -1.
+    inside : function
+        The values between, from the degree and the angle ``acos(x)``: for high degrees.
+    """
+    size = xp.absolute(x)
+    closed = (degree > HIGH) & (size < 1)
+    angle = xp.arccos(xp.where(closed, x, 0))
+    steps = xp.where(closed | (size == 1), 0, degree)
+    result = recurrence(xp, name, steps, first, lambda k, current, previous: 2 * x * current - previous)
+    result = xp.where(closed, inside(degree.astype(x.dtype), angle), result)
+    at_end = xp.where(x > 0, *ends)
+    return xp.where((size == 1) & (degree >= 0), at_end, xp.where(degree < 0, 0, result)).astype(x.dtype)
+
+
+def alternating(xp: Any, degree: Any) -> Any:
+    """``(-1) ** degree``."""
+    return 1 - 2 * (degree % 2)
+
+
+def chebyshev_t(xp: Any, name: str, x: Any, n: Any) -> Any:
+    ends = (1, alternating(xp, n))
+    return chebyshev(xp, name, x, n, x, ends, lambda n, angle: xp.cos(n * angle))
+
+
+def chebyshev_u(xp: Any, name: str, x: Any, n: Any) -> Any:
+    ends = (n + 1, alternating(xp, n) * (n + 1))
+    return chebyshev(xp, name, x, n, 2 * x, ends, lambda n, angle: xp.sin((n + 1) * angle) / xp.sin(angle))
+
+
+def chebyshev_v(xp: Any, name: str, x: Any, n: Any) -> Any:
+    ends = (1, alternating(xp, n) * (2 * n + 1))
+    return chebyshev(xp, name, x, n, 2 * x - 1, ends, lambda n, angle: xp.cos((n + 0.5) * angle) / xp.cos(angle / 2))
+
+
+def chebyshev_w(xp: Any, name: str, x: Any, n: Any) -> Any:
+    ends = (2 * n + 1, alternating(xp, n))
+    return chebyshev(xp, name, x, n, 2 * x + 1, ends, lambda n, angle: xp.sin((n + 0.5) * angle) / xp.sin(angle / 2))
+
+
+@polynomial(name="chebyshev_polynomial_t")
+def chebyshev_polynomial_t(input, n):
+    """Chebyshev polynomials of the first kind: ``cos(n * acos(x))``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.chebyshev_polynomial_t(weft.tensor([0.5, 2.0]), 3)
+    tensor([-1., 26.])
+    """
+    return chebyshev_polynomial_t.op(input, n)
+
+
+@chebyshev_polynomial_t.kernel
+def _(xp, input, n):
+    return chebyshev_t(xp, "chebyshev_polynomial_t", *operands(xp, input, n))
+
+
+@polynomial(name="chebyshev_polynomial_u")
+def chebyshev_polynomial_u(input, n):
+    """Chebyshev polynomials of the second kind: ``sin((n + 1) * acos(x)) / sin(acos(x))``."""
+    return chebyshev_polynomial_u.op(input, n)
+
+
+@chebyshev_polynomial_u.kernel
+def _(xp, input, n):
+    return chebyshev_u(xp, "chebyshev_polynomial_u", *operands(xp, input, n))
+
+
+@polynomial(name="chebyshev_polynomial_v")
+def chebyshev_polynomial_v(input, n):
+    """Chebyshev polynomials of the third kind: ``cos((n + 1 / 2) * acos(x)) / cos(acos(x) / 2)``."""
+    return chebyshev_polynomial_v.op(input, n)
+
+
+@chebyshev_polynomial_v.kernel
+def _(xp, input, n):
+    return chebyshev_v(xp, "chebyshev_polynomial_v", *operands(xp, input, n))
+
+
+@polynomial(name="chebyshev_polynomial_w")
+def chebyshev_polynomial_w(input, n):
+    """Chebyshev polynomials of the fourth kind: ``sin((n + 1 / 2) * acos(x)) / sin(acos(x) / 2)``."""
+    return chebyshev_polynomial_w.op(input, n)
+
+
+@chebyshev_polynomial_w.kernel
+def _(xp, input, n):
+    return chebyshev_w(xp, "chebyshev_polynomial_w", *operands(xp, input, n))
+
+
+# Shifted to the interval from 0 to 1
+
+
+@polynomial(name="shifted_chebyshev_polynomial_t")
+def shifted_chebyshev_polynomial_t(input, n):
+    """Chebyshev polynomials of the first kind at ``2 * x - 1``."""
+    return shifted_chebyshev_polynomial_t.op(input, n)
+
+
+@shifted_chebyshev_polynomial_t.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return chebyshev_t(xp, "shifted_chebyshev_polynomial_t", 2 * x - 1, degree)
+
+
+@polynomial(name="shifted_chebyshev_polynomial_u")
+def shifted_chebyshev_polynomial_u(input, n):
+    """Chebyshev polynomials of the second kind at ``2 * x - 1``."""
+    return shifted_chebyshev_polynomial_u.op(input, n)
+
+
+@shifted_chebyshev_polynomial_u.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return chebyshev_u(xp, "shifted_chebyshev_polynomial_u", 2 * x - 1, degree)
+
+
+@polynomial(name="shifted_chebyshev_polynomial_v")
+def shifted_chebyshev_polynomial_v(input, n):
+    """Chebyshev polynomials of the third kind at ``2 * x - 1``."""
+    return shifted_chebyshev_polynomial_v.op(input, n)
+
+
+@shifted_chebyshev_polynomial_v.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return chebyshev_v(xp, "shifted_chebyshev_polynomial_v", 2 * x - 1, degree)
+
+
+@polynomial(name="shifted_chebyshev_polynomial_w")
+def shifted_chebyshev_polynomial_w(input, n):
+    """Chebyshev polynomials of the fourth kind at ``2 * x - 1``."""
+    return shifted_chebyshev_polynomial_w.op(input, n)
+
+
+@shifted_chebyshev_polynomial_w.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return chebyshev_w(xp, "shifted_chebyshev_polynomial_w", 2 * x - 1, degree)
+
+
+# Others
+
+
+@polynomial(name="hermite_polynomial_h")
+def hermite_polynomial_h(input, n):
+    """Hermite polynomials of physicists: ``H(n + 1) = 2 * x * H(n) - 2 * n * H(n - 1)``."""
+    return hermite_polynomial_h.op(input, n)
+
+
+@hermite_polynomial_h.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return hermite(xp, "hermite_polynomial_h", x, degree, 2)
+
+
+@polynomial(name="hermite_polynomial_he")
+def hermite_polynomial_he(input, n):
+    """Hermite polynomials of probabilists: ``He(n + 1) = x * He(n) - n * He(n - 1)``."""
+    return hermite_polynomial_he.op(input, n)
+
+
+@hermite_polynomial_he.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+    return hermite(xp, "hermite_polynomial_he", x, degree, 1)
+
+
+def hermite(xp: Any, name: str, x: Any, degree: Any, factor: int) -> Any:
+    """Hermite polynomials; nan from the degree on for which PyTorch has nan, since they overflow soon."""
+    beyond = degree > (128 if x.dtype.itemsize == 4 else 512)
+    steps = xp.where(beyond, 0, degree)
+
+    def step(k: int, current: Any, previous: Any) -> Any:
+        return factor * (x * current - k * previous)
+
+    return xp.where(beyond, xp.nan, recurrence(xp, name, steps, factor * x, step)).astype(x.dtype)
+
+
+@polynomial(name="laguerre_polynomial_l")
+def laguerre_polynomial_l(input, n):
+    """Laguerre polynomials: ``(n + 1) * L(n + 1) = (2 * n + 1 - x) * L(n) - n * L(n - 1)``."""
+    return laguerre_polynomial_l.op(input, n)
+
+
+@laguerre_polynomial_l.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+
+    def step(k: int, current: Any, previous: Any) -> Any:
+        return ((2 * k + (1 - x)) * current - k * previous) / (k + 1)
+
+    steps = xp.where((x == 0) & (degree > 0), 0, degree)  # it is 1
+    return recurrence(xp, "laguerre_polynomial_l", steps, 1 - x, step).astype(x.dtype)
+
+
+@polynomial(name="legendre_polynomial_p")
+def legendre_polynomial_p(input, n):
+    """Legendre polynomials: ``(n + 1) * P(n + 1) = (2 * n + 1) * x * P(n) - n * P(n - 1)``."""
+    return legendre_polynomial_p.op(input, n)
+
+
+@legendre_polynomial_p.kernel
+def _(xp, input, n):
+    x, degree = operands(xp, input, n)
+
+    def step(k: int, current: Any, previous: Any) -> Any:
+        return ((2 * k + 1) * x * current - k * previous) / (k + 1)
+
+    at_end = (xp.absolute(x) == 1) & (degree >= 0)
+    result = recurrence(xp, "legendre_polynomial_p", xp.where(at_end, 0, degree), x, step)
+    return xp.where(at_end, xp.where(x > 0, 1, alternating(xp, degree)), result).astype(x.dtype)
