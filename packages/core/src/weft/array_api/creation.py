@@ -7,6 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor, dtype, get_default_dtype
+from weft.array_api._promotion import result_type
 
 __all__ = [
     "arange",
@@ -142,8 +143,8 @@ def linspace(
 ) -> Tensor:
     """``num`` numbers at equal distances from ``start`` to ``stop``, which is the last one if ``endpoint``."""
     if dtype is None:
-        is_complex = isinstance(start, complex) or isinstance(stop, complex)
-        dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
+        number = result_type(start, stop)
+        dtype = number if number.is_complex else get_default_dtype()
     points = weft.linspace(start, stop, num if endpoint else num + 1, dtype=dtype, device=device)
     return points if endpoint else points[:num]
 

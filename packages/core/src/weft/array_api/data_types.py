@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import weft
 from weft import (
     Tensor,
     complex64,
@@ -21,8 +22,6 @@ from weft import (
     uint64,
 )
 from weft import bool as bool
-from weft import finfo as weft_finfo
-from weft import iinfo as weft_iinfo
 from weft._dtypes import ALL
 from weft.array_api._promotion import result_type
 
@@ -90,22 +89,36 @@ def can_cast(from_: dtype | Tensor, to: dtype, /) -> Any:
         return False
 
 
-class finfo(weft_finfo):
-    """The limits of a floating-point dtype, or of the parts of a complex one: ``bits, eps, max, min, dtype``."""
+class finfo:
+    """The limits of a floating-point dtype, or of the parts of a complex one.
+
+    Attributes
+    ----------
+    bits : int
+    eps, max, min, smallest_normal : float
+    dtype : dtype
+    """
+
+    def __init__(self, type: dtype | Tensor, /) -> None:
+        element = (type.dtype if isinstance(type, Tensor) else type).to_real()
+        limits = weft.finfo(element)
+        self.bits, self.dtype = limits.bits, element
+        self.eps, self.max, self.min, self.smallest_normal = limits.eps, limits.max, limits.min, limits.smallest_normal
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    Attributes
+    ----------
+    bits, max, min : int
+    dtype : dtype
+    """
 
     def __init__(self, type: dtype | Tensor, /) -> None:
         element = type.dtype if isinstance(type, Tensor) else type
-        super().__init__(element)
-        self.dtype = element.to_real()
-
-
-class iinfo(weft_iinfo):
-    """The limits of an integer dtype: ``bits, max, min, dtype``."""
-
-    def __init__(self, type: dtype | Tensor, /) -> None:
-        element = type.dtype if isinstance(type, Tensor) else type
-        super().__init__(element)
-        self.dtype = element
+        limits = weft.iinfo(element)
+        self.bits, self.max, self.min, self.dtype = limits.bits, limits.max, limits.min, element
 
 
 def isdtype(dtype: dtype, kind: Any) -> Any:

@@ -24,7 +24,6 @@ from weft import (
     cos,
     cosh,
     exp,
-    expm1,
     floor,
     imag,
     isfinite,
@@ -146,7 +145,6 @@ bitwise_xor = binary("bitwise_xor")
 copysign = binary("copysign")
 divide = binary("divide")
 equal = binary("eq")
-floor_divide = binary("floor_divide")
 greater = binary("greater")
 greater_equal = binary("greater_equal")
 hypot = binary("hypot")
@@ -170,11 +168,30 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     """Each element, or the bound that it is beyond; of the dtype of ``x``, which the bounds are converted to."""
     if min is None and max is None:
         return x.clone()
-    low, high = (
-        each.to(x.dtype) if isinstance(each, Tensor) or each is None else weft.tensor(each, dtype=x.dtype, device=x.device)
-        for each in (min, max)
-    )
-    return weft.clamp(x, low, high)
+    return weft.clamp(x, bound(min, x), bound(max, x))
+
+
+def bound(given: Any, x: Tensor) -> Tensor | None:
+    """A bound in the dtype of what it bounds."""
+    if given is None:
+        return None
+    return given.to(x.dtype) if isinstance(given, Tensor) else weft.tensor(given, dtype=x.dtype, device=x.device)
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """``exp(x) - 1`` without losing digits near 0; infinite complex numbers have the limits that `exp` has."""
+    if not x.is_complex():
+        return weft.expm1(x)
+    return weft.where(weft.isfinite(x), weft.expm1(x), weft.exp(x) - 1)
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Tensor:
+    """The quotient rounded down; where an operand is infinite the quotient itself, and not nan or -1 as in Python."""
+    x1, x2 = promoted(x1, x2)
+    rounded = weft.floor_divide(x1, x2)
+    if not rounded.is_floating_point():
+        return rounded
+    return weft.where(weft.isinf(x1) | weft.isinf(x2), x1.detach() / x2.detach(), rounded)
 
 
 def round(x: Tensor, /) -> Tensor:

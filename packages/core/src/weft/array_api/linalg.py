@@ -11,7 +11,6 @@ from weft import Tensor, dtype
 from weft.array_api._promotion import promoted
 from weft.array_api.linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from weft.array_api.statistical import sum
-from weft.linalg import det, eigvalsh, inv, svdvals
 
 __all__ = [
     "cholesky",
@@ -82,6 +81,11 @@ def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return by_torch.cross(first, second, dim=axis)
 
 
+def det(x: Tensor, /) -> Tensor:
+    """The determinants of square matrices."""
+    return by_torch.det(x)
+
+
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     """A view of the diagonals of matrices; a positive ``offset`` is above the main one."""
     return by_torch.diagonal(x, offset=offset)
@@ -90,6 +94,16 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
 def eigh(x: Tensor, /) -> EighResult:
     """Eigenvalues, in ascending order, and eigenvectors of symmetric or Hermitian matrices."""
     return EighResult(*by_torch.eigh(x))
+
+
+def eigvalsh(x: Tensor, /) -> Tensor:
+    """The eigenvalues, in ascending order, of symmetric or Hermitian matrices."""
+    return by_torch.eigvalsh(x)
+
+
+def inv(x: Tensor, /) -> Tensor:
+    """The inverses of square matrices."""
+    return by_torch.inv(x)
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
@@ -146,6 +160,11 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     """Singular values in descending order, between matrices with orthonormal columns (U) and rows (Vh)."""
     return SVDResult(*by_torch.svd(x, full_matrices=full_matrices))
+
+
+def svdvals(x: Tensor, /) -> Tensor:
+    """The singular values in descending order."""
+    return by_torch.svdvals(x)
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: dtype | None = None) -> Tensor:

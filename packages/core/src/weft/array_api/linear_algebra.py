@@ -30,7 +30,8 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
         So many last axes of ``x1`` and first of ``x2``; or which ones of either.
     """
     dims = axes if isinstance(axes, int) else [list(each) for each in axes]
-    return weft.tensordot(*promoted(x1, x2), dims)
+    first, second = promoted(x1, x2)
+    return weft.tensordot(first, second, dims)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

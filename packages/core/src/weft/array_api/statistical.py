@@ -57,17 +57,17 @@ def mean(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 def std(x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The standard deviation over some axes, or all: `var`'s square root."""
-    return reduced(deviation, x, axis, keepdims, function=weft.std, correction=correction)
+    return reduced(deviation, x, axis, keepdims, of=weft.std, correction=correction)
 
 
 def var(x: Tensor, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance over some axes, or all: the sum of squares is divided by the count less ``correction``."""
-    return reduced(deviation, x, axis, keepdims, function=weft.var, correction=correction)
+    return reduced(deviation, x, axis, keepdims, of=weft.var, correction=correction)
 
 
-def deviation(x: Tensor, axes: tuple[int, ...], keepdims: bool, function: Any, correction: float) -> Tensor:
+def deviation(x: Tensor, axes: tuple[int, ...], keepdims: bool, of: Any, correction: float) -> Tensor:
     """A function of PyTorch's with its correction by keyword."""
-    return function(x, axes, correction=correction, keepdim=keepdims)
+    return of(x, axes, correction=correction, keepdim=keepdims)
 
 
 def cumulative_sum(
