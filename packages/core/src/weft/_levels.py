@@ -18,7 +18,7 @@ from weft._devices import kind_of
 from weft._engine.dispatch import link_view, make, record, record_many
 from weft._engine.tensor import Extra, TensorBase, local, set_grad
 
-__all__ = ["Level", "Wrapped", "is_wrapped", "map_tensors", "record_of", "run", "settled", "wrap"]
+__all__ = ["Level", "Wrapped", "batched_like", "check_randomness", "drawn", "is_wrapped", "map_tensors", "record_of", "run", "settled", "wrap"]
 
 
 class Wrapped:
@@ -56,6 +56,7 @@ class Level:
     """
 
     word = "a function transform"
+    randomness = ""  # of a vmap: what random operations do
 
     def __init__(self) -> None:
         self.number = 0
@@ -329,6 +330,47 @@ def twin(tensor: Any) -> Any:
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     return made
+
+
+def batched_like(made: Any, model: Any) -> Any:
+    """A new tensor, of one example's shape, as a tensor of the batches that another one is of."""
+    found = record_of(settled(model))
+    if found is None:
+        return made
+    made = batched_like(made, found.value)
+    if not found.batched:
+        return made
+    return found.level.batch(made.unsqueeze(0).expand(found.level.size, *made.shape).clone())
+
+
+def drawn(name: str, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Any]) -> Any:
+    """Random numbers of a shape from ``draw(shape)``, others for each example of a vmap that wants it so."""
+    levels = local.levels
+    check_randomness(name)
+    for level in reversed(levels):
+        if level.randomness == "different":
+            local.levels = tuple(each for each in levels if each is not level)
+            try:
+                value = drawn(name, (level.size, *shape), draw)
+            finally:
+                local.levels = levels
+            return level.batch(value)
+    return draw(shape)
+
+
+def check_randomness(name: str) -> None:
+    """Random operations are allowed in the vmaps that run.
+
+    Raises
+    ------
+    RuntimeError
+        If one does not say what they shall do.
+    """
+    if any(level.randomness == "error" for level in local.levels):
+        raise RuntimeError(
+            f"{name}: vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+            "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+        )
 
 
 def refuse_values(name: str, tensor: Any) -> None:

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from weft._devices import backend_of, device, resolve_device
+from weft._engine.tensor import local
+from weft._levels import check_randomness
 
 if TYPE_CHECKING:
     from weft._tensor import Tensor
@@ -196,6 +198,8 @@ def generator_for(name: str, given: Generator | None, where: device) -> Generato
     RuntimeError
         If it is of another device.
     """
+    if local.levels:
+        check_randomness(name)
     if given is None:
         return default_generator_of(where)
     if not isinstance(given, Generator):

@@ -1,5 +1,7 @@
 """Automatic differentiation: backward and grad, modes, custom functions, hooks and checks."""
 
+from typing import Any
+
 from weft._tensor import Tensor as Variable
 from weft.autograd import functional as functional
 from weft.autograd import graph as graph
@@ -37,3 +39,11 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "forward_ad":
+        raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
+    import weft.autograd.forward_ad as forward_ad  # with the first use: few programs have one
+
+    return forward_ad

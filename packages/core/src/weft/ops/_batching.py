@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from weft._engine.tensor import TensorBase
 
-__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "rule_for"]
+__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "random_numbers", "rule_for"]
 
 
 class Batch(NamedTuple):
@@ -27,12 +27,15 @@ class Batch(NamedTuple):
         For each argument whether it is a tensor of the batch; for a list of tensors a list.
     size : int
         The number of examples.
+    randomness : {"error", "different", "same"}
+        What random operations do.
     """
 
     declaration: Any
     args: list[Any]
     flags: list[Any]
     size: int
+    randomness: str
 
     @property
     def op(self) -> Any:
@@ -87,18 +90,17 @@ def along_dims(batch: Batch) -> Any:
     names = batch.declaration.arguments
     rank = batch.rank(batch.op.positions[0]) if batch.op.sequence_position < 0 else 1
     for at, name in enumerate(names):
-        if name in DIMENSIONS:
-            if rank == 0 and args[at] != ():
+        if name not in DIMENSIONS:
+            continue
+        if args[at] is None:  # all elements, as if they were along one dimension
+            if rank == 0 or any(args[names.index(each)] for each in names if each == "keepdim"):
                 return one_by_one(batch)
-            args[at] = shifted(args[at], rank)
+            args[0], args[at] = args[0].flatten(1), 1
+        elif rank == 0 and args[at] != ():
+            return one_by_one(batch)
+        else:
+            args[at] = args[at] + 1 if isinstance(args[at], int) else tuple(dim + 1 for dim in args[at])
     return batch.op(*args)
-
-
-def shifted(dims: Any, rank: int) -> Any:
-    """Dimensions in the presence of the batch's; None means all."""
-    if dims is None:
-        return tuple(range(1, rank + 1))
-    return dims + 1 if isinstance(dims, int) else tuple(dim + 1 for dim in dims)
 
 
 def one_by_one(batch: Batch) -> Any:
@@ -124,6 +126,21 @@ def example(batch: Batch, number: int) -> list[Any]:
     return [one(arg, flag) for arg, flag in zip(batch.args, batch.flags)]
 
 
+def random_numbers(batch: Batch) -> Any:
+    """Ops that draw: for each example other numbers, or the same."""
+    if batch.randomness == "different":
+        return leading(batch)
+    generator = batch.args[batch.declaration.arguments.index("generator")]
+    state = generator.get_state()
+    rows = []
+    for number in range(batch.size):
+        generator.set_state(state)
+        rows.append(batch.declaration(*example(batch, number)))
+    from weft.ops.joining import stack
+
+    return stack(rows)
+
+
 def slowly(batch: Batch) -> Any:
     """`one_by_one`, for ops that have no rule: it says so."""
     warnings.warn(
@@ -141,6 +158,7 @@ RULES: dict[str, Callable[[Batch], Any]] = {
     "leading": leading,
     "along_dims": along_dims,
     "one_by_one": one_by_one,
+    "random": random_numbers,
 }
 
 

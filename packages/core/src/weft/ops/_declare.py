@@ -673,7 +673,8 @@ def op(
         The result shares the memory of the first tensor.
     out : bool or str
         There is an ``out=`` argument; the decorated function does not name it. True: the result is converted to its
-        dtype, if the category stays; ``"exact"``: it has to have the result's dtype, and memory of its own;
+        dtype, if the category stays; ``"apart"``: as well, and its memory has to be its own; ``"exact"``: and its dtype
+        that of the result; ``"exact parts"``: this only where there are several results;
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
     refusal : type
         What is raised for an ``out`` of another dtype.
@@ -746,32 +747,17 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return source(*args, **kwargs)
-        if rule == "dtype" and isinstance(out, TensorBase) and kwargs.get("dtype") is None:
+        dtype = kwargs.get("dtype")
+        if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out.kind.dtype
+        elif dtype is not None and isinstance(out, TensorBase) and out.kind.dtype is not dtype:
+            raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out.kind.dtype} instead")
         result = source(*args, **kwargs)
-        if rule == "exact":
-            refuse_overlap(short, out, args)
-        return write_out(short, out, result, rule == "exact", refusal)
+        exact = rule == "exact" or (rule == "exact parts" and isinstance(result, tuple))
+        apart = (*args, *kwargs.values()) if exact or rule == "apart" else ()
+        return write_out(short, out, result, exact, refusal, apart)
 
     return function
-
-
-def refuse_overlap(name: str, out: Any, args: tuple[Any, ...]) -> None:
-    """The memory that is written to must not be that of an input.
-
-    Raises
-    ------
-    RuntimeError
-        If an input and an output are views of the same memory.
-    """
-    written = [each._array for each in (members(out) if isinstance(out, (tuple, list)) else (out,))]
-    for arg in args:
-        for each in members(arg):
-            if any(numpy.may_share_memory(each._array, array) for array in written if isinstance(array, numpy.ndarray)):
-                raise RuntimeError(
-                    f"{name}: unsupported operation: some elements of the input tensor and the written-to tensor refer "
-                    "to a single memory location. Please clone() the tensor before performing the operation."
-                )
 
 
 def public_functions(modules: Iterable[Any]) -> dict[str, Any]:

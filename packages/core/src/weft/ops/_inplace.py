@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
+
+import numpy
 
 from weft import _levels
 from weft._dtypes import can_cast
@@ -283,7 +286,14 @@ def view_scatter() -> Op:
     return found
 
 
-def write_out(name: str, out: Any, result: Any, exact: bool = False, refusal: type[Exception] = RuntimeError) -> Any:
+def write_out(
+    name: str,
+    out: Any,
+    result: Any,
+    exact: bool = False,
+    refusal: type[Exception] = RuntimeError,
+    apart: Sequence[Any] = (),
+) -> Any:
     """Put a result into the tensor (or tuple of tensors) that the caller gave as ``out``.
 
     Parameters
@@ -292,16 +302,40 @@ def write_out(name: str, out: Any, result: Any, exact: bool = False, refusal: ty
         The dtype has to be the result's; else the result is converted, if its category stays.
     refusal : type
         What is raised for another dtype.
+    apart : sequence
+        Arguments, of which no tensor may lie in the memory that is written to.
     """
-    if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
-        for each in out:
-            check_out(name, each)
-        for target, value in zip(out, result):
-            write_out(name, target, value, exact, refusal)
-        return type(result)(out) if type(result) is tuple else type(result)(*out)
-    check_out(name, out)
+    several = isinstance(result, tuple)
+    if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
+        raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors")
+    targets, values = (out, result) if several else ((out,), (result,))
+    for target in targets:
+        check_out(name, target)
+    for target, value in zip(targets, values):
+        check_takes(name, target, value, exact, refusal)
+    refuse_overlap(name, targets, apart)
+    for target, value in zip(targets, values):
+        if target._array.shape != value._array.shape:
+            resize_out(name, target, value)
+            refuse_overlap(name, (target,), apart)  # it may have grown into its neighbour
+    for target, value in zip(targets, values):
+        write_array(target, value._array)
+        bump(target, f"{name}(out=)")
+    if not several:
+        return out
+    return type(result)(out) if type(result) is tuple else type(result)(*out)
+
+
+def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exception]) -> None:
+    """A result may be written into a tensor: for autograd, and by device and dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If gradients are recorded, or the tensor is on another device.
+    Exception
+        The refusal, if it has a dtype that the result does not fit.
+    """
     if local.grad_enabled and (result._requires_grad or out._requires_grad):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -317,20 +351,44 @@ def write_out(name: str, out: Any, result: Any, exact: bool = False, refusal: ty
         raise refusal(f"{name}: Expected out tensor to have dtype {found}, but got {given} instead")
     if not can_cast(found, given):
         raise refusal(f"{name}: result type {found.spoken} can't be cast to the desired output type {given.spoken}")
-    if out._array.shape != result._array.shape:
-        if out._array.size:
-            warnings.warn(
-                f"{name}: an output with one or more elements was resized since it had shape "
-                f"{list(out._array.shape)}, which does not match the required output shape "
-                f"{list(result._array.shape)}. This behavior is deprecated; pass an output of that shape, or empty it "
-                "first with out.resize_(0)",
-                UserWarning,
-                stacklevel=3,
-            )
-        resize_like(out, result)
-    write_array(out, result._array)
-    bump(out, f"{name}(out=)")
-    return out
+
+
+def resize_out(name: str, out: Any, result: Any) -> None:
+    """Give the tensor that a result is written to the result's size; a warning says so if it had elements."""
+    if out._array.size:
+        warnings.warn(
+            f"{name}: an output with one or more elements was resized since it had shape {list(out._array.shape)}, "
+            f"which does not match the required output shape {list(result._array.shape)}. This behavior is deprecated; "
+            "pass an output of that shape, or empty it first with out.resize_(0)",
+            UserWarning,
+            stacklevel=4,
+        )
+    resize_like(out, result)
+
+
+def refuse_overlap(name: str, targets: Sequence[Any], args: Sequence[Any]) -> None:
+    """The memory that is written to must not be that of an input.
+
+    Raises
+    ------
+    RuntimeError
+        If an input and an output are views of the same memory.
+    """
+    for arg in args:
+        for each in arg if isinstance(arg, (tuple, list)) else (arg,):
+            if isinstance(each, TensorBase) and any(share_memory(each, target) for target in targets):
+                raise RuntimeError(
+                    f"{name}: unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                    "to a single memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+def share_memory(one: Any, other: Any) -> bool:
+    return one is other or (
+        isinstance(one._array, numpy.ndarray)
+        and isinstance(other._array, numpy.ndarray)
+        and bool(numpy.may_share_memory(one._array, other._array))
+    )
 
 
 def resize_like(out: Any, result: Any) -> None:

@@ -25,7 +25,7 @@ def _(grad, output):
     return threshold_backward.op(grad, output, 0)
 
 
-@op(tensors="grad input", result="same", half="native", accepts="int float", name="threshold_backward")
+@op(tensors="grad input", result="same", half="native", accepts="int float", name="threshold_backward", batch="elementwise")
 def threshold_backward(grad, input, threshold):
     """A gradient where the input is above a threshold (or nan), and 0 elsewhere."""
     return threshold_backward.op(grad, input, threshold)

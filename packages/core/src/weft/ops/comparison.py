@@ -300,7 +300,7 @@ def _(xp, elements, tests, invert):
 # Choosing by a condition
 
 
-@op(tensors="condition input other", name="where")
+@op(tensors="condition input other", name="where", batch="elementwise")
 def choose(condition, input, other):
     """``input`` where the condition holds, else ``other``."""
     return choose.op(condition, input, other)
@@ -420,14 +420,26 @@ def masked_fill(input, mask, value):
     """
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_fill: only supports boolean masks, but got mask with dtype {mask.dtype}")
-    if isinstance(value, TensorBase):
-        if value._array.ndim:
-            raise RuntimeError(
-                f"masked_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
-                "dimension(s)."
-            )
-        value = value.to(input.device, input.dtype)
-    else:
-        value = fitting("masked_fill", value, input.dtype)
+    value = filling("masked_fill", input, value)
     broadcast_shapes("masked_fill", [input._array.shape, mask._array.shape])
     return fill_where.op(input, mask, value)
+
+
+def filling(name: str, input: Any, value: Any) -> Any:
+    """The value that fills some places of a tensor, in its dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If it has dimensions, or the dtype has no such number.
+    """
+    if not isinstance(value, TensorBase):
+        return fitting(name, value, input.dtype)
+    if value._array.ndim:
+        raise RuntimeError(
+            f"{name}: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
+    kind = value.kind
+    if kind.plain and kind.dtype is not input.dtype and kind.device.type == "cpu":
+        fitting(name, value, input.dtype)
+    return value.to(input.device, input.dtype)  # type: ignore[attr-defined]

@@ -28,6 +28,7 @@ from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
 from weft._layout import order_of, preserve_format
+from weft._levels import batched_like
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
 from weft.ops._inplace import write_array
@@ -147,7 +148,12 @@ def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, f
         made = make(made._array.transpose(numpy.argsort(order)), made.kind)
     if value is not None:
         made._array[...] = fitting("full_like", value, made.dtype)
-    return finished(made, requires_grad)
+    return beside(input, finished(made, requires_grad))
+
+
+def beside(input: Any, made: Any) -> Any:
+    """A new tensor as one of the batch that its model is of, so that the batch can be written into it."""
+    return batched_like(made, input) if input.kind.wrapped else made
 
 
 def permutation_of(input: Any) -> Any:
@@ -204,26 +210,26 @@ def full_like(
 def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor of this one's dtype and device."""
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
-    return finished(made, requires_grad)
+    return beside(self, finished(made, requires_grad))
 
 
 @composite("new_zeros")
 def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Zeros of this tensor's dtype and device."""
-    return filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad)
+    return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
 
 
 @composite("new_ones")
 def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Ones of this tensor's dtype and device."""
-    return filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad)
+    return beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
 
 
 @composite("new_full")
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """One value everywhere, of this tensor's dtype and device."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
-    return filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad)
+    return beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
 
 
 @composite("new_empty_strided")
@@ -442,16 +448,7 @@ def vander(x, N=None, increasing=False):
     return wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
-def legacy_constructor(*args: Any, dtype: Any = None, device: Any = None) -> Any:
-    """What ``weft.Tensor(...)`` makes: uninitialised from sizes, or a float tensor from data."""
-    if len(args) == 1 and isinstance(args[0], TensorBase):
-        return args[0].detach()
-    if len(args) == 1 and not isinstance(args[0], int):
-        return tensor(args[0], dtype=dtype or get_default_dtype(), device=device)
-    return empty(*args, dtype=dtype, device=device) if args else empty(0, dtype=dtype, device=device)
-
-
-@op("clone")
+@op("clone", batch="elementwise", linear="input")
 def clone(input, *, memory_format=None):
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
     if memory_format is None or memory_format is preserve_format:
@@ -477,7 +474,7 @@ def _(grad):
     return grad
 
 
-@op(name="contiguous_copy")
+@op(name="contiguous_copy", batch="elementwise", linear="input")
 def contiguous_copy(input):
     """A copy with its dimensions in order in memory."""
     return contiguous_copy.op(input)
@@ -507,7 +504,7 @@ def _is_contiguous(self, memory_format=None):
     return builtins.bool(array.flags.c_contiguous)
 
 
-@op(name="convert")
+@op(name="convert", batch="elementwise", linear="input")
 def convert(input, dtype):
     """The elements converted to another dtype."""
     return convert.op(input, dtype)
@@ -525,7 +522,7 @@ def _(grad, input_dtype):
     return grad.to(input_dtype)
 
 
-@op(name="transfer")
+@op(name="transfer", batch="elementwise", linear="input")
 def transfer(input, source, target):
     """A copy on another device."""
     host = backend_of(source)
@@ -610,7 +607,9 @@ def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
         return f"weft.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Tensor"
-    return self.to(dtype)
+    from weft._legacy import convert_type
+
+    return convert_type(self, dtype, non_blocking)
 
 
 @composite("type_as")

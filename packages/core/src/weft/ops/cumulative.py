@@ -8,11 +8,11 @@ from weft._dtypes import finfo
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
-from weft.ops.pointwise import conj
+from weft.ops.pointwise import conj, log_of_sum
 from weft.ops.reductions import summable
 
 
-@op("cumsum", "cumsum_", out="dtype", result="same", half="float32")
+@op("cumsum", "cumsum_", out="dtype", result="same", half="float32", batch="along_dims", linear="input")
 def cumsum(input, dim, *, dtype=None):
     """The sums of all elements up to each one, along a dimension.
 
@@ -60,7 +60,7 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     return cumsum.op(tensor.flip(dim), dim).flip(dim)
 
 
-@op("cumprod", "cumprod_", out="dtype", result="same", half="float32")
+@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims")
 def cumprod(input, dim, *, dtype=None):
     """The products of all elements up to each one, along a dimension."""
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))
@@ -94,7 +94,7 @@ def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
     return stack(columns, dim)
 
 
-@op("logcumsumexp", out="exact", result="same", half="float32", accepts="float complex")
+@op("logcumsumexp", out="exact", result="same", half="float32", accepts="float complex", batch="along_dims")
 def logcumsumexp(input, dim):
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
     return logcumsumexp.op(input, wrap_dim("logcumsumexp", dim, input.ndim))
@@ -102,13 +102,24 @@ def logcumsumexp(input, dim):
 
 @logcumsumexp.kernel
 def _(xp, input, dim):
-    return xp.logaddexp.accumulate(input, axis=dim) if input.ndim else input.copy()
+    if not input.ndim:
+        return input.copy()
+    if input.dtype.kind != "c":
+        return xp.logaddexp.accumulate(input, axis=dim)
+    made = xp.array(input, order="C")
+    lines = xp.moveaxis(made, dim, 0)  # a view
+    for place in range(1, lines.shape[0]):
+        lines[place] = log_of_sum(xp, lines[place - 1], lines[place])
+    return made
 
 
 @logcumsumexp.gradient("input")
 def _(grad, input, output, dim):
     if not input.ndim:
         return grad
+    if input.kind.is_complex:
+        size = conj(grad).masked_fill(grad == 0, 1).log().masked_fill(grad == 0, finfo(grad.kind.dtype).min)
+        return conj((reversed_logcumsumexp(size - output, dim) + input).exp())
     # exp(input_i) * sum over j >= i of grad_j * exp(-output_j), with the signs of grad apart to stay in logarithms
     # of positive numbers. The lowest number stands for log(0): infinities would make this gradient's own gradient nan.
     lowest = finfo(grad.kind.dtype).min
@@ -131,7 +142,7 @@ def running(name: str, pick: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if pick == "maximum" else "smallest"
     function.__doc__ = f"The {which} element up to each one along a dimension, and where it is."
-    declared = op(name, out="exact")(function)
+    declared = op(name, out="exact", half="float32", batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim):

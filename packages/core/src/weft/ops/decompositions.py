@@ -41,7 +41,7 @@ from weft.ops.matrices import matmul
 # Cholesky
 
 
-@op(name="linalg_cholesky", tensors="A")
+@op(name="linalg_cholesky", tensors="A", batch="leading")
 def cholesky_op(A, upper):
     """L with ``A = L L^H`` (or its conjugate transpose), and ``info``."""
     return cholesky_op.op(A, upper)
@@ -105,7 +105,7 @@ def cholesky_solve(input, L, upper=False):
     return cholesky_solve_op.op(input, L, bool(upper)).contiguous()
 
 
-@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex")
+@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="leading")
 def cholesky_solve_op(B, L, upper):
     """``(L L^H)^-1 B``."""
     return cholesky_solve_op.op(B, L, upper)
@@ -136,7 +136,7 @@ def cholesky_inverse(L, upper=False):
 # QR
 
 
-@op(name="linalg_qr", tensors="A")
+@op(name="linalg_qr", tensors="A", batch="leading")
 def qr_op(A, mode):
     """Q and R of matrices that are not wider than high."""
     return qr_op.op(A, mode)
@@ -205,7 +205,7 @@ def qr(input, some=True):
 # Singular values
 
 
-@op(name="linalg_svd", tensors="A")
+@op(name="linalg_svd", tensors="A", batch="leading")
 def svd_op(A, full_matrices, compute_uv):
     """U, the singular values from the largest, and V^H."""
     return svd_op.op(A, full_matrices, compute_uv)
@@ -255,7 +255,7 @@ def _(grads, outputs):
     return whole
 
 
-@op(name="linalg_svdvals", tensors="A", gradient=None)
+@op(name="linalg_svdvals", tensors="A", gradient=None, batch="leading")
 def svdvals_op(A):
     """The singular values from the largest, without history."""
     return svdvals_op.op(A)
@@ -300,7 +300,7 @@ def svd(input, some=True, compute_uv=True):
 # Eigenvalues
 
 
-@op(name="linalg_eigh", tensors="A")
+@op(name="linalg_eigh", tensors="A", batch="leading")
 def eigh_op(A, UPLO):
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
     return eigh_op.op(A, UPLO)
@@ -324,7 +324,7 @@ def _(grads, outputs):
     return matmul.op(V, matmul.op(inner, V.mH))
 
 
-@op(name="linalg_eigvalsh", tensors="A", gradient=None)
+@op(name="linalg_eigvalsh", tensors="A", gradient=None, batch="leading")
 def eigvalsh_op(A, UPLO):
     """The eigenvalues of Hermitian matrices in ascending order, without history."""
     return eigvalsh_op.op(A, UPLO)
@@ -335,7 +335,7 @@ def _(xp, A, UPLO):
     return converged("linalg.eigvalsh", xp.linalg.eigvalsh, A, UPLO)
 
 
-@op(name="linalg_eig", tensors="A")
+@op(name="linalg_eig", tensors="A", batch="leading")
 def eig_op(A):
     """Eigenvalues and eigenvectors, complex."""
     return eig_op.op(A)
@@ -367,7 +367,7 @@ def _(grads, outputs, A_dtype):
     return whole if A_dtype.is_complex else whole.real
 
 
-@op(name="linalg_eigvals", tensors="A", gradient=None)
+@op(name="linalg_eigvals", tensors="A", gradient=None, batch="leading")
 def eigvals_op(A):
     """The eigenvalues, complex, without history."""
     return eigvals_op.op(A)
@@ -381,7 +381,7 @@ def _(xp, A):
 # LU
 
 
-@op(name="linalg_lu_factor", tensors="A")
+@op(name="linalg_lu_factor", tensors="A", batch="leading")
 def lu_factor_op(A, pivot):
     """L and U in one matrix, the row exchanges, and ``info``."""
     return lu_factor_op.op(A, pivot)
@@ -420,7 +420,7 @@ def _(grads, outputs):
     return matmul.op(permutation_matrix(pivots, rows, LU), inner)
 
 
-@op(name="lu_permutation", tensors="pivots", gradient=None, accepts="int")
+@op(name="lu_permutation", tensors="pivots", gradient=None, accepts="int", batch="leading")
 def permutation_op(pivots, rows):
     """The order of the rows after the exchanges."""
     return permutation_op.op(pivots, rows)
@@ -520,7 +520,7 @@ def lu_solve(b, LU_data, LU_pivots):
 # LDL
 
 
-@op(name="linalg_ldl_factor", tensors="A", gradient="refused")
+@op(name="linalg_ldl_factor", tensors="A", gradient="refused", batch="leading")
 def ldl_factor_op(A, hermitian):
     """L and D in one matrix, LAPACK's pivots, and ``info``."""
     return ldl_factor_op.op(A, hermitian)
@@ -538,7 +538,7 @@ def _(xp, A, hermitian):
     return column_major(xp, xp.tril(LD)), pivots, info
 
 
-@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused")
+@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="leading")
 def ldl_solve_op(LD, pivots, B, hermitian):
     """``A^-1 B`` by the factorization of A."""
     return ldl_solve_op.op(LD, pivots, B, hermitian)
@@ -667,7 +667,7 @@ def ormqr(input, input2, input3, left=True, transpose=False):
     return in_columns(reflected(input, input2, input3.mH, not transpose).mH)
 
 
-@op(name="geqrf", tensors="input", gradient="refused")
+@op(name="geqrf", tensors="input", gradient="refused", batch="leading")
 def geqrf_op(input):
     """R and the Householder vectors below it in one matrix, and their factors."""
     return geqrf_op.op(input)

@@ -18,7 +18,7 @@ from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
 
 
-@op(name="fft_c2c", result="same", accepts="complex")
+@op(name="fft_c2c", result="same", accepts="complex", batch="along_dims", linear="input")
 def c2c(input, dims, forward, scale):
     """``scale * sum(input * exp(-+ 2 pi i j k / n))`` over each of some dims; minus is forward."""
     return c2c.op(input, dims, forward, scale)
@@ -28,7 +28,12 @@ def c2c(input, dims, forward, scale):
 def _(xp, input, dims, forward, scale):
     # Of NumPy's two norms that which leaves this direction unscaled.
     transform, norm = (xp.fft.fftn, "backward") if forward else (xp.fft.ifftn, "forward")
-    return scaled(transform(input, axes=dims, norm=norm), scale, input.dtype)
+    return scaled(transform(widened(xp, input, dims), axes=dims, norm=norm), scale, input.dtype)
+
+
+def widened(xp: Any, input: Any, dims: tuple[int, ...]) -> Any:
+    """What is transformed along several dims, in double precision: the rounding of each pass would add up."""
+    return input if len(dims) == 1 else input.astype(xp.result_type(input.dtype, xp.float64))
 
 
 def scaled(result: Any, scale: float, element: Any) -> Any:
@@ -42,7 +47,7 @@ def _(grad, dims, forward, scale):
     return c2c.op(grad, dims, not forward, scale)
 
 
-@op(name="fft_r2c", accepts="float")
+@op(name="fft_r2c", accepts="float", batch="along_dims", linear="input")
 def r2c(input, dims, scale):
     """The forward transform of real numbers; of the last dim only the first half, the other is its conjugate."""
     return r2c.op(input, dims, scale)
@@ -50,7 +55,7 @@ def r2c(input, dims, scale):
 
 @r2c.kernel
 def _(xp, input, dims, scale):
-    result = xp.fft.rfftn(input, axes=dims)
+    result = xp.fft.rfftn(widened(xp, input, dims), axes=dims)
     return scaled(result, scale, xp.result_type(input.dtype, xp.complex64))
 
 
@@ -60,7 +65,7 @@ def _(grad, input_shape, dims, scale):
     return c2c.op(whole, dims, False, scale).real
 
 
-@op(name="fft_c2r", accepts="complex")
+@op(name="fft_c2r", accepts="complex", batch="along_dims", linear="input")
 def c2r(input, dims, size, scale):
     """The inverse transform of the first half of a Hermitian signal, ``size`` real numbers along the last dim."""
     return c2r.op(input, dims, size, scale)
@@ -69,7 +74,7 @@ def c2r(input, dims, size, scale):
 @c2r.kernel
 def _(xp, input, dims, size, scale):
     sizes = [input.shape[d] for d in dims[:-1]] + [size]
-    result = xp.fft.irfftn(input, s=sizes, axes=dims, norm="forward")
+    result = xp.fft.irfftn(widened(xp, input, dims), s=sizes, axes=dims, norm="forward")
     return scaled(result, scale, input.real.dtype)
 
 

@@ -10,10 +10,12 @@ import numpy
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, local
 from weft._tensor import Tensor
+from weft.ops._batching import one_by_one
 from weft.ops._declare import composite, fit_number, op
 from weft.ops._geometry import broadcast_shapes, check_index, wrap_dim
-from weft.ops._inplace import bump, check_writable, write_array
-from weft.ops.comparison import fill_where
+from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
+from weft.ops.comparison import fill_where, filling
+from weft.ops.creation import fitting
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -38,6 +40,12 @@ def _(grad, input_shape, key):
     from weft.ops.views import embed
 
     return embed.op(grad, input_shape, basic.op, (key,))
+
+
+@basic.batch
+def _(batch):
+    input, key = batch.args
+    return basic.op(input, (slice(None), *key))
 
 
 def getitem(self: Tensor, index: Any) -> Any:
@@ -181,7 +189,7 @@ def checked_slice(value: slice) -> slice:
 # x[...] with tensors: a copy
 
 
-@op(tensors="input indices", sequence="indices", name="index")
+@op(tensors="input indices", sequence="indices", name="index", linear="input")
 def advanced(input, indices):
     """Elements at the positions that index tensors give, one (or None) for each dimension."""
     return advanced.op(input, indices)
@@ -195,6 +203,19 @@ def _(xp, input, indices):
 @advanced.gradient("input")
 def _(grad, input_shape, indices):
     return put.op(grad.new_zeros(input_shape), indices, grad, True)
+
+
+@advanced.batch
+def _(batch):
+    input, indices = batch.args
+    if any(batch.flags[1]):
+        return one_by_one(batch)
+    places = [at for at, each in enumerate(indices) if each is not None]
+    found = advanced.op(input, [None, *indices])
+    if places[-1] - places[0] + 1 == len(places):
+        return found
+    joint = max(indices[at].ndim for at in places)  # apart from each other: their dimensions come first
+    return found.movedim(joint, 0)
 
 
 def take_at(input: Any, indices: list[Any]) -> Any:
@@ -254,7 +275,7 @@ def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any
     return total
 
 
-@op(tensors="input indices values", sequence="indices", name="index_put")
+@op(tensors="input indices values", sequence="indices", name="index_put", linear="input values")
 def put(input, indices, values, accumulate):
     """A copy of ``input`` with values written (or added) at positions."""
     return put.op(input, indices, values, accumulate)
@@ -279,6 +300,20 @@ def _(grad, indices, accumulate):
 @put.gradient("values")
 def _(grad, indices, values_shape):
     return advanced.op(grad, indices).sum_to_size(values_shape)
+
+
+@put.batch
+def _(batch):
+    input, indices, values, accumulate = batch.args
+    if any(batch.flags[1]) or not batch.flags[0]:
+        return one_by_one(batch)
+    places = [at for at, each in enumerate(indices) if each is not None]
+    if batch.flags[2] and places[-1] - places[0] + 1 != len(places):
+        return one_by_one(batch)
+    if batch.flags[2]:
+        rank = len(advanced_shape(input, [None, *indices]))
+        values = values.reshape(batch.size, *(1,) * (rank - values.ndim), *values.shape[1:])
+    return put.op(input, [None, *indices], values, accumulate)
 
 
 @composite("index_put", "index_put_")
@@ -396,7 +431,7 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     return target
 
 
-@op(tensors="input source", name="copy")
+@op(tensors="input source", name="copy", batch="leading", linear="input source")
 def replaced(input, source):
     """``source`` in place of ``input``."""
     return replaced.op(input, source)
@@ -460,7 +495,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeErr
             )
 
 
-@op("index_select", tensors="input index", out="exact")
+@op("index_select", tensors="input index", out="exact", linear="input")
 def index_select(input, dim, index):
     """The slices at some positions along a dimension.
 
@@ -488,7 +523,18 @@ def _(grad, input_shape, dim, index):
     return grad.new_zeros(input_shape).index_add(dim, index, grad)
 
 
-@op("gather", tensors="input index", out="exact")
+@index_select.batch
+def _(batch):
+    input, dim, index = batch.args
+    if not batch.flags[2]:
+        return index_select.op(input, dim + 1, index)
+    input = batch.with_all()[0]
+    shape = [batch.size, *[1] * (input.ndim - 1)]
+    shape[dim + 1] = index.shape[1]
+    return gather.op(input, dim + 1, index.reshape(shape).expand(*input.shape[: dim + 1], -1, *input.shape[dim + 2 :]))
+
+
+@op("gather", tensors="input index", out="exact", batch="along_dims", linear="input")
 def gather(input, dim, index, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims.
 
@@ -555,7 +601,7 @@ def _(grad, input_shape, dim, index):
 @composite("take_along_dim", out="exact")
 def take_along_dim(input, indices, dim=None):
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
-    if indices.dtype is not int64:
+    if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.spoken}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -579,7 +625,7 @@ def take_along_dim(input, indices, dim=None):
     return gather(data, dim, where)
 
 
-@op(tensors="input index src", name="scatter")
+@op(tensors="input index src", name="scatter", batch="along_dims")
 def scattered(input, dim, index, src, reduce):
     """A copy of ``input`` with ``src`` written, added or multiplied at positions along a dimension."""
     return scattered.op(input, dim, index, src, reduce)
@@ -646,7 +692,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
         )
     index = checked_along("scatter", input, dim, index, tensor_src)
     if tensor_src is None:
-        src = numpy.asarray(src).astype(input.dtype.numpy).item() if input.dtype.name != "bfloat16" else float(src)
+        src = fitting("scatter", src, input.dtype)
     return scattered.op(input, wrap_dim("scatter", dim, input.ndim), index, src, reduce)
 
 
@@ -656,7 +702,7 @@ def scatter_add(input, dim, index, src):
     return scatter(input, dim, index, src, reduce="add")
 
 
-@op(tensors="input index source", name="index_add")
+@op(tensors="input index source", name="index_add", linear="input source")
 def index_added(input, dim, index, source, alpha):
     """A copy of ``input`` with the slices of ``source`` added at positions along a dimension."""
     return index_added.op(input, dim, index, source, alpha)
@@ -680,6 +726,15 @@ def _(grad):
 @index_added.gradient("source")
 def _(grad, dim, index, alpha, source_shape):
     return (index_select(grad, dim, index) * alpha).reshape(source_shape)
+
+
+@index_added.batch
+def _(batch):
+    if batch.flags[2]:
+        return one_by_one(batch)
+    input, dim, index, source, alpha = batch.args
+    input, source = batch.spread(input, batch.flags[0]), batch.spread(source, batch.flags[3])
+    return index_added.op(input, dim + 1, index, source, alpha)
 
 
 def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
@@ -724,16 +779,11 @@ def index_fill(input, dim, index, value):
     """A copy of ``input`` with one value at some positions along a dimension."""
     dim = wrap_dim("index_fill", dim, input.ndim)
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
-    if isinstance(value, TensorBase) and value._array.ndim:
-        raise RuntimeError(
-            f"index_fill: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
-            "dimension(s)."
-        )
     size = input.shape[dim] if input.ndim else 1
     check_ranges("index_fill", input.reshape(1) if not input.ndim else input, [None] * dim + [index])
     chosen = put.op(input.new_zeros(size, dtype=bool_), [index], input.new_full((), True, dtype=bool_), False)
     chosen = chosen.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
-    return fill_where.op(input, chosen, value.to(input.dtype) if isinstance(value, TensorBase) else value)
+    return fill_where.op(input, chosen, filling("index_fill", input, value))
 
 
 @composite("take", out="exact")
@@ -801,17 +851,22 @@ def positions(input):
 def _(xp, input):
     if not input.ndim:
         return xp.empty((int(input != 0), 0), xp.int64)
-    return xp.stack(xp.nonzero(input), axis=1).astype(xp.int64)
+    return xp.stack(xp.nonzero(input), axis=0).astype(xp.int64).T  # the positions of one dimension lie together
 
 
-@composite("nonzero", out="exact")
-def nonzero(input, *, as_tuple=False):
+@composite("nonzero")
+def nonzero(input, *, as_tuple=False, out=None):
     """The positions of elements that are not 0.
 
     Returns
     -------
     Tensor of int64, shape (count, ndim), or with ``as_tuple`` one tensor for each dimension.
     """
+    if out is not None:
+        check_out("nonzero", out)
+        if as_tuple:
+            raise RuntimeError("nonzero: nonzero does not support the out kwarg when as_tuple is True")
+        return write_out("nonzero", out, positions.op(input), True, apart=(input,))
     if not as_tuple:
         return positions.op(input)
     found = positions.op(input if input.ndim else reshape(input, 1))
@@ -835,7 +890,7 @@ def argwhere(input):
     return positions.op(input)
 
 
-@op("count_nonzero", gradient=None)
+@op("count_nonzero", gradient=None, batch="along_dims")
 def count_nonzero(input, dim=None):
     """How many elements are not 0, along some dimensions or in all."""
     from weft.ops._geometry import wrap_dims

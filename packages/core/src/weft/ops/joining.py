@@ -39,7 +39,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     return [each if each.kind.dtype is common else each.to(common) for each in tensors]
 
 
-@op(tensors="tensors", sequence="tensors", out=True, refusal=TypeError)
+@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors")
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along a dimension that they have.
 
@@ -85,7 +85,7 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
-@op(tensors="tensors", sequence="tensors", out=True, refusal=TypeError)
+@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors")
 def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension.
 
@@ -146,14 +146,14 @@ def listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, Tensor) else list(value)
 
 
-@composite(out=True, refusal=TypeError)
+@composite(out="apart", refusal=TypeError)
 def hstack(tensors):
     """Tensors side by side: along dimension 1, or 0 if they have one."""
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
-@composite(out=True, refusal=TypeError)
+@composite(out="apart", refusal=TypeError)
 def vstack(tensors):
     """Tensors one below the other, along dimension 0."""
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
@@ -162,13 +162,13 @@ def vstack(tensors):
 row_stack = vstack
 
 
-@composite(out=True, refusal=TypeError)
+@composite(out="apart", refusal=TypeError)
 def dstack(tensors):
     """Tensors one behind the other, along dimension 2."""
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
-@composite(out=True, refusal=TypeError)
+@composite(out="apart", refusal=TypeError)
 def column_stack(tensors):
     """Vectors as columns beside each other, and matrices side by side."""
     return cat(
@@ -353,7 +353,7 @@ def constant_pad_nd(input, pad, value=0):
 # Rearranging
 
 
-@op("flip")
+@op("flip", batch="along_dims", linear="input")
 def flip(input, *args, dims=None):
     """The elements in reverse order along some dimensions.
 
@@ -391,7 +391,7 @@ def flipud(input):
     return flip(input, 0)
 
 
-@op("roll")
+@op("roll", batch="along_dims", linear="input")
 def roll(input, shifts, dims=()):
     """The elements moved along some dimensions, those pushed out coming in at the other end.
 
@@ -449,7 +449,7 @@ def triangle(name: str, keep: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    function_op = op(name, f"{name}_", out="exact")(function)
+    function_op = op(name, f"{name}_", out="exact", batch="leading", linear="input")(function)
 
     @function_op.kernel
     def _(xp, input, diagonal):

@@ -36,7 +36,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
             )
 
 
-@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact")
+@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact", linear="input | other")
 def matmul(input, other):
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
 
@@ -102,6 +102,28 @@ def _(grad, input, other_shape):
     if len(other_shape) == 1:
         return matmul.op(conj(input.mT), grad.unsqueeze(-1)).squeeze(-1)
     return matmul.op(conj(input.mT), grad)
+
+
+@matmul.batch
+def _(batch):
+    input, other = batch.args
+    ranks = batch.rank(0), batch.rank(1)
+    if ranks[0] == 1:
+        input = input.unsqueeze(-2)  # a row
+    if ranks[1] == 1:
+        other = other.unsqueeze(-1)  # a column
+    operands = []
+    for operand, flag in zip((input, other), batch.flags):
+        missing = max(*ranks, 2) - (operand.ndim - 1)  # dimensions between that of the batch and its own
+        if flag and missing:
+            operand = operand.reshape(batch.size, *(1,) * missing, *operand.shape[1:])
+        operands.append(operand)
+    result = matmul.op(*operands)
+    if ranks[1] == 1:
+        result = result.squeeze(-1)
+    if ranks[0] == 1:
+        result = result.squeeze(-2 if ranks[1] != 1 else -1)
+    return result
 
 
 def _reflected_matmul(self: Tensor, other: Any) -> Any:
@@ -224,7 +246,7 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
-@op(tensors="input a b", result="same", half="float32", name="addmm")
+@op(tensors="input a b", result="same", half="float32", name="addmm", batch="elementwise")
 def sum_with_product(input, a, b, beta, alpha):
     """``beta * input + alpha * (a @ b)`` for matrices or batches of them."""
     return sum_with_product.op(input, a, b, beta, alpha)

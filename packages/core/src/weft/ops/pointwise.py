@@ -392,7 +392,7 @@ def _(grad):
     return grad.conj()
 
 
-@op("angle", result="real", half="float32", out=True)
+@op("angle", result="real", half="float32", out=True, batch="elementwise")
 def angle(input):
     """The angle of each element as a complex number: pi for negative real ones."""
     return angle.op(input if input.kind.is_differentiable else input.to(get_default_dtype()))
@@ -819,7 +819,7 @@ def _(grad, output):
     return grad * conj(output * (1 - output))
 
 
-@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True)
+@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True, batch="elementwise")
 def logit(input, eps=None):
     """The logarithm of the odds ``x / (1 - x)``.
 
@@ -945,7 +945,7 @@ def _(grad):
 fix = trunc
 
 
-@op("round", "round_", result="same", half="float32", accepts="int float", out=True)
+@op("round", "round_", result="same", half="float32", accepts="int float", out=True, batch="elementwise")
 def round(input, *, decimals=0):
     """Each element rounded to the nearest value with so many decimals; halves to even.
 
@@ -1126,7 +1126,7 @@ def clamp_max(input, max):
     return clamped(input, None, max)
 
 
-@op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True)
+@op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True, batch="elementwise")
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
     return nan_to_num.op(input, nan, posinf, neginf)
@@ -1188,7 +1188,7 @@ def lerp(input, end, weight):
     return interpolated(input, end, weight)
 
 
-@op(tensors="input tensor1 tensor2", promotes=True, result="same", half="float32", accepts=NUMBERS, name="addcmul")
+@op(tensors="input tensor1 tensor2", promotes=True, result="same", half="float32", accepts=NUMBERS, name="addcmul", batch="elementwise")
 def plus_scaled_product(input, tensor1, tensor2, value):
     """``input + value * tensor1 * tensor2``."""
     return plus_scaled_product.op(input, tensor1, tensor2, value)
@@ -1228,7 +1228,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     result="same",
     half="float32",
     accepts="float complex",
-    name="addcdiv",
+    name="addcdiv", batch="elementwise",
 )
 def plus_scaled_quotient(input, tensor1, tensor2, value):
     """``input + value * tensor1 / tensor2``."""
@@ -1284,7 +1284,7 @@ def scalar_of(name: str, value: Any, element: Any) -> Any:
 # Mantissa and exponent
 
 
-@op(accepts="float", half="float32", name="frexp")
+@op(accepts="float", half="float32", name="frexp", batch="elementwise")
 def mantissa_exponent(input):
     """``input`` as ``mantissa * 2 ** exponent`` with a mantissa in [0.5, 1)."""
     return mantissa_exponent.op(input)

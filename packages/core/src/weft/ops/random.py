@@ -14,6 +14,7 @@ from weft._dtypes import finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
+from weft._levels import drawn
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
@@ -243,8 +244,13 @@ def sampled(
     if sampler != "integers":
         check_continuous(name, element)
     where = out.device if out is not None else resolve_device(device)
-    flat = generator_for(name, generator, where).sample(sampler, math.prod(shape), element.numpy, *args)
-    return finished(name, make(flat.reshape(shape), kind_of(element, where)), out, requires_grad)
+
+    def draw(shape: tuple[int, ...]) -> Any:
+        flat = generator_for(name, generator, where).sample(sampler, math.prod(shape), element.numpy, *args)
+        return make(flat.reshape(shape), kind_of(element, where))
+
+    made = drawn(name, shape, draw) if local.levels and out is None else draw(shape)
+    return finished(name, made, out, requires_grad)
 
 
 def sampled_like(
@@ -264,6 +270,8 @@ def sampled_like(
     if sampler != "integers":
         check_continuous(name, element)
     where = input.device if device is None else resolve_device(device)
+    if local.levels:
+        return sampled(name, (input.shape,), sampler, args, generator, None, element, where, requires_grad)
     array = input._array
     keeps_order = memory_format is None or str(memory_format).endswith("preserve_format")
     if sampler == "normal":
@@ -333,7 +341,7 @@ def no_gradient(grad: Any) -> Any:
     return zeros_like(grad)
 
 
-@op(inplace="uniform_", name="uniform")
+@op(inplace="uniform_", name="uniform", batch="random")
 def _uniform(input, *bounds, generator=None, **named):
     """Fill with numbers uniform on [from, to); ``uniform_(from=0, to=1, *, generator=None)``."""
     low, high = from_and_to("uniform_", bounds, named, 0.0, 1.0)
@@ -358,7 +366,7 @@ def _(xp, input, low, high, generator):
 _uniform.gradient("input")(no_gradient)
 
 
-@op(inplace="normal_", name="normal_fill")
+@op(inplace="normal_", name="normal_fill", batch="random")
 def _normal(input, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
@@ -376,7 +384,7 @@ _normal.gradient("input")(no_gradient)
 _normal.declaration.label = "NormalBackward0"
 
 
-@op(inplace="log_normal_", name="log_normal")
+@op(inplace="log_normal_", name="log_normal", batch="random")
 def _log_normal(input, mean=1.0, std=2.0, *, generator=None):
     """Fill with exponentials of normal numbers of this mean and standard deviation."""
     mean, std = real("log_normal_", "mean", mean), real("log_normal_", "std", std)
@@ -398,7 +406,7 @@ _log_normal.gradient("input")(no_gradient)
 _normal.declaration.label = "NormalBackward0"
 
 
-@op(inplace="exponential_", name="exponential")
+@op(inplace="exponential_", name="exponential", batch="random")
 def _exponential(input, lambd=1.0, *, generator=None):
     """Fill with samples of the density lambd * exp(-lambd * x)."""
     check_real_continuous("exponential_", "exponential", input.dtype)
@@ -416,7 +424,7 @@ def _(xp, input, lambd, generator):
 _exponential.gradient("input")(no_gradient)
 
 
-@op(inplace="cauchy_", name="cauchy")
+@op(inplace="cauchy_", name="cauchy", batch="random")
 def _cauchy(input, median=0.0, sigma=1.0, *, generator=None):
     """Fill with samples of the Cauchy distribution of this median and half width at half maximum."""
     check_real_continuous("cauchy_", "Cauchy", input.dtype)
@@ -434,7 +442,7 @@ def _(xp, input, median, sigma, generator):
 _cauchy.gradient("input")(no_gradient)
 
 
-@op(inplace="geometric_", name="geometric")
+@op(inplace="geometric_", name="geometric", batch="random")
 def _geometric(input, p=None, *, generator=None):
     """Fill with the numbers of trials, each of probability `p`, up to the first success."""
     p = real("geometric_", "p", p)
@@ -453,7 +461,7 @@ def _(xp, input, p, generator):
 _geometric.gradient("input")(no_gradient)
 
 
-@op(inplace="random_", name="random")
+@op(inplace="random_", name="random", batch="random")
 def _random(input, *bounds, generator=None, **named):
     """Fill with whole numbers.
 
@@ -490,7 +498,7 @@ def _(xp, input, low, high, generator):
 _random.gradient("input")(no_gradient)
 
 
-@op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each")
+@op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each", batch="random")
 def _bernoulli(input, p=0.5, *, generator=None):
     """Fill with 1 where an event of probability `p` happens, and 0 elsewhere.
 
@@ -565,7 +573,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     return write_out("bernoulli", out, made.to(out.dtype))  # 0 and 1 fit any dtype
 
 
-@op(name="bernoulli", accepts="bool int float")
+@op(name="bernoulli", accepts="bool int float", batch="random")
 def _bernoulli_each(input, p, generator):
     """1 with the probability that each element is, or all with probability `p`; else 0."""
     return _bernoulli_each.op(input, p, generator)
@@ -650,7 +658,7 @@ def normal(
     return made if out is None else write_out("normal", out, made)
 
 
-@op(name="normal", tensors="mean std")
+@op(name="normal", tensors="mean std", batch="random")
 def _normal_each(mean, std, constant_mean, constant_std, generator):
     """Normal numbers of means and standard deviations in tensors; None: those of the constants."""
     return _normal_each.op(mean, std, constant_mean, constant_std, generator)
@@ -672,7 +680,7 @@ def _(xp, mean, std, constant_mean, constant_std, generator):
 _normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op("multinomial", gradient=None)
+@op("multinomial", gradient=None, batch="random")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Columns drawn at random, with weights, from each row.
 
@@ -736,7 +744,7 @@ def _(xp, input, count, replacement, generator):
     return drawn if input.ndim == 2 else drawn[0]
 
 
-@op(accepts="float")
+@op(accepts="float", batch="random")
 def poisson(input, generator=None):
     """Counts of events whose mean numbers are the elements of `input`, in its dtype.
 
@@ -761,7 +769,7 @@ def _(xp, input, generator):
 poisson.gradient("input")(no_gradient)
 
 
-@op(tensors="count prob", accepts="float")
+@op(tensors="count prob", accepts="float", batch="random")
 def binomial(count, prob, generator=None):
     """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype.
 
@@ -791,7 +799,7 @@ def _(xp, count, prob, generator):
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op(accepts="float", gradient="refused")
+@op(accepts="float", gradient="refused", batch="random")
 def _standard_gamma(input, generator=None):
     """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
 

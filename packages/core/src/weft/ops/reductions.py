@@ -36,7 +36,7 @@ def axes(input: Any, dim: tuple[int, ...]) -> Any:
     return dim if input.ndim else None
 
 
-@op("sum", out=True, result="same", half="float32")
+@op("sum", out="dtype", result="same", half="float32", batch="along_dims", linear="input")
 def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The sum over some dimensions, or over all.
 
@@ -103,7 +103,7 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     return grad.expand(shape)
 
 
-@op("nansum", out=True, result="same", half="float32")
+@op("nansum", out=True, refusal=NotImplementedError, result="same", half="float32", batch="along_dims")
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of the elements that are not nan."""
     if input.kind.is_complex:
@@ -121,7 +121,7 @@ def _(grad, input, dim, keepdim):
     return spread(grad, input._array.shape, dim, keepdim).masked_fill(input.isnan(), 0)
 
 
-@op("mean", out=True, result="same", half="float32", accepts="float complex")
+@op("mean", out=True, result="same", half="float32", accepts="float complex", batch="along_dims", linear="input")
 def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The mean over some dimensions, or over all.
 
@@ -157,16 +157,18 @@ def _(grad, input_shape, dim, keepdim):
     return spread(grad, input_shape, dim, keepdim) / count
 
 
-@composite("nanmean", out=True)
+@composite("nanmean", out=True, refusal=NotImplementedError)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan."""
     if not input.kind.is_differentiable:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
+    if dtype is not None and dtype.category < 2:
+        raise RuntimeError(f"nanmean(): dtype must be a floating point or complex dtype; got {dtype}")
     count = (~input.isnan()).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@op("prod", out=True, result="same", half="float32")
+@op("prod", out="dtype", result="same", half="float32", batch="along_dims")
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product over one dimension, or over all."""
     if isinstance(dim, (tuple, list)):
@@ -214,24 +216,38 @@ def joined(tensors: list[Any]) -> Any:
 # Extremes
 
 
+def refuse_empty(name: str, input: Any, dim: Any) -> None:
+    """What has no value for no elements needs some along each dim that is reduced.
+
+    Raises
+    ------
+    RuntimeError, IndexError
+        If there are none in the tensor, or along a dim that was given.
+    """
+    if input._array.size:
+        return
+    if dim is None or dim == ():
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            "with the 'dim' argument."
+        )
+    shape = input._array.shape
+    for each in reduced(name, input, dim):
+        if shape[each] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size; got shape {list(shape)}")
+
+
 def extreme(name: str, xp_name: str, what: str) -> Any:
     """The op that finds an extreme over several dims; the gradient is shared by equal elements."""
 
     def function(input, dim=(), keepdim=False):
         dims = reduced(name, input, dim)
-        shape = input._array.shape
-        if not input._array.size and (dim is None or dim == ()):
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-                "with the 'dim' argument."
-            )
-        if shape and builtins.any(shape[d] == 0 for d in dims):
-            raise IndexError(f"{name}(): Expected reduction dim {dims} to have non-zero size; got shape {list(shape)}")
+        refuse_empty(name, input, dim)
         return declared.op(input, dims, keepdim)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {what} over some dimensions, or over all; gradients are shared by equal elements."
-    declared = op(name, out="exact", result="same", half="native", accepts=REAL)(function)
+    declared = op(name, out="exact", result="same", half="native", accepts=REAL, batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -283,7 +299,7 @@ def finder(name: str, xp_name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
     function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
-    declared = op(name, out="exact", half="float32", gradient=None)(function)
+    declared = op(name, out="exact", half="float32", gradient=None, batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -331,7 +347,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         f"The {name}imum over all elements; along a dimension with its position; or of each pair of elements.\n\n"
         f"    Returns\n    -------\n    Tensor, or with ``dim`` a named tuple (values, indices).\n    "
     )
-    declared = op(name, out=True)(function)
+    declared = op(name, out="exact", batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -349,7 +365,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         return whole.op(input)
 
     over.__doc__ = function.__doc__
-    whole = op(name=f"{name}_all", result="same", accepts=REAL)(over)
+    whole = op(name=f"{name}_all", result="same", accepts=REAL, batch="rows")(over)
 
     @whole.kernel
     def _(xp, input):
@@ -359,6 +375,11 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     def _(grad, input, output):
         chosen = input == output
         return (grad / chosen.sum()).expand(input._array.shape).masked_fill(~chosen, 0)
+
+    @whole.batch
+    def _(batch):
+        rows = batch.args[0].reshape(batch.size, -1)  # () has one element
+        return (amax if name == "max" else amin)(rows, 1)
 
     return declared
 
@@ -376,7 +397,7 @@ max = extreme_along("max", "argmax", "maximum", amax)
 min = extreme_along("min", "argmin", "minimum", amin)
 
 
-@op(name="median_of")
+@op(name="median_of", half="float32", batch="along_dims")
 def median_along(input, dim, keepdim, skip_nan):
     """The lower median along a dim, and its position."""
     return median_along.op(input, dim, keepdim, skip_nan)
@@ -438,7 +459,7 @@ def mode(input, dim=-1, keepdim=False):
     return named("mode", "values indices")(*most_frequent.op(input, dim, keepdim))
 
 
-@op(name="mode")
+@op(name="mode", half="float32", batch="along_dims")
 def most_frequent(input, dim, keepdim):
     """The most frequent value along a dim, and its last position."""
     return most_frequent.op(input, dim, keepdim)
@@ -465,6 +486,43 @@ def _(grad, outputs, input_shape, dim, keepdim):
     return at_positions(grad, outputs[1], input_shape, dim, keepdim)
 
 
+@op("hash_tensor", out="exact", accepts="bool int float", refusal=NotImplementedError, gradient=None)
+def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
+    """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating-point numbers are taken as float64, others as int64.
+    dim : int or tuple of int
+        Default: all.
+    keepdim : bool
+    mode : int
+        Only 0 is there.
+
+    Returns
+    -------
+    Tensor of uint64
+
+    Examples
+    --------
+    >>> weft.hash_tensor(weft.tensor([1, 2, 3]))
+    tensor(0, dtype=weft.uint64)
+    """
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown hash_tensor mode: {mode}; there is 0")
+    if input.dtype.name == "uint64":
+        raise NotImplementedError("hash_tensor: not implemented for 'UInt64'; convert with .view(weft.int64)")
+    refuse_empty("hash_tensor", input, dim)
+    return hash_tensor.op(input, reduced("hash_tensor", input, dim), keepdim)
+
+
+@hash_tensor.kernel
+def _(xp, input, dim, keepdim):
+    wide = input.astype(xp.int64 if input.dtype.kind in "iub" else xp.float64).view(xp.uint64)
+    return xp.bitwise_xor.reduce(wide, axis=axes(input, dim), keepdims=keepdim)
+
+
 # Whether they hold
 
 
@@ -474,7 +532,7 @@ def truth_over(name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    declared = op(name, out="exact", gradient=None)(function)
+    declared = op(name, out="exact", gradient=None, batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -498,7 +556,7 @@ def freedom(correction: Any, unbiased: Any) -> Any:
     return 1 if correction is None else correction
 
 
-@op(name="var", result="real", half="float32", accepts="float complex")
+@op(name="var", result="real", half="float32", accepts="float complex", batch="along_dims")
 def variance(input, dim, correction, keepdim):
     """The variance over some dims, with so many degrees of freedom taken off."""
     return variance.op(input, dim, correction, keepdim)
@@ -571,7 +629,7 @@ def deviation_of(variance_: Any) -> Any:
     return root.op(variance_)
 
 
-@op(name="std", half="float32")
+@op(name="std", half="float32", batch="elementwise")
 def root(variance_):
     """The square root of a variance."""
     return root.op(variance_)
@@ -617,7 +675,7 @@ def logsumexp(input, dim, keepdim=False):
     return log_sum.op(input, reduced("logsumexp", input, dim), keepdim)
 
 
-@op(name="logsumexp", result="same", half="float32")
+@op(name="logsumexp", result="same", half="float32", batch="along_dims")
 def log_sum(input, dim, keepdim):
     """The logarithm of the sum of exponentials."""
     return log_sum.op(input, dim, keepdim)

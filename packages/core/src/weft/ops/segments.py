@@ -29,7 +29,7 @@ def identity(reduce: str, element: Any) -> Any:
     return -math.inf if reduce == "amax" else math.inf
 
 
-@op(tensors="input index src", result="same", half="float32", name="scatter_reduce")
+@op(tensors="input index src", result="same", half="float32", name="scatter_reduce", batch="along_dims")
 def reduced_at(input, dim, index, src, reduce, include_self):
     """A copy of ``input`` with the elements of ``src`` combined at their positions along a dim."""
     return reduced_at.op(input, dim, index, src, reduce, include_self)

@@ -18,7 +18,7 @@ def exponentials(xp: Any, input: Any, dim: int) -> Any:
     return xp.exp(shifted, out=shifted)
 
 
-@op(name="softmax", result="same", half="float32", accepts="float")
+@op(name="softmax", result="same", half="float32", accepts="float", batch="along_dims")
 def softmax_op(input, dim):
     """``exp(input) / exp(input).sum(dim)``."""
     return softmax_op.op(input, dim)
@@ -39,7 +39,7 @@ def _(grad, output, dim):
     return product - output * product.sum(dim, keepdim=True)
 
 
-@op(name="log_softmax", result="same", half="float32", accepts="float")
+@op(name="log_softmax", result="same", half="float32", accepts="float", batch="along_dims")
 def log_softmax_op(input, dim):
     """The logarithm of `softmax`."""
     return log_softmax_op.op(input, dim)
@@ -118,7 +118,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     )
 
 
-@op(name="vector_norm", result="real", half="float32", accepts="float complex")
+@op(name="vector_norm", result="real", half="float32", accepts="float complex", batch="along_dims")
 def vector_norm(input, ord, dim, keepdim):
     """The p-norm of the elements over some dims."""
     return vector_norm.op(input, ord, dim, keepdim)

@@ -35,7 +35,7 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     return xp.ascontiguousarray(xp.moveaxis(order, -1, dim))
 
 
-@op(name="sort")
+@op(name="sort", half="float32", batch="along_dims")
 def ordered(input, dim, descending):
     """The elements in order along a dim, and where they were."""
     return ordered.op(input, dim, descending)
@@ -88,7 +88,7 @@ def argsort(input, dim=-1, descending=False, stable=False):
     return sort(input, dim, descending).indices
 
 
-@op(name="topk")
+@op(name="topk", half="float32", batch="along_dims")
 def top(input, k, dim, largest_, sorted_):
     """The k largest or smallest elements along a dim, and where they are."""
     return top.op(input, k, dim, largest_, sorted_)
@@ -147,7 +147,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return named("kthvalue", "values indices")(*smallest.op(input, k, dim, keepdim))
 
 
-@op(name="kthvalue")
+@op(name="kthvalue", half="float32", batch="along_dims")
 def smallest(input, k, dim, keepdim):
     """The k-th smallest element along a dim, and where it is."""
     return smallest.op(input, k, dim, keepdim)
@@ -246,7 +246,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 # Searches
 
 
-@op(tensors="sequence values", name="searchsorted", gradient=None)
+@op(tensors="sequence values", name="searchsorted", half="float32", gradient=None)
 def search(sequence, values, right):
     """Where values would have to stand in sorted sequences."""
     return search.op(sequence, values, right)
@@ -380,7 +380,7 @@ def histc(input, bins=100, min=0, max=0):
 # Distinct values
 
 
-@op(name="unique", gradient="refused")
+@op(name="unique", half="float32", gradient="refused")
 def distinct(input, dim):
     """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs."""
     return distinct.op(input, dim)
@@ -388,7 +388,7 @@ def distinct(input, dim):
 
 @distinct.kernel
 def _(xp, input, dim):
-    values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim)
+    values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(-1 if dim is not None else input.shape)
     return values, inverse.astype(xp.int64), count.astype(xp.int64)
 
@@ -407,7 +407,7 @@ def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@op(name="unique_consecutive", gradient="refused")
+@op(name="unique_consecutive", half="float32", gradient="refused")
 def runs(input, dim):
     """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
     return runs.op(input, dim)

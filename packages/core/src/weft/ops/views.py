@@ -13,13 +13,14 @@ from weft._dtypes import dtype
 from weft._engine.dispatch import View
 from weft._layout import order_of
 from weft._tensor import Tensor
+from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, check_index, elements, integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import bump
 from weft.storage import owner
 
 
-@op("detach", view=True, gradient=None)
+@op("detach", view=True, gradient=None, batch="elementwise")
 def detach(input):
     """The same memory, without history: a new leaf that does not require grad."""
     return detach.op(input)
@@ -30,7 +31,7 @@ def _(xp, input):
     return input.view()
 
 
-@op(view=True, name="alias")
+@op(view=True, name="alias", batch="elementwise")
 def alias(input):
     """The same tensor as another view, through which gradients flow."""
     return alias.op(input)
@@ -73,6 +74,12 @@ def _(xp, input, shape):
 @view.gradient("input")
 def _(grad, input_shape):
     return grad.reshape(input_shape)
+
+
+@view.batch
+def _(batch):
+    input, shape = batch.args
+    return view.op(input, (batch.size, *shape))
 
 
 def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -167,6 +174,13 @@ def _(xp, input, dtype):
     return input.view(dtype.numpy)
 
 
+@view_dtype.batch
+def _(batch):
+    if not batch.rank() and batch.args[0].dtype.itemsize != batch.args[1].itemsize:
+        raise RuntimeError("view: self.dim() cannot be 0 to view a dtype as one of another size")
+    return view_dtype.op(*batch.args)
+
+
 @composite("view_as")
 def view_as(input, other):
     """`view` with the shape of another tensor."""
@@ -202,6 +216,12 @@ def _(grad, dim0, dim1):
     return grad.transpose(dim0, dim1)
 
 
+@transpose.batch
+def _(batch):
+    input, dim0, dim1 = batch.args
+    return transpose.op(input, dim0 + 1, dim1 + 1) if batch.rank() else alias.op(input)
+
+
 @op("permute", view=True)
 def permute(input, *args, dims=None):
     """The dimensions in another order, sharing memory."""
@@ -225,6 +245,12 @@ def _(grad, dims):
     for place, dim in enumerate(dims):
         inverse[dim] = place
     return grad.permute(inverse)
+
+
+@permute.batch
+def _(batch):
+    input, dims = batch.args
+    return permute.op(input, (0, *[dim + 1 for dim in dims]))
 
 
 @op("expand", view=True)
@@ -271,6 +297,16 @@ def _(grad, input_shape):
     return grad.sum_to_size(input_shape)
 
 
+@expand.batch
+def _(batch):
+    input, size = batch.args
+    new = len(size) - batch.rank()
+    whole = (slice(None),) if not new else (slice(None), *(None,) * new)
+    from weft.ops.indexing import basic
+    
+    return expand.op(basic.op(input, (*whole, ...)), (batch.size, *size))
+
+
 @composite(out=False)
 def broadcast_to(input, size):
     """`expand` under NumPy's name."""
@@ -300,6 +336,12 @@ def _(grad, input_shape):
     return grad.reshape(input_shape)
 
 
+@squeeze.batch
+def _(batch):
+    input, dim = batch.args
+    return squeeze.op(input, tuple(each + 1 for each in dim))
+
+
 @op("unsqueeze", inplace="unsqueeze_", view=True)
 def unsqueeze(input, dim):
     """With another dimension of size 1 in front of ``dim``."""
@@ -314,6 +356,12 @@ def _(xp, input, dim):
 @unsqueeze.gradient("input")
 def _(grad, dim):
     return grad.squeeze(dim)
+
+
+@unsqueeze.batch
+def _(batch):
+    input, dim = batch.args
+    return unsqueeze.op(input, dim + 1)
 
 
 @composite("flatten")
@@ -447,12 +495,18 @@ def _(grad, input_shape, dim, index):
     return view_scatter_zeros(grad, input_shape, select.op, (dim, index))
 
 
+@select.batch
+def _(batch):
+    input, dim, index = batch.args
+    return select.op(input, dim + 1, index)
+
+
 def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[Any, ...]) -> Any:
     """Zeros of a shape, in which a view has the values of a gradient."""
     return embed.op(grad, shape, of, args)
 
 
-@op(name="embed")
+@op(name="embed", linear="input")
 def embed(input, shape, of, args):
     """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
     return embed.op(input, shape, of, args)
@@ -477,6 +531,15 @@ def _(grad, of, args):
     return of(grad, *args)
 
 
+@embed.batch
+def _(batch):
+    input, shape, of, args = batch.args
+    whole = input.new_zeros((batch.size, *shape))
+    inner = Batch(of.declaration, [whole, *args], [True, *[False] * len(args)], batch.size, batch.randomness)
+    rule_for(of.declaration)(inner).copy_(input)
+    return whole
+
+
 @op(view=True, name="slice")
 def slice_dim(input, dim, start, stop, step):
     """Every ``step``-th position from ``start`` to before ``stop`` along a dimension."""
@@ -491,6 +554,12 @@ def _(xp, input, dim, start, stop, step):
 @slice_dim.gradient("input")
 def _(grad, input_shape, dim, start, stop, step):
     return view_scatter_zeros(grad, input_shape, slice_dim.op, (dim, start, stop, step))
+
+
+@slice_dim.batch
+def _(batch):
+    input, dim, start, stop, step = batch.args
+    return slice_dim.op(input, dim + 1, start, stop, step)
 
 
 @composite("narrow")
@@ -551,6 +620,12 @@ def _(grad, input_shape, offset, dim1, dim2):
     return view_scatter_zeros(grad, input_shape, diagonal.op, (offset, dim1, dim2))
 
 
+@diagonal.batch
+def _(batch):
+    input, offset, dim1, dim2 = batch.args
+    return diagonal.op(input, offset, dim1 + 1, dim2 + 1)
+
+
 @op("unfold", view=True)
 def unfold(input, dimension, size, step):
     """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
@@ -579,7 +654,13 @@ def _(grad, input_shape, dim, size, step):
     return unfold_backward(grad, input_shape, dim, size, step)
 
 
-@op(name="unfold_backward")
+@unfold.batch
+def _(batch):
+    input, dim, size, step = batch.args
+    return unfold.op(input, dim + 1, size, step)
+
+
+@op(name="unfold_backward", linear="input")
 def unfold_backward(grad, shape, dim, size, step):
     """The sum of windows at the places that they come from."""
     return unfold_backward.op(grad, shape, dim, size, step)
@@ -600,6 +681,12 @@ def _(xp, input, shape, dim, size, step):
 @unfold_backward.gradient("input")
 def _(grad, dim, size, step):
     return unfold.op(grad, dim, size, step)
+
+
+@unfold_backward.batch
+def _(batch):
+    input, shape, dim, size, step = batch.args
+    return unfold_backward.op(input, (batch.size, *shape), dim + 1, size, step)
 
 
 @op("as_strided", inplace="as_strided_", view=True)
@@ -643,6 +730,12 @@ def _(grad, input, size, stride, offset):
     return as_strided_backward(grad, input, size, stride, offset)
 
 
+@as_strided.batch
+def _(batch):
+    input, size, stride, offset = batch.args
+    return as_strided.op(input, (batch.size, *size), (input.stride(0), *stride), offset)
+
+
 def as_strided_backward(grad: Any, input: Any, size: Any, stride: Any, offset: int) -> Any:
     """Gradients summed at the storage places that they come from, read back through the input's own strides."""
     first = offset - input.storage_offset()
@@ -682,7 +775,7 @@ def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
 # Complex numbers and their parts
 
 
-@op(view=True, name="real")
+@op(view=True, name="real", batch="elementwise")
 def real_part(input):
     """The real parts of a complex tensor, sharing memory."""
     return real_part.op(input)
@@ -698,7 +791,7 @@ def _(grad):
     return complex_op.op(grad, grad * 0)
 
 
-@op(view=True, name="imag")
+@op(view=True, name="imag", batch="elementwise")
 def imaginary_part(input):
     """The imaginary parts of a complex tensor, sharing memory."""
     return imaginary_part.op(input)
@@ -714,7 +807,7 @@ def _(grad):
     return complex_op.op(grad * 0, grad)
 
 
-@op(tensors="real imag", name="complex")
+@op(tensors="real imag", name="complex", batch="elementwise", linear="real imag")
 def complex_op(real, imag):
     """Complex numbers from their parts."""
     return complex_op.op(real, imag)
@@ -830,7 +923,7 @@ def is_conj(input):
 is_neg = is_conj
 
 
-@op(view=True)
+@op(view=True, batch="elementwise")
 def view_as_real(input):
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
     if not input.kind.is_complex:
@@ -849,7 +942,7 @@ def _(grad):
     return complex_op.op(grad.select(-1, 0), grad.select(-1, 1))
 
 
-@op(view=True)
+@op(view=True, batch="elementwise")
 def view_as_complex(input):
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
     if input.dtype.name not in ("float32", "float64"):
@@ -905,6 +998,12 @@ def _(grads, input_shape, sizes, dim):
     from weft.ops.joining import cat
 
     return cat(full, dim)
+
+
+@split_sizes.batch
+def _(batch):
+    input, sizes, dim = batch.args
+    return split_sizes.op(input, sizes, dim + 1)
 
 
 @composite("split split_with_sizes")
@@ -1028,6 +1127,12 @@ def _(grads, input_shape, dim):
     from weft.ops.joining import stack
 
     return stack([like * 0 if grad is None else grad for grad in grads], dim)
+
+
+@unbind.batch
+def _(batch):
+    input, dim = batch.args
+    return unbind.op(input, dim + 1)
 
 
 # Another size of the same memory

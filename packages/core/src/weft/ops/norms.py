@@ -1,0 +1,92 @@
+"""Norms by their older names; `weft.linalg` has them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.ops._declare import composite
+from weft.ops._geometry import wrap_dim
+
+
+@composite(out=True)
+def frobenius_norm(input, dim, keepdim=False):
+    """The root of the sum of squares over some dimensions; over all if ``dim`` is empty.
+
+    Raises
+    ------
+    RuntimeError
+        If the input holds integers, or a dimension is named twice.
+
+    Examples
+    --------
+    >>> weft.frobenius_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    from weft.linalg import vector_norm
+
+    return vector_norm(differentiable("frobenius_norm", input), 2, all_or(dim), keepdim)
+
+
+@composite(out=True)
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of the singular values of matrices; those of the last two dimensions by default.
+
+    Called as ``nuclear_norm(input, keepdim)`` or ``nuclear_norm(input, dim, keepdim)``.
+
+    Examples
+    --------
+    >>> weft.nuclear_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(7.)
+    """
+    from weft.linalg import matrix_norm
+
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+@composite()
+def norm_except_dim(v, pow=2, dim=0):
+    """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``.
+
+    Parameters
+    ----------
+    v : Tensor
+    pow : int
+        The exponent p.
+    dim : int
+
+    Examples
+    --------
+    >>> weft.norm_except_dim(weft.ones(2, 4))
+    tensor([[2.],
+            [2.]])
+    """
+    from weft.linalg import vector_norm
+
+    v = differentiable("norm_except_dim", v)
+    if dim == -1:
+        return vector_norm(v, pow)
+    kept = wrap_dim("norm_except_dim", dim, v.ndim)
+    return vector_norm(v, pow, [each for each in range(v.ndim) if each != kept] or None, True)
+
+
+def all_or(dim: Any) -> Any:
+    """Dimensions, or None for all, which older functions are given as an empty list."""
+    return None if isinstance(dim, list | tuple) and not dim else dim
+
+
+def differentiable(name: str, input: Any) -> Any:
+    """The tensor, if it holds floating-point or complex numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If it does not.
+    """
+    if not input.kind.is_differentiable:
+        raise RuntimeError(
+            f"{name}: input dtype should be either floating point or complex. Got {input.dtype.spoken} instead; "
+            "convert it with .float()"
+        )
+    return input
