@@ -35,6 +35,19 @@ sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
 
 
+def in_order(xp: Any, array: Any) -> Any:
+    """An array with its last dimension innermost in memory, where NumPy's functions follow their input's order."""
+    return array if array.flags.c_contiguous else xp.ascontiguousarray(array)
+
+
+def is_channels_last(array: Any) -> bool:
+    """Whether an array of images or volumes has its channels innermost in memory, and not also its last dimension."""
+    if array.ndim not in (4, 5) or array.flags.c_contiguous:
+        return False
+    flags: Any = array.transpose((0, *range(2, array.ndim), 1)).flags
+    return bool(flags.c_contiguous)
+
+
 def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
     """The order of dimensions in memory that a format asks for; None for the tensor's own order.
 

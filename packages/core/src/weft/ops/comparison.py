@@ -6,6 +6,7 @@ from typing import Any
 
 from weft._dtypes import bool_, result_dtype
 from weft._engine.tensor import TensorBase
+from weft._layout import in_order
 from weft.ops._declare import composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops.creation import fitting
@@ -119,23 +120,27 @@ def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
 
 
+def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]:
+    """Both operands as arrays (where a number alone would make int64 of uint64), where the shift is too far, bits."""
+    element = getattr(input, "dtype", getattr(other, "dtype", None))
+    input, other = xp.asarray(input, element), xp.asarray(other, element)
+    bits = 8 * element.itemsize
+    return input, other, (other >= bits) | (other < 0), bits
+
+
 @pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", accepts="int")
 def bitwise_left_shift(xp, input, other):
     """``input * 2 ** other``: the bits moved to the left."""
-    bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
-    gone = (other >= bits) | (other < 0)
-    return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(xp.result_type(input, other))
+    input, other, gone, _ = shift_operands(xp, input, other)
+    return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(input.dtype)
 
 
 @pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", accepts="int")
 def bitwise_right_shift(xp, input, other):
     """``input / 2 ** other``, rounded down: the bits moved to the right."""
-    bits = 8 * getattr(input, "dtype", getattr(other, "dtype", None)).itemsize
-    kept = xp.where((other >= bits) | (other < 0), bits - 1, other)
-    shifted = xp.right_shift(input, kept)
-    if getattr(input, "dtype", getattr(other, "dtype", None)).kind == "u":
-        shifted = xp.where((other >= bits) | (other < 0), 0, shifted)
-    return shifted.astype(xp.result_type(input, other))
+    input, other, gone, bits = shift_operands(xp, input, other)
+    shifted = xp.right_shift(input, xp.where(gone, bits - 1, other))
+    return (xp.where(gone, 0, shifted) if input.dtype.kind == "u" else shifted).astype(input.dtype)
 
 
 @pointwise("isnan", kernel="isnan", result="bool", half="native")
@@ -379,15 +384,15 @@ def fill_where(input, mask, value):
 def _(xp, input, mask, value):
     if not hasattr(value, "dtype") and value == 0:
         return keep_where(xp, ~mask, input)
-    return xp.where(mask, xp.asarray(value, input.dtype), input)
+    return in_order(xp, xp.where(mask, xp.asarray(value, input.dtype), input))
 
 
 def keep_where(xp: Any, mask: Any, input: Any) -> Any:
     """``input`` where the mask holds, else 0. Bits are masked: a choice of each element costs 15 times as much."""
     size = input.dtype.itemsize
     if size > 8 or input.ndim == 0 or mask.shape != input.shape:
-        return xp.where(mask, input, xp.zeros((), input.dtype))
-    bits = mask.view(xp.uint8).astype(f"u{size}")
+        return in_order(xp, xp.where(mask, input, xp.zeros((), input.dtype)))
+    bits = xp.ascontiguousarray(mask).view(xp.uint8).astype(f"u{size}")
     xp.negative(bits, out=bits)
     bits &= xp.ascontiguousarray(input).view(bits.dtype)
     return bits.view(input.dtype)

@@ -9,6 +9,7 @@ import numpy
 
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, local
+from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import composite, fit_number, op
@@ -197,7 +198,7 @@ def advanced(input, indices):
 
 @advanced.kernel
 def _(xp, input, indices):
-    return input[tuple(FULL if each is None else each for each in indices)]
+    return in_order(xp, input[tuple(FULL if each is None else each for each in indices)])
 
 
 @advanced.gradient("input")
@@ -513,7 +514,7 @@ def index_select(input, dim, index):
 
 @index_select.kernel
 def _(xp, input, dim, index):
-    return xp.take(input, index, axis=dim) if input.ndim else input.copy()
+    return in_order(xp, xp.take(input, index, axis=dim)) if input.ndim else input.copy()
 
 
 @index_select.gradient("input")
@@ -590,7 +591,7 @@ def _(xp, input, dim, index):
         return xp.reshape(xp.take(input.reshape(-1), index.reshape(-1)), index.shape)
     if not index.size:
         return xp.empty(index.shape, input.dtype)
-    return input[places(xp, index, dim)]
+    return in_order(xp, input[places(xp, index, dim)])
 
 
 @gather.gradient("input")
@@ -900,4 +901,6 @@ def count_nonzero(input, dim=None):
 
 @count_nonzero.kernel
 def _(xp, input, dim):
-    return xp.sum(input != 0, axis=dim, dtype=xp.int64) if input.ndim else xp.asarray(input != 0).astype(xp.int64)
+    if not input.ndim:
+        return xp.asarray(input != 0).astype(xp.int64)
+    return in_order(xp, xp.sum(input != 0, axis=dim, dtype=xp.int64))

@@ -6,9 +6,11 @@ import builtins
 from typing import Any
 
 from weft._dtypes import int64, result_dtype
+from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, integers, same_shape_except, wrap_dim, wrap_dims
+from weft.ops.creation import contiguous_copy
 from weft.ops.views import expand, narrow, reshape
 
 
@@ -70,7 +72,10 @@ def cat(tensors, dim=0, *, axis=None):
 
 @cat.kernel
 def _(xp, tensors, dim):
-    return xp.concatenate(tensors, axis=dim)
+    joined = xp.concatenate(tensors, axis=dim)
+    if joined.ndim in (4, 5) and all(is_channels_last(each) for each in tensors):
+        return joined
+    return in_order(xp, joined)
 
 
 @cat.gradient("tensors")
@@ -107,7 +112,7 @@ def stack(tensors, dim=0):
 
 @stack.kernel
 def _(xp, tensors, dim):
-    return xp.stack(tensors, axis=dim)
+    return in_order(xp, xp.stack(tensors, axis=dim))
 
 
 @stack.gradient("tensors")
@@ -262,10 +267,11 @@ def _repeat(self, *args, repeats=None):
         raise RuntimeError(f"repeat: Trying to create tensor with negative dimension {builtins.min(times)}")
     shape = (1,) * (len(times) - self.ndim) + tuple(self.shape)
     if all(each == 1 for each in times):
-        return reshape(self.clone(), shape)  # never the same memory
+        return reshape(contiguous_copy.op(self), shape)  # never the same memory
     pairs = [size for pair in zip(times, shape) for size in pair]
     single = [size for each in shape for size in (1, each)]
-    return reshape(expand(reshape(self, single), pairs), [n * size for n, size in zip(times, shape)])
+    repeated = contiguous_copy.op(expand(reshape(self, single), pairs))
+    return reshape(repeated, [n * size for n, size in zip(times, shape)])
 
 
 @composite("tile")
@@ -367,7 +373,7 @@ def flip(input, *args, dims=None):
 
 @flip.kernel
 def _(xp, input, dims):
-    return xp.flip(input, axis=dims).copy() if input.ndim else input.copy()
+    return xp.flip(input, axis=dims).copy(order="K") if input.ndim else input.copy()
 
 
 @flip.gradient("input")
@@ -413,7 +419,7 @@ def roll(input, shifts, dims=()):
 def _(xp, input, shifts, dims):
     if not input.ndim:
         return input.copy()
-    return xp.roll(input, shifts, axis=dims) if dims else xp.roll(input, shifts[0])
+    return in_order(xp, xp.roll(input, shifts, axis=dims) if dims else xp.roll(input, shifts[0]))
 
 
 @roll.gradient("input")
@@ -438,7 +444,7 @@ def rot90(input, k=1, dims=(0, 1)):
         return flip(input, second).transpose(first, second)
     if turn == 2:
         return flip(input, first, second)
-    return flip(input, first).transpose(first, second) if turn == 3 else input.clone()
+    return flip(input, first).transpose(first, second) if turn == 3 else contiguous_copy.op(input)
 
 
 def triangle(name: str, keep: str, doc: str) -> Any:
@@ -456,7 +462,7 @@ def triangle(name: str, keep: str, doc: str) -> Any:
         rows = xp.arange(input.shape[-2])[:, None]
         columns = xp.arange(input.shape[-1])
         kept = columns - rows <= diagonal if keep == "below" else columns - rows >= diagonal
-        return xp.where(kept, input, xp.zeros((), input.dtype))
+        return in_order(xp, xp.where(kept, input, xp.zeros((), input.dtype)))
 
     @function_op.gradient("input")
     def _(grad, diagonal):
@@ -479,8 +485,9 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
         raise RuntimeError(f"diag_embed: diagonal dimensions cannot be identical {dim1}, {dim2}")
     from weft.ops.views import diagonal, embed
 
-    whole = embed.op(input, (*input.shape[:-1], size, size), diagonal.op, (offset, ndim - 2, ndim - 1))
-    return whole.movedim((-2, -1), (first, second))
+    rest = iter(input.shape)
+    shape = tuple(size if dim in (first, second) else next(rest) for dim in builtins.range(ndim))
+    return embed.op(input, shape, diagonal.op, (offset, first, second))
 
 
 @composite("diag", out="exact")

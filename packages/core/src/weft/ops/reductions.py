@@ -8,6 +8,7 @@ from typing import Any
 
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, state
+from weft._layout import in_order
 from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -79,7 +80,7 @@ def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
         and sorted(dim) == list(builtins.range(rest, ndim))
         and (last <= BLOCK if rest else True)
     ):
-        return xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
+        return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
     width = last if rest else BLOCK
     flat = input.reshape(-1)
     whole = flat.size // width * width
@@ -113,7 +114,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @nansum.kernel
 def _(xp, input, dim, keepdim):
-    return xp.nansum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
+    return in_order(xp, xp.nansum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
 
 
 @nansum.gradient("input")
@@ -178,7 +179,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
 @prod.kernel
 def _(xp, input, dim, keepdim):
-    return xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype)
+    return in_order(xp, xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
 
 
 @prod.gradient("input")
@@ -251,7 +252,7 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
-        return getattr(xp, xp_name)(input, axis=axes(input, dim), keepdims=keepdim)
+        return in_order(xp, getattr(xp, xp_name)(input, axis=axes(input, dim), keepdims=keepdim))
 
     @declared.gradient("input")
     def _(grad, input, output, dim, keepdim):
@@ -347,7 +348,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         f"The {name}imum over all elements; along a dimension with its position; or of each pair of elements.\n\n"
         f"    Returns\n    -------\n    Tensor, or with ``dim`` a named tuple (values, indices).\n    "
     )
-    declared = op(name, out="exact", batch="along_dims")(function)
+    declared = op(name, out="exact parts", batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -414,8 +415,8 @@ def _(xp, input, dim, keepdim, skip_nan):
         place = xp.maximum(count - 1, 0) // 2
     else:
         place = xp.where(count < size, xp.where(count < size, count, 0), (size - 1) // 2)
-    where = xp.take_along_axis(order, place, axis=dim)
-    values = xp.take_along_axis(input, where, axis=dim)
+    where = in_order(xp, xp.take_along_axis(order, place, axis=dim))
+    values = in_order(xp, xp.take_along_axis(input, where, axis=dim))
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
 
@@ -476,7 +477,7 @@ def _(xp, input, dim, keepdim):
     begins = xp.concatenate([xp.ones((*ordered.shape[:-1], 1), bool), ordered[..., 1:] != ordered[..., :-1]], -1)
     start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
     best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
-    where = xp.moveaxis(xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1), -1, dim)
+    where = xp.ascontiguousarray(xp.moveaxis(xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1), -1, dim))
     values = xp.take_along_axis(input, where, axis=dim)
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
@@ -520,7 +521,7 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
 @hash_tensor.kernel
 def _(xp, input, dim, keepdim):
     wide = input.astype(xp.int64 if input.dtype.kind in "iub" else xp.float64).view(xp.uint64)
-    return xp.bitwise_xor.reduce(wide, axis=axes(input, dim), keepdims=keepdim)
+    return in_order(xp, xp.bitwise_xor.reduce(wide, axis=axes(input, dim), keepdims=keepdim))
 
 
 # Whether they hold
@@ -536,7 +537,7 @@ def truth_over(name: str, doc: str) -> Any:
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
-        found = getattr(xp, name)(input != 0, axis=axes(input, dim), keepdims=keepdim)
+        found = in_order(xp, getattr(xp, name)(input != 0, axis=axes(input, dim), keepdims=keepdim))
         return found if input.dtype.name != "uint8" else found.astype(input.dtype)
 
     return declared
@@ -568,7 +569,8 @@ def _(xp, input, dim, correction, keepdim):
     count = math.prod(input.shape[d] for d in dim) if input.ndim else 1
     deviation = input - xp.mean(input, axis=axis, keepdims=True)
     square = deviation.real**2 + deviation.imag**2 if input.dtype.kind == "c" else deviation * deviation
-    return xp.sum(square, axis=axis, keepdims=keepdim) / square.dtype.type(builtins.max(count - correction, 0))
+    spread_out = xp.sum(square, axis=axis, keepdims=keepdim) / square.dtype.type(builtins.max(count - correction, 0))
+    return in_order(xp, spread_out)
 
 
 @variance.gradient("input")

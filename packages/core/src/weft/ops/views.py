@@ -387,7 +387,7 @@ def flatten(input, start_dim=0, end_dim=-1):
 @composite("ravel")
 def ravel(input):
     """All elements in one dimension."""
-    return reshape(input, -1) if input.numel() else reshape(input, 0)
+    return view.op(input.contiguous(), (input.numel(),))
 
 
 @composite("unflatten")
