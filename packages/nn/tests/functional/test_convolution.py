@@ -147,3 +147,10 @@ def test_bfloat16_is_summed_in_float32():
 def test_wrong_call_is_explained(call, words):
     with pytest.raises(RuntimeError, match=words):
         call()
+
+
+def test_half_precision_transpose_is_rounded_once_with_its_bias():
+    weft.manual_seed(0)
+    x, w, bias = (weft.randn(*shape).bfloat16() for shape in ((1, 3, 8), (3, 4, 3), (4,)))
+    exact = F.conv_transpose1d(x.float(), w.float(), bias.float(), stride=2)
+    assert weft.equal(F.conv_transpose1d(x, w, bias, stride=2), exact.bfloat16())

@@ -161,6 +161,44 @@ def test_ctc_loss_without_an_alignment_is_infinite_or_zero():
     assert F.ctc_loss(*arguments, reduction="none", zero_infinity=True)[1] == 0
 
 
+def test_kl_div_of_half_precision_is_rounded_once():
+    x = weft.tensor([-0.3008, -1.3438], dtype=weft.bfloat16)
+    y = weft.tensor([0.7656, 0.2334], dtype=weft.bfloat16)
+    exact = float(F.kl_div(x.double(), y.double(), reduction="sum"))  # its terms almost cancel
+    found = F.kl_div(x, y, reduction="sum")
+    assert found.dtype is weft.bfloat16
+    assert float(found) == pytest.approx(exact, rel=0.01)
+
+
+def test_margin_ranking_loss_of_integers_is_floating():
+    ones = weft.ones(2, 2, dtype=weft.int64)
+    assert F.margin_ranking_loss(ones, ones * 3, ones).item() == 2.0
+
+
+def test_linear_cross_entropy_with_options_computes_half_precision_in_single():
+    weft.manual_seed(0)
+    x, w = weft.randn(16, 8).half(), weft.randn(5, 8).half()
+    target = weft.arange(16) % 5
+    expected = F.cross_entropy(x.float() @ w.float().t(), target).half()
+    assert F.linear_cross_entropy(x, w, target, options=weft.nn.LinearCrossEntropyOptions()).item() == expected.item()
+    options = weft.nn.LinearCrossEntropyOptions(acc_policy="compact", acc_dtype=weft.float32)
+    assert F.linear_cross_entropy(x, w, target, options=options).item() == expected.item()
+
+
+def test_linear_cross_entropy_warns_where_options_are_ignored():
+    options = weft.nn.LinearCrossEntropyOptions()
+    with pytest.warns(UserWarning, match="linear_cross_entropy.*options"):
+        F.linear_cross_entropy(weft.ones(2, 3), weft.ones(4, 3), weft.ones(2, 4), options=options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"acc_policy": "best"}, {"chunking_method": "aspect_ratio:x"}, {"batch_chunk_size": 0}]
+)
+def test_linear_cross_entropy_options_are_checked(options):
+    with pytest.raises(ValueError, match=f"LinearCrossEntropyOptions.*{next(iter(options))}"):
+        weft.nn.LinearCrossEntropyOptions(**options)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
@@ -176,6 +214,11 @@ def test_ctc_loss_without_an_alignment_is_infinite_or_zero():
         (lambda: F.ctc_loss(sequences(), TARGETS, [6, 5], [2, 2]), RuntimeError, "ctc_loss.*input_lengths.*5"),
         (lambda: F.huber_loss(weft.ones(1), weft.ones(1), delta=0), RuntimeError, "huber_loss.*delta"),
         (lambda: F.multi_margin_loss(weft.ones(1, 2), weft.tensor([0]), p=3), ValueError, "multi_margin_loss.*p=3"),
+        (
+            lambda: F.multi_margin_loss(weft.ones(1, 2), weft.ones(1), weight=weft.tensor(1.0)),
+            ValueError,
+            "multi_margin_loss.*weight",
+        ),
     ],
 )
 def test_wrong_call_is_explained(call, kind, words):

@@ -93,6 +93,15 @@ def test_norm_has_first_and_second_derivatives(function):
 
 
 @pytest.mark.parametrize(
+    "norm", [lambda x, w, b: F.group_norm(x, 2, w, b), lambda x, w, b: F.instance_norm(x, None, None, w, b)]
+)
+def test_half_precision_norm_is_rounded_once(norm):
+    x, weight, bias = (numbers(*shape).half() for shape in ((2, 4, 5), (4,), (4,)))
+    exact = norm(x.float(), weight.float(), bias.float())
+    assert weft.equal(norm(x, weight, bias), exact.half())
+
+
+@pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
         (lambda: F.batch_norm(weft.ones(1, 3), None, None, training=True), ValueError, "batch_norm.*1 value"),

@@ -47,8 +47,26 @@ def test_interpolation_has_first_and_second_derivatives(mode):
 
 def test_infinity_stays_where_it_is():
     x = weft.tensor([[[1.0, 2.0, float("inf"), 4.0]]])
-    assert F.interpolate(x, size=4, mode="linear", align_corners=True).isnan().sum() <= 1
+    assert F.interpolate(x, size=4, mode="linear", align_corners=True).flatten().tolist() == x.flatten().tolist()
     assert F.interpolate(x, size=4, mode="nearest").flatten().tolist() == [1.0, 2.0, float("inf"), 4.0]
+
+
+def test_a_dimension_that_keeps_its_size_is_copied_whatever_its_scale():
+    x = weft.tensor([[[0.0, 1.0, 4.0, 9.0, 16.0]]])
+    assert weft.equal(F.interpolate(x, scale_factor=1.19, mode="linear"), x)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"size": (1, 3), "mode": "bilinear"}, [17, 100, 237]),
+        ({"size": (1, 8), "mode": "bicubic"}, [0, 17, 54, 77, 132, 193, 239, 255]),
+        ({"size": (1, 3), "mode": "bicubic", "antialias": True}, [16, 110, 237]),
+    ],
+)
+def test_bytes_are_averaged_in_fixed_point_as_pytorch_does(options, expected):
+    row = weft.tensor([[[[0, 50, 100, 200, 255]]]], dtype=weft.uint8)
+    assert F.interpolate(row, **options).flatten().tolist() == expected
 
 
 def test_former_names_warn():
@@ -65,6 +83,8 @@ def test_former_names_warn():
         (lambda: F.interpolate(IMAGE, 2, align_corners=True), ValueError, "interpolate.*align_corners"),
         (lambda: F.interpolate(IMAGE, (2, 2, 2)), ValueError, "interpolate.*dimensions"),
         (lambda: F.interpolate(IMAGE, 0), RuntimeError, "interpolate.*greater than 0"),
+        (lambda: F.interpolate(IMAGE.long(), 2), NotImplementedError, "interpolate.*nearest.*int64"),
+        (lambda: F.interpolate(IMAGE.byte(), 2, mode="area"), NotImplementedError, "interpolate.*area.*uint8"),
     ],
 )
 def test_wrong_call_is_explained(call, kind, words):

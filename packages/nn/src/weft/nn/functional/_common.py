@@ -8,7 +8,7 @@ from typing import Any
 from weft import Tensor
 from weft.ops._inplace import write_inplace
 
-__all__ = ["check_floating", "inplace_or_not", "reduce_loss", "sizes"]
+__all__ = ["check_floating", "in_single", "inplace_or_not", "reduce_loss", "sizes"]
 
 
 def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
@@ -67,6 +67,11 @@ def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args
     if not inplace:
         return function(input, *args)
     return write_inplace(name, input, function, getattr(function, "declaration", None), args, {})
+
+
+def in_single(tensor: Any) -> Any:
+    """A half-precision tensor in float32, so that a formula of several ops rounds once; others as they are."""
+    return tensor if tensor is None or not tensor.dtype.is_half else tensor.float()
 
 
 def check_floating(name: str, tensor: Tensor) -> None:

@@ -310,9 +310,8 @@ def attend(
     """Attention of (heads, L, E), and its weights where they are wanted."""
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, mask, dropout_p), None
-    scores = weft.matmul(q * math.sqrt(1.0 / q.shape[-1]), k.mT)
-    if mask is not None:
-        scores = scores + mask
+    q = q * math.sqrt(1.0 / q.shape[-1])
+    scores = weft.matmul(q, k.mT) if mask is None else weft.baddbmm(mask, q, k.mT)  # half types are rounded once
     weights = scores.softmax(-1)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p)

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from weft import Tensor
-from weft.nn.functional._common import sizes
+from weft.nn.functional._common import in_single, sizes
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops.matrices import same_dtype
@@ -571,9 +571,11 @@ def transposed(count: int, by_input: Any) -> Any:
             )
         shape = (input.shape[0], out_channels, *spatial)
         elements(name, shape)
-        result = by_input.op(input, weight, shape, stride, padding, dilation, groups)
-        if bias is not None:
-            result = result + bias.reshape(-1, *(1,) * count)
+        if bias is None:
+            result = by_input.op(input, weight, shape, stride, padding, dilation, groups)
+        else:  # rounded once, with the bias
+            result = by_input.op(in_single(input), in_single(weight), shape, stride, padding, dilation, groups)
+            result = (result + in_single(bias).reshape(-1, *(1,) * count)).to(input.dtype)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name

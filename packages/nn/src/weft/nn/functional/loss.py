@@ -9,7 +9,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import check_reduction, reduce_loss
+from weft.nn.functional._common import check_reduction, in_single, reduce_loss
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._declare import op
@@ -405,9 +405,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
     difference = input - target
-    element = difference.dtype
-    if element.is_half:
-        difference = difference.float()
+    element, difference = difference.dtype, in_single(difference)
     size = difference.abs()
     loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta).to(element)
     return weighted("huber_loss", loss, weight, reduction)
@@ -554,10 +552,14 @@ def kl_div(
             "divides only by the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
+    element = weft.promote_types(input.dtype, target.dtype)
+    input, target = in_single(input), in_single(target)
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
-        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
-    return reduce_loss("kl_div", loss, reduction)
+        result = loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    else:
+        result = reduce_loss("kl_div", loss, reduction)
+    return result.to(element) if element.is_half else result
 
 
 def poisson_nll_loss(
@@ -668,7 +670,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss: All input tensors should have same dimension but got sizes: input1: "
             f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
         )
-    loss = (-target * (input1 - input2) + margin).clamp_min(0)
+    loss = (-target * (input1 - input2) + float(margin)).clamp_min(0)
     return reduce_loss("margin_ranking_loss", loss, reduction)
 
 
@@ -752,11 +754,11 @@ def multi_margin_loss(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     check_reduction("multi_margin_loss", reduction)
-    require_classes("multi_margin_loss", target)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
     if weight is not None and weight.ndim != 1:
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got shape {list(weight.shape)}")
+    require_classes("multi_margin_loss", target)
     rows, classes = (input.unsqueeze(0) if input.ndim < 2 else input), input.shape[-1] if input.ndim else 1
     rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
     if index.shape[0] != rows.shape[0]:
@@ -903,15 +905,60 @@ def triplets(
     return reduce_loss(name, (margin + near - far).clamp_min(0), reduction)
 
 
+POLICIES = ("accurate", "balanced", "compact", "auto")
+
+
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` may split its work to save memory; the result does not depend on it."""
+    """How `linear_cross_entropy` may split its work to save memory, and in what dtype it adds up.
+
+    Parameters
+    ----------
+    allow_retain_graph, batch_chunk_size, chunking_method
+        Checked; the result does not depend on them.
+    acc_policy : "accurate", "balanced", "compact" or "auto"
+        With "auto", float16 and bfloat16 are computed in float32 and rounded once.
+    acc_dtype : dtype, optional
+        float32 does the same with every policy.
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
     acc_policy: str = "auto"
     acc_dtype: Any = None
+
+    def __post_init__(self) -> None:
+        if self.acc_policy not in POLICIES:
+            raise ValueError(
+                f"LinearCrossEntropyOptions: invalid acc_policy {self.acc_policy!r}; expected one of "
+                f"{', '.join(POLICIES)}"
+            )
+        method, _, factor = (self.chunking_method or "auto").partition(":")
+        if method not in ("auto", "aspect_ratio") or (factor and (method == "auto" or not factor.isdigit())):
+            raise ValueError(
+                f"LinearCrossEntropyOptions: invalid chunking_method {self.chunking_method!r}; expected 'auto', "
+                "'aspect_ratio', 'aspect_ratio:N' or None"
+            )
+        if self.batch_chunk_size is not None and not (
+            isinstance(self.batch_chunk_size, int) and self.batch_chunk_size > 0
+        ):
+            raise ValueError(
+                f"LinearCrossEntropyOptions: batch_chunk_size must be a positive int or None, got "
+                f"{self.batch_chunk_size!r}"
+            )
+
+    def dtype_for(self, input: Tensor) -> Any:
+        """In what dtype to compute for this input."""
+        element = input.dtype
+        if self.acc_dtype is None:
+            return weft.float32 if self.acc_policy == "auto" and element.is_half else element
+        if self.acc_dtype is not element and not (element.is_half and self.acc_dtype is weft.float32):
+            raise RuntimeError(
+                f"linear_cross_entropy: acc_dtype must be the input's dtype {element}, or float32 for a half-precision "
+                f"input, but got {self.acc_dtype}"
+            )
+        return self.acc_dtype
 
 
 def linear_cross_entropy(
@@ -938,7 +985,8 @@ def linear_cross_entropy(
     weight, reduction, ignore_index, label_smoothing
         See `cross_entropy`.
     options : LinearCrossEntropyOptions, optional
-        Accepted; the result does not depend on it.
+        The dtype to compute in, for a matrix as ``linear_weight``, classes as target and no smoothing; ignored, with
+        a warning, for others.
     """
     *shape, features = linear_weight.shape
     if len(shape) > 1 and input.ndim != 2:
@@ -947,13 +995,30 @@ def linear_cross_entropy(
             "requires "
             f"batched input, (N, {features}), got input with shape {tuple(input.shape)}"
         )
+    element = input.dtype
+    if options is not None and takes_options(len(shape), target, label_smoothing):
+        compute = options.dtype_for(input)
+        input, linear_weight = input.to(compute), linear_weight.to(compute)
+        linear_bias, weight = (None if each is None else each.to(compute) for each in (linear_bias, weight))
     bias = None if linear_bias is None else linear_bias.expand(shape).reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, features), bias)
     logits = logits.reshape([*input.shape[:-1], *shape])
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
         logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    ).to(element)
+
+
+def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
+    """Whether `linear_cross_entropy` heeds its options; it warns where it does not."""
+    if dims == 1 and target.dtype is weft.int64 and label_smoothing == 0:
+        return True
+    warnings.warn(
+        "linear_cross_entropy: options are ignored: they need linear_weight of 2 dimensions, a target of int64 and no "
+        f"label smoothing; got {dims + 1} dimensions, {target.dtype} and {label_smoothing}",
+        stacklevel=3,
     )
+    return False
 
 
 # Connectionist temporal classification

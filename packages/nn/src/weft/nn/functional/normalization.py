@@ -13,6 +13,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
+from weft.nn.functional._common import in_single
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 
@@ -194,11 +195,6 @@ def normalized_by(
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     return (wide * by_channel(scale, input.ndim) + by_channel(shift, input.ndim)).to(element)
-
-
-def in_single(tensor: Any) -> Any:
-    """Half-precision tensors in float32, the others as they are."""
-    return tensor if tensor is None or not tensor.dtype.is_half else tensor.float()
 
 
 def update_running(
@@ -499,12 +495,12 @@ def instance_norm(
         )
     if not input.numel():
         return affine(input * 1, weight, bias)
-    flat = input.reshape(1, batch * channels, -1)
+    flat = in_single(input).reshape(1, batch * channels, -1)
     normal, mean, variance = batch_norm_training.op(flat, None, None, eps)
     if running_mean is not None or running_var is not None:
         mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
         update_running(running_mean, running_var, mean, variance, count, momentum)
-    return affine(normal.reshape(input.shape), weight, bias)
+    return affine(normal.reshape(input.shape), in_single(weight), in_single(bias)).to(input.dtype)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

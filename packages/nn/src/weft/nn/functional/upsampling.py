@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+import weft
 from weft import Tensor
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.ops._geometry import elements
@@ -50,6 +51,7 @@ def interpolate(
         If the options do not fit together, or to the input.
     """
     count = check_mode(input, mode, align_corners, antialias)
+    check_dtype(input, mode)
     out, scales = output_sizes(input, size, scale_factor, recompute_scale_factor, count)
     elements("interpolate", (*input.shape[:2], *out))
     prepared_input, _ = prepared("interpolate", count, input)
@@ -84,6 +86,16 @@ def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: 
             f"interpolate: Anti-alias option is restricted to bilinear and bicubic modes, got mode={mode!r}"
         )
     return count
+
+
+def check_dtype(input: Tensor, mode: str) -> None:
+    """Floating-point numbers, or bytes where they can be chosen or averaged in fixed point."""
+    takes_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
+    if not (input.dtype.is_floating_point or (takes_bytes and input.dtype.name == "uint8")):
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is not implemented for '{input.dtype.spoken}' ({input.dtype}); convert with "
+            ".float()"
+        )
 
 
 def output_sizes(
@@ -135,23 +147,55 @@ def weighted(
 ) -> Tensor:
     """Sums of neighbours times weights along each dimension that changes."""
     element = input.dtype
-    wide = input.float() if element.is_half or not element.is_floating_point else input
-    work = numpy.float64 if wide.dtype.name == "float64" else numpy.float32
+    by_byte = not element.is_floating_point
+    wide = input.to(weft.int32) if by_byte else input.float() if element.is_half else input
+    work = numpy.float64 if by_byte or element.name == "float64" else numpy.float32
     cubic = mode == "bicubic"
     for dim, (size, o, scale) in reversed(list(enumerate(zip(input._array.shape[2:], out, scales), 2))):
+        if o == size and (by_byte or antialias or not cubic):
+            continue  # whatever the scale, as in PyTorch
         if antialias:
             taps = widened_taps(size, o, ratio(size, o, scale), align_corners, cubic, work)
         else:
             taps = plain_taps(size, o, scale, align_corners, cubic, work)
-        shape = [o if d == dim else 1 for d in range(input.ndim)]
-        total: Any = None
-        for rows, weights in taps:
-            part = wide.index_select(dim, from_host(rows, input.device))
-            part = part * from_host(weights.astype(work), input.device).reshape(shape)
-            total = part if total is None else total + part
-        # Bytes are rounded after each dimension, as fixed-point arithmetic does.
-        wide = total if element.is_floating_point else (total + 0.5).floor().clamp(0, 255)
-    return wide.to(element)
+        wide = fixed_point_sum(wide, dim, taps) if by_byte else weighted_sum(wide, dim, taps)
+    return wide.to(element) if wide is not input else input.clone()
+
+
+def weighted_sum(input: Tensor, dim: int, taps: Taps) -> Tensor:
+    """The sum of rows times their weights."""
+    shape = [-1 if d == dim else 1 for d in range(input.ndim)]
+    total: Any = None
+    for rows, weights in taps:
+        part = input.index_select(dim, from_host(rows, input.device))
+        part = part * from_host(weights, input.device).reshape(shape)
+        total = part if total is None else total + part
+    return total
+
+
+def fixed_point_sum(input: Tensor, dim: int, taps: Taps) -> Tensor:
+    """The sum of rows of bytes times weights of 16 bits, with as many of them after the point as the largest leaves."""
+    taps = merged(taps)
+    largest = max(float(weights.max()) for _, weights in taps)
+    bits = next((bits for bits in range(22) if int(0.5 + largest * (1 << bits + 1)) >= 1 << 15), 22)
+    whole = [
+        (rows, numpy.trunc(weights * (1 << bits) + numpy.copysign(0.5, weights)).astype(numpy.int32))
+        for rows, weights in taps
+    ]
+    return ((weighted_sum(input, dim, whole) + (1 << bits - 1)) >> bits).clamp(0, 255)
+
+
+def merged(taps: Taps) -> Taps:
+    """Taps of which no two take the same row: rounding their weights apart would be another sum."""
+    found: Taps = []
+    for rows, weights in taps:
+        weights = weights.copy()
+        for other, total in found:
+            same = other == rows
+            total[same] += weights[same]
+            weights[same] = 0
+        found.append((rows, weights))
+    return found
 
 
 def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, work: Any) -> Taps:
