@@ -3,6 +3,7 @@
 from math import e, inf, nan, pi
 
 import weft._copying  # puts methods on Tensor, as the ops do
+import weft._elements
 import weft.autograd as autograd
 from weft._devices import device, get_default_device, set_default_device
 from weft._dtypes import ALIASES as _ALIASES

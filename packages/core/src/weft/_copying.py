@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
+import warnings
 from collections.abc import Callable
 from operator import index
 from typing import Any
 
 from weft._engine.tensor import TensorBase
+from weft._layout import memory_format
 from weft._tensor import Tensor, as_subclass
 from weft.storage import (
     TypedStorage,
     UntypedStorage,
     address,
     layout_of,
+    shared_copy,
     storage_of,
     strides_of,
     tensor_of,
@@ -128,6 +132,128 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 
 
 @method
+def new(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
+    from weft._legacy import legacy_new
+
+    return legacy_new("new", args, kwargs, self.kind.dtype, self.kind.device.type)
+
+
+@method
+def const_data_ptr(self: Any) -> int:
+    """Return the address of the first element, for reading only; 0 if there is none."""
+    return address(self._array) if self._array.size else 0
+
+
+@method
+def storage_type(self: Any) -> Any:
+    """Return the legacy type of the tensor's storage."""
+    return getattr(importlib.import_module("weft"), f"{self.kind.dtype.spoken}Storage")
+
+
+@method
+def share_memory_(self: Any) -> Any:
+    """Move the tensor to memory that child processes share, if they are made by forking; itself does not notice.
+
+    Only this tensor moves: other views of the same memory stay where they are. A process that is not forked, and gets
+    the tensor by a pickle, has a copy.
+    """
+    if not self.is_shared() and self.kind.device.type == "cpu":
+        self._array = shared_copy(self._array)
+    return self
+
+
+@method
+def pin_memory(self: Any, device: Any = None) -> Any:
+    """Refuse: memory is page-locked for an accelerator, and none here pins.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
+    raise RuntimeError("pin_memory: needs an accelerator that pins memory; leave it out, copies work without")
+
+
+@method
+def record_stream(self: Any, s: Any) -> None:
+    """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none.
+
+    Raises
+    ------
+    NotImplementedError
+        For a tensor on the CPU.
+    """
+    if self.kind.device.type == "cpu":
+        raise NotImplementedError("record_stream: tensors on the CPU belong to no stream; leave the call out")
+
+
+@method
+def is_distributed(self: Any) -> bool:
+    """False: tensors are not spread over processes."""
+    return False
+
+
+@method
+def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the outermost to the innermost in memory.
+
+    Parameters
+    ----------
+    ambiguity_check : bool or list of memory formats
+        True: raise where another order would do as well, for a dimension of size 1 or two of equal strides. A list:
+        unless exactly one of its formats fits.
+
+    Raises
+    ------
+    RuntimeError
+        If the order is not unique, and that was asked for.
+    TypeError
+        If ``ambiguity_check`` is neither.
+
+    Examples
+    --------
+    >>> weft.empty(2, 3, 5, 7).transpose(1, 2).dim_order()
+    (0, 2, 1, 3)
+    """
+    formats = None if isinstance(ambiguity_check, bool) else ambiguity_check
+    if formats is not None and not (
+        isinstance(formats, list) and all(isinstance(each, memory_format) for each in formats)
+    ):
+        raise TypeError("dim_order: The ambiguity_check argument must be a bool or a list of memory formats.")
+    strides = self.stride()
+    ambiguous = 1 in self.shape or len(set(strides)) < len(strides)
+    if ambiguous and (
+        ambiguity_check is True
+        or (formats is not None and sum(self.is_contiguous(memory_format=each) for each in formats) != 1)
+    ):
+        raise RuntimeError(
+            "dim_order: The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+            f"formats; its shape is {list(self.shape)}, its strides are {list(strides)}"
+        )
+    shape, order = self.shape, []  # innermost first
+    for dim in reversed(range(self.ndim)):
+        place = goal = len(order)
+        while place:
+            other = order[place - 1]
+            # Between two, strides decide; where they say nothing (0 of an expanded one) further ones may.
+            before = strides[dim] < strides[other] or (strides[dim] == strides[other] and shape[dim] < shape[other])
+            if strides[dim] and strides[other] and before:
+                goal = place - 1
+            elif strides[dim] and strides[other] and strides[dim] > strides[other]:
+                break
+            place -= 1
+        order.insert(goal, dim)
+    return tuple(reversed(order))
+
+
+@method
+def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+    """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+@method
 def is_pinned(self: Any, device: Any = None) -> bool:
     """Whether the memory is page-locked; weft does not pin."""
     return False
@@ -193,3 +319,136 @@ def _rebuild_meta(cls: type, element: Any, size: Any, stride: Any, requires_grad
 
 def _as(tensor: Any, cls: type) -> Any:
     return tensor if cls is Tensor else as_subclass(tensor, cls)
+
+
+# Older and rarer names ------------------------------------------------------------------------------------
+
+
+@method
+def resize(self: Any, *sizes: int) -> Any:
+    """Return the elements in another shape, as `reshape` does; kept for old programs.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of elements would change.
+    """
+    warnings.warn("resize: non-inplace resize is deprecated; use reshape", UserWarning, stacklevel=2)
+    return reshaped("resize", self, sizes)
+
+
+@method
+def resize_as(self: Any, tensor: Any) -> Any:
+    """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
+    warnings.warn("resize_as: non-inplace resize_as is deprecated; use reshape_as", UserWarning, stacklevel=2)
+    return reshaped("resize_as", self, tuple(tensor.shape))
+
+
+def reshaped(name: str, tensor: Any, sizes: tuple[Any, ...]) -> Any:
+    if any(not isinstance(each, int) for each in sizes) or math.prod(sizes) != tensor.numel():
+        raise RuntimeError(
+            f"{name}: requested resize to {sizes}, but the given tensor has a size of {list(tensor.shape)} "
+            f"({tensor.numel()} elements); resize can only change the shape, not the number of elements"
+        )
+    return tensor.contiguous().view(*sizes)
+
+
+@method
+def reinforce(self: Any, reward: Any) -> None:
+    """Refuse: stochastic nodes were removed from PyTorch; `distributions` have ``log_prob`` for that.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
+    raise RuntimeError("reinforce: was removed; multiply log_prob of a distribution by the reward, and call backward()")
+
+
+@method
+def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+    """Return the tensor itself, which is dense, in another dtype if one is given."""
+    return self if dtype is None else self.to(dtype)
+
+
+@method
+def sparse_dim(self: Any) -> int:
+    """0: no dimension is sparse."""
+    return 0
+
+
+@method
+def dense_dim(self: Any) -> int:
+    """The number of dimensions: all are dense."""
+    return int(self._array.ndim)
+
+
+@method
+def __reversed__(self: Any) -> Any:
+    """The tensor with the order along its first dimension reversed."""
+    return self.flip(0) if self._array.ndim else self
+
+
+@method
+def __div__(self: Any, other: Any) -> Any:
+    """Division by the name that Python 2 looked for."""
+    return self.__truediv__(other)
+
+
+@method
+def __idiv__(self: Any, other: Any) -> Any:
+    """Division in place by the name that Python 2 looked for."""
+    return self.__itruediv__(other)
+
+
+@method
+def __long__(self: Any) -> int:
+    """The only element as an integer, by the name that Python 2 looked for."""
+    return int(self)
+
+
+@method
+def __nonzero__(self: Any) -> bool:
+    """Whether the only element is not 0, by the name that Python 2 looked for."""
+    return bool(self)
+
+
+def grad_dtype(self: Any) -> Any:
+    """The dtype that the gradient of a leaf has: the leaf's own."""
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype: can only be accessed on leaf tensors; this one was computed")
+    return self.kind.dtype
+
+
+def none(self: Any) -> None:
+    """None: tensors have no name."""
+
+
+def volatile(self: Any) -> bool:
+    """False; `no_grad` does what setting it did."""
+    return False
+
+
+def cuda_array_interface(self: Any) -> Any:
+    """What libraries for CUDA see: shape, type and address.
+
+    Raises
+    ------
+    AttributeError
+        If the tensor is not on a CUDA device.
+    RuntimeError
+        If it requires grad.
+    """
+    if self.kind.device.type != "cuda":
+        raise AttributeError(
+            f"__cuda_array_interface__: can't get it of a tensor on {self.kind.device}; call .cuda() first"
+        )
+    if self._requires_grad:
+        raise RuntimeError("__cuda_array_interface__: can't get it of a tensor that requires grad; detach() it first")
+    return self._array.__cuda_array_interface__
+
+
+Tensor.grad_dtype = property(grad_dtype)  # type: ignore[assignment]
+Tensor.name = property(none)  # type: ignore[assignment]
+Tensor.volatile = property(volatile)  # type: ignore[assignment]
+Tensor.__cuda_array_interface__ = property(cuda_array_interface)  # type: ignore[attr-defined]

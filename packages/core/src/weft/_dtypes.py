@@ -58,6 +58,13 @@ class dtype:
         """Whether arithmetic on it is done in float32 and rounded once."""
         return self is float16 or self is bfloat16
 
+    @property
+    def abbr(self) -> str:
+        """The short name: ``f32``, ``i64``, ``c128``, ``bf16``, ``b8``."""
+        letters = self.name.rstrip("0123456789")
+        short = {"bool": "b", "int": "i", "uint": "u", "float": "f", "bfloat": "bf", "complex": "c"}[letters]
+        return f"{short}{8 * self.itemsize}"
+
     def to_real(self) -> dtype:
         """The dtype of the real part."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)

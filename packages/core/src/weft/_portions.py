@@ -16,8 +16,10 @@ FIRST_PARTY = {
     "weft.backend_cuda": "weft-backend-cuda",
 }
 
-# Functions of neural networks that PyTorch offers at its top level: where each is found when it is first asked for.
-TOPLEVEL = """
+# Names that are imported when first asked for, by the module that has them: PyTorch's top level has functions of neural
+# networks, and names that few programs use.
+LAZY = {
+    "weft.nn.toplevel": """
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm
 batch_norm_update_stats bilinear binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d
 conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss ctc_loss dropout
@@ -27,8 +29,24 @@ hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell margin_ranki
 max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle native_dropout
 native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss
-"""
-FUNCTIONS = dict.fromkeys(TOPLEVEL.split(), "weft.nn.toplevel")
+""",
+    "weft._legacy": """
+BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
+ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage HalfTensor
+IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set_default_tensor_type typename
+""",
+    "weft._settings": """
+are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_file_path
+get_float32_matmul_precision init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
+is_warn_always_enabled prepare_multiprocessing_environment set_deterministic_debug_mode set_float32_matmul_precision
+set_flush_denormal set_warn_always use_deterministic_algorithms
+""",
+    "weft._symbolic": """
+sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not
+sym_sqrt sym_sum
+""",
+}
+HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 
 
 def load(name: str, package: str = "weft") -> Any:
@@ -59,8 +77,8 @@ def load(name: str, package: str = "weft") -> Any:
     if name.startswith("_"):
         raise AttributeError(missing)
     full = f"{package}.{name}"
-    if package == "weft" and name in FUNCTIONS:
-        return function(name)
+    if package == "weft" and name in HOMES:
+        return lazy(name)
     try:
         return importlib.import_module(full)
     except ModuleNotFoundError as error:
@@ -78,20 +96,20 @@ def load(name: str, package: str = "weft") -> Any:
     raise AttributeError(missing)
 
 
-def function(name: str) -> Any:
-    """A function of ``weft`` that another distribution brings; found once, and then a plain attribute.
+def lazy(name: str) -> Any:
+    """A name of ``weft`` that another module has; found once, and then a plain attribute.
 
     Raises
     ------
     AttributeError
-        If that distribution is not installed, with the command that installs it.
+        If the module's distribution is not installed, with the command that installs it.
     """
-    home = FUNCTIONS[name]
+    home = HOMES[name]
     try:
         found = getattr(importlib.import_module(home), name)
     except ModuleNotFoundError as error:
         portion = home.rpartition(".")[0]
-        if error.name not in (home, portion):
+        if portion not in FIRST_PARTY or error.name not in (home, portion):
             raise
         raise AttributeError(
             f"module 'weft' has no attribute {name!r}; install it with: pip install {FIRST_PARTY[portion]}"
@@ -101,10 +119,10 @@ def function(name: str) -> Any:
 
 
 def method(name: str) -> Any:
-    """The method of Tensor that calls `function`."""
+    """The method of Tensor that calls a function of another module."""
 
     def handed_over(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(name)(self, *args, **kwargs)
+        return lazy(name)(self, *args, **kwargs)
 
     handed_over.__name__ = name
     handed_over.__qualname__ = f"Tensor.{name}"
@@ -119,5 +137,5 @@ def names(package: str = "weft") -> set[str]:
         from weft.plugins import namespaces
 
         found.update(namespaces())
-        found.update(name for name, home in FUNCTIONS.items() if home.split(".")[1] in found)
+        found.update(name for name, home in HOMES.items() if home.split(".")[1] in found)
     return {name for name in found if not name.startswith("_")}

@@ -41,9 +41,9 @@ class Tensor(Methods):
     __array_priority__ = 1000  # NumPy's operators leave mixed operands to ours
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from weft.ops.creation import legacy_constructor
+        from weft._legacy import legacy_new
 
-        made = legacy_constructor(*args, **kwargs)
+        made = legacy_new("Tensor", args, kwargs, None)
         return made if cls is Tensor else as_subclass(made, cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

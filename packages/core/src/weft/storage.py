@@ -7,6 +7,7 @@ chain of views. Two tensors share a storage if that chain ends in the same memor
 from __future__ import annotations
 
 import copy
+import mmap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -66,6 +67,23 @@ def memory_of(array: Any) -> Any:
         return array.T.reshape(-1).view("uint8")
     low, high = numpy.lib.array_utils.byte_bounds(array)
     return numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
+
+
+def mapped(array: Any) -> bool:
+    """Whether an array's memory is mapped, so that a forked process sees what is written to it."""
+    base = array
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = base.keep if isinstance(base, Memory) else getattr(base, "obj", None) or getattr(base, "base", None)
+    return base is not None
+
+
+def shared_copy(array: Any) -> Any:
+    """A copy in memory that forked processes share, dense in the same order of dimensions."""
+    dense = numpy.array(array, copy=True, order="K")
+    memory = numpy.frombuffer(mmap.mmap(-1, max(dense.nbytes, 1)), numpy.uint8)
+    made = numpy.ndarray(dense.shape, dense.dtype, memory, 0, dense.strides)
+    made[...] = dense
+    return made
 
 
 def own_storage(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
@@ -229,8 +247,8 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether another process sees the same memory; true of what is on a CUDA device."""
-        return self.is_cuda
+        """Whether a child process sees the same memory; true of what is on a CUDA device."""
+        return self.is_cuda or mapped(self._array)
 
     def untyped(self) -> UntypedStorage:
         """Return this storage."""
@@ -271,8 +289,8 @@ class TypedStorage:
 
     Parameters
     ----------
-    size : int, default 0
-        In elements.
+    size : int or sequence of numbers, default 0
+        How many elements, or these.
     wrap_storage : UntypedStorage, optional
         The memory to use.
     dtype : dtype, optional
@@ -283,7 +301,7 @@ class TypedStorage:
 
     def __init__(
         self,
-        size: int = 0,
+        size: int | Iterable[Any] = 0,
         *,
         wrap_storage: UntypedStorage | None = None,
         dtype: dtype | None = None,
@@ -293,7 +311,11 @@ class TypedStorage:
 
         self.dtype: Any = get_default_dtype() if dtype is None else dtype
         if wrap_storage is None:
-            wrap_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
+            if isinstance(size, int):
+                wrap_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
+            else:
+                content = numpy.array(list(size)).astype(self.dtype.numpy)
+                wrap_storage = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
         self._untyped_storage = wrap_storage
 
     @property
@@ -377,6 +399,39 @@ class TypedStorage:
         """Return this storage, or its copy on a CUDA device."""
         return self._like(self._untyped_storage.cuda(device, non_blocking))
 
+    def get_device(self) -> int:
+        """Return the device's index, -1 on the CPU."""
+        return self._untyped_storage.get_device()
+
+    def is_pinned(self) -> bool:
+        """Whether the memory is page-locked; weft does not pin."""
+        return self._untyped_storage.is_pinned()
+
+    def is_shared(self) -> bool:
+        """Whether another process may see the same memory."""
+        return self._untyped_storage.is_shared()
+
+    def type(self, dtype: Any = None) -> Any:
+        """Return the name of the legacy type, or these elements in another dtype (a dtype, legacy type or name)."""
+        if dtype is None:
+            return f"weft.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Storage"
+        from weft._legacy import storage_dtype
+
+        wanted = storage_dtype(dtype)
+        if wanted is self.dtype:
+            return self
+        return TypedStorage(wrap_storage=self._tensor().to(wanted).untyped_storage(), dtype=wanted)
+
+    def pickle_storage_type(self) -> str:
+        """Return the name of the legacy type without its module."""
+        return f"{self.dtype.spoken}Storage"
+
+    @staticmethod
+    def from_buffer(buffer: Any, *, dtype: dtype | None = None) -> TypedStorage:
+        """Return a storage of a copy of a buffer's bytes, taken for elements of a dtype."""
+        memory = UntypedStorage._of_bytes(bytearray(buffer))
+        return TypedStorage(wrap_storage=memory, dtype=dtype)
+
     def _like(self, storage: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
 
@@ -390,6 +445,34 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         return f"weft.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
+
+
+def conversion(name: str) -> Any:
+    """The method of a typed storage that gives the same elements in another dtype."""
+
+    def method(self: TypedStorage) -> Any:
+        from weft._dtypes import ALL
+
+        return self.type(next(each for each in ALL if each.name == name))
+
+    method.__doc__ = f"Return these elements as {name}."
+    return method
+
+
+for _name, _dtype in {
+    **{each: each for each in ("bool", "bfloat16")},
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "complex_float": "complex64",
+    "complex_double": "complex128",
+}.items():
+    setattr(TypedStorage, _name, conversion(_dtype))
 
 
 def is_storage(obj: object) -> bool:

@@ -61,4 +61,4 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
 @hash_tensor.kernel
 def _(xp, input, dims, keepdim):
     wide = input.astype(xp.float64 if input.dtype.kind not in "biu" else xp.int64)
-    return xp.bitwise_xor.reduce(xp.ascontiguousarray(wide).view(numpy.uint64), axis=dims, keepdims=keepdim)
+    return xp.bitwise_xor.reduce(xp.asarray(wide, order="C").view(numpy.uint64), axis=dims, keepdims=keepdim)

@@ -67,8 +67,12 @@ def norm_except_dim(v, pow=2, dim=0):
     v = differentiable("norm_except_dim", v)
     if dim == -1:
         return vector_norm(v, pow)
+    if not v.ndim:
+        raise IndexError("norm_except_dim: a 0-dim tensor has no dimension to keep; reshape(1) it first")
     kept = wrap_dim("norm_except_dim", dim, v.ndim)
-    return vector_norm(v, pow, [each for each in range(v.ndim) if each != kept] or None, True)
+    if v.ndim == 1:
+        return v.abs()
+    return vector_norm(v, pow, [each for each in range(v.ndim) if each != kept], True)
 
 
 def all_or(dim: Any) -> Any:
