@@ -67,7 +67,7 @@ class Translator:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.tensors: dict[int, tuple[torch.Tensor, Any]] = {}
+        self.tensors: dict[int, tuple[Any, Any]] = {}
         self.storages: dict[tuple[int, torch.dtype], Any] = {}
         self.functions: dict[int, Any] = {}
 
@@ -118,10 +118,12 @@ class Translator:
             raise Untranslatable("more dimensions than NumPy has")
         if tensor.numel() and not tensor.untyped_storage().nbytes():
             raise Untranslatable("a tensor whose storage was taken away")
-        translated = self.placed(tensor.detach().resolve_conj().resolve_neg())
+        resolved = tensor.detach().resolve_conj().resolve_neg()
+        translated = self.placed(resolved)
         if tensor.requires_grad:
             translated.requires_grad_()
-        self.tensors[id(tensor)] = (tensor, translated)  # the tensor is held, so that its id stays its own
+        # Both are held, so that their id and their storage's address stay their own.
+        self.tensors[id(tensor)] = ((tensor, resolved), translated)
         return translated
 
     def placed(self, tensor: torch.Tensor) -> Any:
