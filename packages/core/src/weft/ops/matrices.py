@@ -11,6 +11,7 @@ from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
+from weft.ops._inplace import view_inplace, view_of, write_inplace
 from weft.ops.joining import broadcast_tensors
 from weft.ops.pointwise import conj
 
@@ -322,10 +323,22 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
-@composite("addbmm", "addbmm_", out="exact")
+@composite("addbmm", out="exact")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
     return plus_product("addbmm", input, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
+
+
+def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
+    shape = (*batch1.shape[1:2], *batch2.shape[2:3])
+    if self.shape != shape and view_of(self) is None:
+        broadcast_shapes("addbmm_", [self._array.shape, shape])
+        view_inplace("addbmm_", self, lambda before: before.expand(shape).clone(), (), {})
+    return write_inplace("addbmm_", self, addbmm, None, (batch1, batch2), {"beta": beta, "alpha": alpha})
+
+
+Tensor.addbmm_ = _addbmm_
 
 
 @composite()
