@@ -29,6 +29,30 @@ def test_bilinear_is_a_form_of_each_pair():
     assert weft.allclose(F.bilinear(x, y, weight), weft.einsum("ni,kij,nj->nk", x, weight, y), atol=1e-5)
 
 
+def ends(*values):
+    return weft.tensor(values, dtype=weft.int32)
+
+
+def test_grouped_products_are_those_of_each_group():
+    rows, columns, matrices = weft.randn(5, 3), weft.randn(3, 5), weft.randn(2, 3, 4)
+    expected = [rows[:2] @ matrices[0], rows[2:4] @ matrices[1], weft.zeros(1, 4)]
+    assert weft.allclose(F.grouped_mm(rows, matrices, offs=ends(2, 4)), weft.cat(expected), atol=1e-6)
+    expected = [matrices[0].t() @ columns[:, :1], matrices[1].t() @ columns[:, 1:]]
+    assert weft.allclose(F.grouped_mm(matrices.mT, columns, offs=ends(1, 5)), weft.cat(expected, 1), atol=1e-6)
+    expected = [columns[:, :0] @ rows[:0], columns @ rows]
+    assert weft.allclose(F.grouped_mm(columns, rows, offs=ends(0, 5)), weft.stack(expected), atol=1e-6)
+    assert weft.allclose(F.grouped_mm(matrices, matrices.mT), matrices @ matrices.mT, atol=1e-6)
+
+
+def test_grouped_products_have_gradients_and_a_wider_result():
+    rows, matrices = weft.randn(3, 2, requires_grad=True), weft.randn(2, 2, 4, requires_grad=True)
+    F.grouped_mm(rows, matrices, offs=ends(1, 3), bias=weft.ones(4)).sum().backward()
+    assert weft.allclose(rows.grad[1], matrices.detach()[1].sum(1))
+    assert weft.allclose(matrices.grad[0, :, 0], rows.detach()[0])
+    half = F.grouped_mm(rows.half(), matrices.half(), offs=ends(1, 3), out_dtype=weft.float32)
+    assert half.dtype is weft.float32
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -36,6 +60,10 @@ def test_bilinear_is_a_form_of_each_pair():
         (lambda: F.linear(weft.ones(4, 3), weft.ones(2, 3), weft.ones(3)), r"linear.*bias \(3,\)"),
         (lambda: F.linear(weft.ones(4, 3), weft.ones(2, 3).double()), "linear.*float32.*float64"),
         (lambda: F.bilinear(weft.ones(2, 3), weft.ones(3, 4), weft.ones(1, 3, 4)), "bilinear.*batch"),
+        (lambda: F.grouped_mm(weft.ones(4, 3), weft.ones(2, 3, 1)), "grouped_mm.*offs must be given"),
+        (lambda: F.grouped_mm(weft.ones(4, 3), weft.ones(2, 3, 1), offs=ends(1, 5)), r"grouped_mm.*\[0, 4\].*\[1, 5\]"),
+        (lambda: F.grouped_mm(weft.ones(4, 3), weft.ones(2, 3, 1), offs=ends(4)), "grouped_mm.*batch sizes"),
+        (lambda: F.grouped_mm(weft.ones(4, 3), weft.ones(2, 2, 1), offs=ends(1, 4)), "grouped_mm.*contraction"),
     ],
 )
 def test_wrong_call_is_explained(call, words):

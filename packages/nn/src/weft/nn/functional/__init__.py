@@ -57,7 +57,7 @@ from weft.nn.functional.dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from weft.nn.functional.linear import bilinear, linear
+from weft.nn.functional.linear import bilinear, grouped_mm, linear
 from weft.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -191,6 +191,7 @@ __all__ = [
     "dropout3d",
     "feature_alpha_dropout",
     "bilinear",
+    "grouped_mm",
     "linear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",

@@ -1,4 +1,4 @@
-"""Affine maps: a matrix product with a bias, and a bilinear form."""
+"""Affine maps: a matrix product with a bias, a bilinear form, and the products of groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weft.ops._inplace import write_out
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
-__all__ = ["bilinear", "linear"]
+__all__ = ["bilinear", "grouped_mm", "linear"]
 
 
 @op(tensors="input weight bias", result="same", half="float32", namespace="nn")
@@ -136,3 +136,102 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if bias is not None:
         result = result + bias
     return result.reshape([*batch, out_features])
+
+
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: Any = None,
+) -> Tensor:
+    """Several matrix products at once, of groups that need not be of one size: the experts of a mixture.
+
+    Parameters
+    ----------
+    mat_a, mat_b : Tensor, of float32, float16 or bfloat16
+        (G, M, K) and (G, K, N): one product each. (T, K) and (G, K, N): each matrix takes its own rows. (G, M, K) and
+        (K, T): each makes its own columns. (M, T) and (T, N): the common dimension is cut.
+    offs : Tensor of int32, shape (G,), optional
+        Where each group ends along T; needed unless both operands have three dimensions. Rows or columns after the
+        last are 0.
+    bias : Tensor, optional
+        Added to each group's product.
+    out_dtype : dtype, optional
+        float32 keeps half-precision products in single precision.
+
+    Returns
+    -------
+    Tensor, shape (G, M, N), (T, N), (M, T) or (G, M, N).
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or offsets do not fit together.
+
+    Examples
+    --------
+    >>> experts = weft.stack([weft.eye(2), 2 * weft.eye(2)])
+    >>> grouped_mm(weft.ones(3, 2), experts, offs=weft.tensor([1, 3], dtype=weft.int32))
+    tensor([[1., 1.],
+            [2., 2.],
+            [2., 2.]])
+    """
+    check_groups(mat_a, mat_b, offs)
+    element = mat_a.dtype
+    if out_dtype is not None and out_dtype is not element:
+        if not element.is_half or out_dtype is not weft.float32:
+            raise RuntimeError(
+                f"grouped_mm: out_dtype must be {element} or, for half precision, float32; got {out_dtype}"
+            )
+        mat_a, mat_b = mat_a.float(), mat_b.float()
+    if offs is None:
+        result = weft.bmm(mat_a, mat_b)
+        return result if bias is None else result + bias
+    ends = offs.tolist()
+    groups = [slice(start, stop) for start, stop in zip([0, *ends], ends)]
+    if mat_a.ndim == 2 and mat_b.ndim == 2:
+        return weft.stack([plus(weft.mm(mat_a[:, group], mat_b[group]), bias) for group in groups])
+    if mat_a.ndim == 2:
+        parts = [plus(weft.mm(mat_a[group], matrix), bias) for group, matrix in zip(groups, mat_b)]
+        rest = mat_a.new_zeros(mat_a.shape[0] - ends[-1], mat_b.shape[-1])
+        return weft.cat([*parts, rest])
+    parts = [plus(weft.mm(matrix, mat_b[:, group]), bias) for group, matrix in zip(groups, mat_a)]
+    rest = mat_b.new_zeros(mat_a.shape[1], mat_b.shape[1] - ends[-1])
+    return weft.cat([*parts, rest], 1)
+
+
+def plus(product: Tensor, bias: Tensor | None) -> Tensor:
+    return product if bias is None else product + bias
+
+
+def check_groups(mat_a: Tensor, mat_b: Tensor, offs: Tensor | None) -> None:
+    """Operands and offsets of `grouped_mm` fit together."""
+    shown = f"got mat_a {list(mat_a.shape)} and mat_b {list(mat_b.shape)}"
+    for argument, each in (("mat_a", mat_a), ("mat_b", mat_b)):
+        if each.ndim not in (2, 3):
+            raise RuntimeError(f"grouped_mm: {argument} has to be 2 or 3d, {shown}")
+        if each.dtype not in (weft.float32, weft.float16, weft.bfloat16):
+            raise RuntimeError(f"grouped_mm: Expected {argument} of float32, bfloat16 or float16, got {each.dtype}")
+    same_dtype("grouped_mm", mat_a, mat_b)
+    both = mat_a.ndim == mat_b.ndim == 3
+    if mat_a.shape[-1] != mat_b.shape[-2]:
+        raise RuntimeError(f"grouped_mm: contraction dimension of mat_a and mat_b must match, {shown}")
+    if both != (offs is None):
+        raise RuntimeError(
+            f"grouped_mm: offs must be given if there is a 2d matrix, and must not if both matrices are 3d; {shown}"
+        )
+    if offs is None:
+        if mat_a.shape[0] != mat_b.shape[0]:
+            raise RuntimeError(f"grouped_mm: matrix batch sizes have to match, {shown}")
+        return
+    if offs.dtype is not weft.int32 or offs.ndim != 1 or not offs.numel():
+        raise RuntimeError(f"grouped_mm: offs has to be int32, of shape (G,), got {offs.dtype} {list(offs.shape)}")
+    batch = mat_a.shape[0] if mat_a.ndim == 3 else mat_b.shape[0] if mat_b.ndim == 3 else offs.shape[0]
+    if batch != offs.shape[0]:
+        raise RuntimeError(f"grouped_mm: matrix batch sizes have to match offs {list(offs.shape)}, {shown}")
+    total = mat_a.shape[0] if mat_b.ndim == 3 else mat_b.shape[1] if mat_a.ndim == 3 else mat_a.shape[1]
+    ends = offs.tolist()
+    if sorted(ends) != ends or ends[0] < 0 or ends[-1] > total:
+        raise RuntimeError(f"grouped_mm: offs must not decrease, in [0, {total}], got {ends}")
