@@ -126,7 +126,9 @@ def extended(signal: Any, count: int, mode: str) -> Any:
     """Signals (..., L) with so many samples more at both ends: zeros, or samples of their own."""
     size = signal.shape[-1]
     if mode not in PAD_MODES:
-        raise NotImplementedError(f"stft: unrecognised padding mode {mode!r}; pad_mode is one of {', '.join(PAD_MODES)}")
+        raise NotImplementedError(
+            f"stft: unrecognised padding mode {mode!r}; pad_mode is one of {', '.join(PAD_MODES)}"
+        )
     most = {"reflect": size - 1, "circular": size}.get(mode, count)
     if count > most:
         raise RuntimeError(
@@ -326,7 +328,7 @@ def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, ones
     """What istft wants of its input."""
     if not (isinstance(input, TensorBase) and input.kind.is_complex):
         raise RuntimeError(
-            f"istft: requires a complex-valued input tensor matching the output from stft with return_complex=True; got "
+            f"istft: requires a complex input, as stft gives it with return_complex=True; got "
             f"{getattr(input, 'dtype', type(input).__name__)}"
         )
     shape = input._array.shape
@@ -368,6 +370,8 @@ def overlapped(frames: Any, window: Any, hop_length: int, center: bool, length: 
     if end <= size:
         return signal
     warnings.warn(
-        f"istft: the length of the signal ({length}) is beyond the last frame; it is filled up with zeros", UserWarning, 4
+        f"istft: the length of the signal ({length}) is beyond the last frame; it is filled up with zeros",
+        UserWarning,
+        4,
     )
     return cat([signal, signal.new_zeros((batch, end - size))], 1)

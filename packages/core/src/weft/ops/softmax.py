@@ -151,8 +151,10 @@ def _(grad, input, output, ord, dim, keepdim):
         return input * 0
     if ord == 1:
         return whole * input.sgn()
+    none = length == 0
+    some = length.masked_fill(none, 1)  # a divisor, for which also this gradient's own gradient is finite
     if ord == 2:
-        return (input * (whole / length)).masked_fill(length == 0, 0)
+        return (input * (whole / some)).masked_fill(none, 0)
     size = input.abs()
     if math.isinf(ord):
         most = size == length
@@ -160,11 +162,11 @@ def _(grad, input, output, ord, dim, keepdim):
         return input.sgn() * (whole / share.sum(dim if shape else None, keepdim=True) * share)
     if ord < 1:
         slope = input.sgn() * size.pow(ord - 1).masked_fill(size == 0, 0)
-        return slope * (whole * length.pow(1 - ord)).masked_fill(length == 0, 0)
+        return slope * (whole * some.pow(1 - ord)).masked_fill(none, 0)
     if ord < 2:
         slope = input.sgn() * size.pow(ord - 1)
-        return slope * (whole / length.pow(ord - 1)).masked_fill(length == 0, 0)
-    return input * size.pow(ord - 2) * (whole / length.pow(ord - 1)).masked_fill(length == 0, 0)
+        return slope * (whole / some.pow(ord - 1)).masked_fill(none, 0)
+    return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
 
 
 @composite()

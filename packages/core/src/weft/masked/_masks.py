@@ -1,0 +1,73 @@
+"""Masks: what all masked operations do with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft._dtypes import bool_, dtype, iinfo
+from weft.ops._geometry import require_tensors, wrap_dims
+from weft.ops.views import broadcast_to
+
+INFINITY = float("inf")
+
+
+def canonical(name: str, input: Any, mask: Any) -> Any:
+    """A mask of the input's shape, of bool.
+
+    Raises
+    ------
+    IndexError
+        If it has more dimensions than the input.
+    RuntimeError
+        If it does not broadcast to the input's shape.
+    """
+    require_tensors(f"masked.{name}", input=input, mask=mask)
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            f"masked.{name}: expected a broadcastable mask, got {mask.ndim} dimensions where the input has "
+            f"{input.ndim}; index the mask, or unsqueeze() the input"
+        )
+    if mask.shape != input.shape:
+        mask = broadcast_to(mask, input.shape)
+    return mask if mask.dtype is bool_ else mask.to(bool_)
+
+
+def filled(name: str, input: Any, mask: Any, value: Any) -> Any:
+    """The input with one value in the place of what the mask leaves out."""
+    require_tensors(f"masked.{name}", input=input)
+    if mask is None:
+        return input
+    inside = canonical(name, input, mask)
+    return input.where(inside, input.new_full((), value))
+
+
+def dims_of(name: str, dim: Any, input: Any) -> tuple[int, ...]:
+    """The dims of a reduction in order: None and the empty tuple mean all."""
+    require_tensors(f"masked.{name}", input=input)
+    empty = isinstance(dim, (tuple, list)) and not dim
+    return tuple(sorted(wrap_dims(f"masked.{name}", None if empty else dim, input.ndim)))
+
+
+def lowest(name: str, element: dtype) -> Any:
+    """The least number of a dtype: what changes no maximum.
+
+    Raises
+    ------
+    NotImplementedError
+        For bool and complex numbers, which have none.
+    """
+    return -INFINITY if has_order(name, element).is_floating_point else iinfo(element).min
+
+
+def highest(name: str, element: dtype) -> Any:
+    """The largest number of a dtype: what changes no minimum."""
+    return INFINITY if has_order(name, element).is_floating_point else iinfo(element).max
+
+
+def has_order(name: str, element: dtype) -> dtype:
+    if element.is_complex or element is bool_:
+        raise NotImplementedError(
+            f"masked.{name}: nothing stands for what the mask leaves out among {element} elements; convert the input "
+            "with .to(dtype)"
+        )
+    return element
