@@ -12,6 +12,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft._layout import memory_format
+from weft._portions import method as handed_over
 from weft._tensor import Tensor, as_subclass
 from weft.storage import (
     TypedStorage,
@@ -448,6 +449,8 @@ def cuda_array_interface(self: Any) -> Any:
     return self._array.__cuda_array_interface__
 
 
+for _name in ("eig", "lstsq", "solve", "symeig"):
+    setattr(Tensor, _name, handed_over(_name))
 Tensor.grad_dtype = property(grad_dtype)  # type: ignore[assignment]
 Tensor.name = property(none)  # type: ignore[assignment]
 Tensor.volatile = property(volatile)  # type: ignore[assignment]

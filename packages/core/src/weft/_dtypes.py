@@ -126,6 +126,25 @@ BY_NUMPY.setdefault(numpy.dtype(numpy.longlong), int64)
 BY_NUMPY.setdefault(numpy.dtype(numpy.ulonglong), uint64)
 
 
+OF_PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def element_type(name: str, given: Any) -> dtype | None:
+    """What a dtype argument means: a dtype, one of Python's number types, or None.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    if given is None or isinstance(given, dtype):
+        return given
+    found = OF_PYTHON_TYPES.get(given) if isinstance(given, type) else None
+    if found is None:
+        raise TypeError(f"{name}(): argument 'dtype' must be weft.dtype, not {type(given).__name__} ({given!r})")
+    return found
+
+
 def _by_name(name: str) -> dtype:
     return NAMES[name]
 
@@ -275,7 +294,7 @@ class finfo:
     """
 
     def __init__(self, type: dtype | None = None) -> None:
-        of = get_default_dtype() if type is None else type
+        of = element_type("finfo", type) or get_default_dtype()
         if not (of.is_floating_point or of.is_complex):
             raise TypeError(f"finfo: {of} is no floating-point dtype; use weft.iinfo to handle integers")
         info = ml_dtypes.finfo(of.to_real().numpy)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of, cpu, device, kind_of, resolve_device
-from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, get_default_dtype
+from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_default_dtype
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, state
 from weft._levels import refuse_values
@@ -220,17 +220,6 @@ def tensor(
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made
-
-
-def element_type(name: str, given: Any) -> dtype | None:
-    """Check a dtype argument; Python's number types stand for theirs."""
-    if given is None or isinstance(given, dtype):
-        return given
-    python = {bool: numpy.bool_, int: numpy.int64, float: numpy.float64, complex: numpy.complex128}
-    try:
-        return BY_NUMPY[numpy.dtype(python[given])]
-    except (KeyError, TypeError):
-        raise TypeError(f"{name}: argument 'dtype' must be weft.dtype, not {type(given).__name__}") from None
 
 
 def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:

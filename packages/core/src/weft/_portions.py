@@ -37,10 +37,16 @@ IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set
 """,
     "weft._settings": """
 are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_file_path
-get_float32_matmul_precision init_num_threads is_deterministic_algorithms_warn_only_enabled is_vulkan_available
-is_warn_always_enabled prepare_multiprocessing_environment set_deterministic_debug_mode set_float32_matmul_precision
+get_device_module get_float32_matmul_precision has_lapack has_mkl has_openmp has_spectral init_num_threads
+is_deterministic_algorithms_warn_only_enabled is_distributed is_vulkan_available is_warn_always_enabled
+prepare_multiprocessing_environment set_anomaly_enabled set_deterministic_debug_mode set_float32_matmul_precision
 set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
+    "weft._control_flow": "cond while_loop",
+    "weft._errors": "AcceleratorError OutOfMemoryError",
+    "weft._files": "from_file",
+    "weft._removed": "eig lstsq matrix_rank solve symeig",
+    "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """
 sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not
 sym_sqrt sym_sum

@@ -14,13 +14,20 @@ __all__ = [
     "are_deterministic_algorithms_enabled",
     "compiled_with_cxx11_abi",
     "get_deterministic_debug_mode",
+    "get_device_module",
     "get_file_path",
     "get_float32_matmul_precision",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
     "init_num_threads",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_vulkan_available",
     "is_warn_always_enabled",
     "prepare_multiprocessing_environment",
+    "set_anomaly_enabled",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
@@ -169,7 +176,24 @@ def is_warn_always_enabled() -> bool:
     return bool(state["warn_always"])
 
 
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off for good; `autograd.detect_anomaly` does it for a block.
+
+    Parameters
+    ----------
+    mode : bool
+    check_nan : bool
+        Raise where a gradient becomes nan.
+    """
+    from weft.autograd.anomaly_mode import set_detect_anomaly
+
+    set_detect_anomaly(require_bool("set_anomaly_enabled", "mode", mode), check_nan)
+
+
 # What PyTorch tells of its own build ---------------------------------------------------------------------
+
+has_lapack = has_spectral = True  # NumPy and SciPy have them
+has_mkl = has_openmp = False
 
 
 def compiled_with_cxx11_abi() -> bool:
@@ -180,6 +204,43 @@ def compiled_with_cxx11_abi() -> bool:
 def is_vulkan_available() -> bool:
     """False: no backend is for Vulkan."""
     return False
+
+
+def is_distributed(input: Any) -> bool:
+    """False: tensors are not spread over processes."""
+    return False
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device: ``weft.cuda``, ``weft.cpu``.
+
+    Parameters
+    ----------
+    device : device, str, optional
+        Default: the default device.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such module, or it is no device.
+
+    Examples
+    --------
+    >>> weft.get_device_module("cpu").device_count()
+    1
+    """
+    import importlib
+
+    from weft._devices import device as Device
+    from weft._devices import get_default_device
+
+    if device is not None and not isinstance(device, str | Device):
+        raise RuntimeError(f"get_device_module: Invalid value of device {device!r}, expect weft.device, str, or None")
+    kind = Device(device or get_default_device()).type
+    try:
+        return importlib.import_module(f"weft.{kind}")
+    except ModuleNotFoundError:
+        raise RuntimeError(f"get_device_module: device {kind!r} does not have a corresponding module") from None
 
 
 def get_file_path(*path_components: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 import weft
 from weft import Tensor, dtype, get_default_dtype
 from weft.array_api._promotion import result_type
@@ -67,7 +69,15 @@ def asarray(obj: Any, /, *, dtype: dtype | None = None, device: Any = None, copy
     ValueError
         If ``copy`` is False and the memory cannot be shared.
     """
+    if copy is None and isinstance(obj, numpy.ndarray) and not is_shareable(obj):
+        obj = obj.astype(obj.dtype.newbyteorder("="))
     return weft.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def is_shareable(array: numpy.ndarray[Any, Any]) -> bool:
+    """Whether a tensor can have the memory of a NumPy array: in reverse order, for one, it cannot."""
+    steps = zip(array.strides, array.shape)
+    return array.dtype.isnative and all(step % array.itemsize == 0 and (step >= 0 or size < 2) for step, size in steps)
 
 
 def empty(shape: Shape, *, dtype: dtype | None = None, device: Any = None) -> Tensor:

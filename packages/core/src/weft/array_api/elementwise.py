@@ -43,8 +43,6 @@ from weft import (
     sinh,
     sqrt,
     square,
-    tan,
-    tanh,
     trunc,
 )
 from weft import bitwise_not as bitwise_invert
@@ -179,10 +177,10 @@ def bound(given: Any, x: Tensor) -> Tensor | None:
 
 
 def expm1(x: Tensor, /) -> Tensor:
-    """``exp(x) - 1`` without losing digits near 0; infinite complex numbers have the limits that `exp` has."""
+    """``exp(x) - 1`` without losing digits near 0; complex zeros and infinities give what `exp` says of them."""
     if not x.is_complex():
         return weft.expm1(x)
-    return weft.where(weft.isfinite(x), weft.expm1(x), weft.exp(x) - 1)
+    return weft.where(weft.isfinite(x) & (x != 0), weft.expm1(x), weft.exp(x) - 1)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Tensor:
@@ -204,3 +202,19 @@ def sign(x: Tensor, /) -> Tensor:
     if x.is_complex():
         return weft.sgn(x)
     return weft.where(weft.isnan(x), x, weft.sign(x)) if x.is_floating_point() else weft.sign(x)
+
+
+def tan(x: Tensor, /) -> Tensor:
+    """The tangent; of a complex number as ``-1j * tanh(1j * x)``."""
+    if not x.is_complex():
+        return weft.tan(x)
+    turned = tanh(weft.complex(-x.imag, x.real))
+    return weft.complex(turned.imag, -turned.real)
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """The hyperbolic tangent; its zero imaginary part at an infinite real one has the sign of that of ``x``."""
+    if not x.is_complex():
+        return weft.tanh(x)
+    limit = weft.complex(weft.sign(x.real), weft.copysign(weft.zeros_like(x.imag), x.imag))
+    return weft.where(weft.isinf(x.real) & weft.isfinite(x.imag), limit, weft.tanh(x))

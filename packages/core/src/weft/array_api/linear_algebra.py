@@ -35,5 +35,16 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The inner products ``sum(conj(x1) * x2)`` of vectors along an axis, counted from the last one."""
-    return weft.linalg.vecdot(*promoted(x1, x2), dim=axis)
+    """The inner products ``sum(conj(x1) * x2)`` of vectors along an axis, which is counted from the last one.
+
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length; the other axes broadcast.
+    """
+    first, second = promoted(x1, x2)
+    if first.shape[axis] != second.shape[axis]:
+        raise ValueError(
+            f"vecdot: vectors must have the same length; axis {axis} has {first.shape[axis]} and {second.shape[axis]}"
+        )
+    return weft.linalg.vecdot(first, second, dim=axis)

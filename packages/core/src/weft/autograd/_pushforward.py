@@ -35,7 +35,9 @@ def push_forward(declaration: Any, args: list[Any], tangents: dict[int, Any], ou
     if op.is_view or declaration.linear:
         return linear(declaration, args, tangents)
     if declaration.forward is not None:
-        return declared(declaration, args, tangents, outputs)
+        found = declared(declaration, args, tangents, outputs)
+        if found is not NotImplemented:
+            return found
     is_real = not any(each.kind.is_complex for each in (*outputs, *present(tangents.values())))
     is_pointwise = declaration.batching == "elementwise" and (declaration.promotes or len(op.positions) == 1)
     if is_pointwise and is_real:
@@ -78,6 +80,8 @@ def or_zeros(value: Any, tangent: Any) -> Any:
         return zeros(value) if tangent is None else tangent
     if value is None:
         return None
+    if not isinstance(value, (list, tuple)):  # a number
+        return type(value)(0)
     given = tangent if tangent is not None else [None] * len(value)
     return [zeros(each) if found is None else found for each, found in zip(value, given)]
 
@@ -86,8 +90,15 @@ def zeros(value: Any) -> Any:
     return state.zeros(value._array.shape, value.kind)
 
 
-def declared(declaration: Any, args: list[Any], tangents: dict[int, Any], outputs: tuple[Any, ...]) -> list[Any]:
-    """By the op's own rule: it asks for arguments, ``<argument>_tangent`` and outputs by name."""
+def ones(value: Any) -> Any:
+    return value.detach().new_ones(value._array.shape)
+
+
+def declared(declaration: Any, args: list[Any], tangents: dict[int, Any], outputs: tuple[Any, ...]) -> Any:
+    """By the op's own rule: it asks for arguments, ``<argument>_tangent`` and outputs by name.
+
+    NotImplemented: in this case it has none.
+    """
     function, needs = declaration.forward
     values = []
     for name in needs:
@@ -98,7 +109,8 @@ def declared(declaration: Any, args: list[Any], tangents: dict[int, Any], output
         else:
             place = declaration.arguments.index(name.removesuffix("_tangent"))
             values.append(or_zeros(args[place], tangents.get(place)))
-    return as_list(function(*values))
+    found = function(*values)
+    return found if found is NotImplemented else as_list(found)
 
 
 def saved_for(declaration: Any, plan: Any, args: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
@@ -134,7 +146,8 @@ def transposed(declaration: Any, args: list[Any], tangents: dict[int, Any], outp
     places = [place for place in op.positions if place in tangents]
     plan = op.plan(sum(1 << place for place in places))
     with GradLevel() as level:
-        seeds = [level.variable(zeros(out)) if out.kind.is_differentiable else None for out in outputs]
+        # At ones, since some formulas that are linear take the logarithm of their gradient.
+        seeds = [level.variable(ones(out)) if out.kind.is_differentiable else None for out in outputs]
         saved = saved_for(declaration, plan, args, outputs)
         incoming: Any = seeds[0] if plan.takes_first else seeds
         pulled: list[Any] = []

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
+from weft._levels import record_of, settled
 
-__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "random_numbers", "rule_for"]
+__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "random_numbers", "reads_values", "rule_for"]
 
 
 class Batch(NamedTuple):
@@ -88,7 +90,7 @@ def along_dims(batch: Batch) -> Any:
     """Ops along dimensions that are counted from the front: those are one further."""
     args = batch.with_all()
     names = batch.declaration.arguments
-    rank = batch.rank(batch.op.positions[0]) if batch.op.sequence_position < 0 else 1
+    rank = batch.rank(batch.op.positions[0]) if batch.op.sequence_position < 0 else 1  # of a list: never 0-d
     for at, name in enumerate(names):
         if name not in DIMENSIONS:
             continue
@@ -105,8 +107,6 @@ def along_dims(batch: Batch) -> Any:
 
 def one_by_one(batch: Batch) -> Any:
     """The op for each example, and the results stacked."""
-    from weft.ops.joining import stack
-
     rows = [batch.declaration(*example(batch, number)) for number in range(max(batch.size, 1))]
     if not isinstance(rows[0], tuple):
         return stack(rows)[: batch.size]
@@ -136,20 +136,58 @@ def random_numbers(batch: Batch) -> Any:
     for number in range(batch.size):
         generator.set_state(state)
         rows.append(batch.declaration(*example(batch, number)))
-    from weft.ops.joining import stack
-
     return stack(rows)
 
 
 def slowly(batch: Batch) -> Any:
     """`one_by_one`, for ops that have no rule: it says so."""
+    warn_slow(batch.declaration.name, batch.size)
+    return one_by_one(batch)
+
+
+def warn_slow(name: str, size: int) -> None:
     warnings.warn(
-        f"vmap: there is no batching rule for {batch.declaration.name}; it runs once for each of the {batch.size} "
-        "examples, which is slow",
+        f"vmap: there is no batching rule for {name}; it runs once for each of the {size} examples, which is slow",
         UserWarning,
         stacklevel=2,
     )
-    return one_by_one(batch)
+
+
+def stack(rows: list[Any]) -> Any:
+    """Results of the examples as a batch."""
+    from weft.ops.joining import stack as stack_function
+
+    return stack_function(rows)
+
+
+def reads_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that needs the values of its tensors: in a vmap it runs once for each example, and says so."""
+
+    @wraps(function)
+    def each_example(*args: Any, **kwargs: Any) -> Any:
+        if not local.levels:
+            return function(*args, **kwargs)
+        from weft.utils._pytree import tree_flatten, tree_unflatten
+
+        leaves, spec = tree_flatten((args, kwargs))
+        wrapped = [settled(leaf) for leaf in leaves if isinstance(leaf, TensorBase)]
+        levels = {record_of(each).level for each in wrapped if record_of(each) and record_of(each).batched}
+        if not levels:
+            return function(*args, **kwargs)
+        level = max(levels, key=lambda each: each.number)
+        warn_slow(function.__name__, level.size)
+        rows = []
+        for number in range(level.size):
+            one = [
+                level.below(leaf).select(0, number) if isinstance(leaf, TensorBase) and level.holds(leaf) else leaf
+                for leaf in leaves
+            ]
+            given, named = tree_unflatten(one, spec)
+            rows.append(each_example(*given, **named))
+        columns = zip(*[tree_flatten(row)[0] for row in rows])
+        return tree_unflatten([level.batch(stack(list(column))) for column in columns], tree_flatten(rows[0])[1])
+
+    return each_example
 
 
 RULES: dict[str, Callable[[Batch], Any]] = {

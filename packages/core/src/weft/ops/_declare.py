@@ -35,6 +35,7 @@ from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import intercepted, overridden
 from weft._tensor import Tensor
+from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
@@ -723,15 +724,18 @@ def composite(
     refusal: type[Exception] = RuntimeError,
     view: bool = False,
     plain: Any = None,
+    by_value: bool = False,
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
-    function then writes directly.
+    function then writes directly. ``by_value``: the function reads values (sizes, bounds) from its tensors, so that
+    `vmap` runs it for each example.
     """
 
     def declare(source: Any) -> Any:
-        function = with_out(source, out, refusal) if out else source
+        inner = reads_values(source) if by_value else source
+        function = with_out(inner, out, refusal) if out else inner
         dress(function, source, None, True)
         attach(function, methods, inplace, None if plain is None else plain.declaration, is_view=view)
         return function

@@ -14,6 +14,7 @@ from weft._dtypes import (
     BY_NUMPY,
     bfloat16,
     dtype,
+    element_type,
     finfo,
     float32,
     get_default_dtype,
@@ -34,10 +35,10 @@ from weft.ops._geometry import as_shape, elements
 from weft.ops._inplace import write_array
 
 
-def empty_on(shape: tuple[int, ...], element: dtype, where: Any) -> Any:
+def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
     """An uninitialised contiguous tensor."""
     if not isinstance(element, dtype_class):
-        raise TypeError(f"empty(): argument 'dtype' must be weft.dtype, not {type(element).__name__} ({element!r})")
+        element = element_type("empty", element)
     count = elements("empty", shape, element.itemsize)
     try:
         array = backend_of(where).empty(shape, element, where.index)
@@ -96,10 +97,10 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     return int(value) if element.category == 1 else value
 
 
-def filled(name: str, size: Any, value: Any, element: dtype, device: Any, requires_grad: bool) -> Any:
+def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires_grad: bool) -> Any:
     """A new tensor with one value everywhere."""
     made = empty_on(as_shape(name, size), element, resolve_device(device))
-    made._array[...] = value if type(value) is int and 0 <= value < 128 else fitting(name, value, element)
+    made._array[...] = value if type(value) is int and 0 <= value < 128 else fitting(name, value, made.kind.dtype)
     return finished(made, requires_grad)
 
 
@@ -287,7 +288,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
             f"arange: upper bound and lower bound inconsistent with step sign: {start} to {end} by {step}"
         )
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
-    element = dtype or (int64 if whole else get_default_dtype())
+    element = element_type("arange", dtype) or (int64 if whole else get_default_dtype())
     if element is int64 and not whole:
         start, end, step, whole = int(start), int(end), int(step), True
         if step == 0:
@@ -306,7 +307,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
     if end is None:
         start, end = 0, start
-    element = dtype or get_default_dtype()
+    element = element_type("range", dtype) or get_default_dtype()
     if step == 0:
         raise RuntimeError("range: step must be nonzero")
     if (end - start) * step < 0:
@@ -327,7 +328,7 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
     if any(isinstance(each, TensorBase) and each._array.ndim for each in (start, end)):
         raise RuntimeError(f"{name}: only supports 0-dimensional start and end tensors")
     if dtype is not None:
-        return dtype
+        return element_type(name, dtype)
     kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
 
@@ -367,7 +368,7 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out="dtype")
+@composite(out="dtype", by_value=True)
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -383,7 +384,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", by_value=True)
 def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
@@ -566,7 +567,7 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     for arg in args:
         if isinstance(arg, TensorBase):
             dtype, device = arg.kind.dtype, arg.kind.device
-        elif isinstance(arg, dtype_class):
+        elif isinstance(arg, (dtype_class, type)):
             dtype = arg
         elif isinstance(arg, bool):
             flags.append(arg)
@@ -578,9 +579,9 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
         if target is not input.kind.device:
             input, copy = transfer(input, input.kind.device, target), False
     if dtype is not None and dtype is not input.kind.dtype:
-        if not isinstance(dtype, dtype_class):
-            raise TypeError(f"to(): argument 'dtype' must be weft.dtype, not {type(dtype).__name__}")
-        input, copy = convert.op(input, dtype), False
+        element = element_type("to", dtype)
+        if element is not input.kind.dtype:
+            input, copy = convert.op(input, element), False
     if memory_format is not None and memory_format is not preserve_format:
         return input.contiguous(memory_format=memory_format)
     return clone.op(input) if copy else input

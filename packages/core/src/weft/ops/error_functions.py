@@ -384,8 +384,9 @@ def _(grad, input):
 @pointwise(name="xlog1py", result="float", accepts=REAL)
 def xlog1py(xp, input, other):
     """``input * log1p(other)``, 0 where input is 0 (and other is no nan)."""
-    product = input * xp.log1p(other)
-    return xp.where((input == 0) & (other == other), 0.0, product).astype(product.dtype)
+    common = getattr(input, "dtype", None) or other.dtype
+    x, y = (xp.asarray(each, common) for each in (input, other))
+    return xp.where((x == 0) & (y == y), 0.0, x * xp.log1p(y)).astype(common)
 
 
 @xlog1py.gradient("input")

@@ -107,11 +107,11 @@ def zeta_positive(xp: Any, s: Any, q: Any) -> Any:
 def zeta_array(xp: Any, s: Any, q: Any) -> Any:
     """Hurwitz's zeta function of arrays of float64.
 
-    Below 0, where s has to be whole, the negative terms are a sum of the same kind as the positive ones.
+    nan at infinity, as in PyTorch. Below 0, where s has to be whole, the negative terms are a sum of the same kind as the positive ones.
     """
     s, q = xp.broadcast_arrays(xp.atleast_1d(s), xp.atleast_1d(q))
     whole = q == xp.floor(q)
-    valid = (s > 1) & ~((q <= 0) & whole)
+    valid = (s > 1) & ~((q <= 0) & whole) & (q < xp.inf)
     ordinary = valid & (q > 0)
     reflected = valid & (q < 0) & (s == xp.floor(s))
     result = xp.full(s.shape, xp.nan)

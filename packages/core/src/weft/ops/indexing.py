@@ -527,6 +527,8 @@ def _(grad, input_shape, dim, index):
 @index_select.batch
 def _(batch):
     input, dim, index = batch.args
+    if not batch.rank():
+        return one_by_one(batch)
     if not batch.flags[2]:
         return index_select.op(input, dim + 1, index)
     input = batch.with_all()[0]
@@ -626,7 +628,7 @@ def take_along_dim(input, indices, dim=None):
     return gather(data, dim, where)
 
 
-@op(tensors="input index src", name="scatter", batch="along_dims")
+@op(tensors="input index src", name="scatter", batch="along_dims", numbers="src")
 def scattered(input, dim, index, src, reduce):
     """A copy of ``input`` with ``src`` written, added or multiplied at positions along a dimension."""
     return scattered.op(input, dim, index, src, reduce)
@@ -668,6 +670,13 @@ def _(grad, dim, index, reduce, src_shape):
     from weft.ops.views import basic_embed
 
     return basic_embed(taken, src_shape)
+
+
+@scattered.forward
+def _(input_tangent, dim, index, src_tangent, reduce):
+    if reduce == "multiply":
+        return NotImplemented
+    return scattered.op(input_tangent, dim, index, src_tangent, reduce)
 
 
 @composite("scatter", "scatter_", out="exact")

@@ -281,7 +281,7 @@ def tile(input, *args, dims=None):
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
 
-@composite("repeat_interleave")
+@composite("repeat_interleave", by_value=True)
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along ``dim``) repeated, one after the other.
 

@@ -12,7 +12,6 @@ from typing import Any
 from weft.ops._declare import op
 from weft.ops._numerics import REAL
 
-HIGH = 8  # degrees above it are computed from the angle
 STEPS = 1_000_000  # a recurrence that would take more is refused: it would seem to hang
 
 polynomial = partial(
@@ -38,8 +37,6 @@ def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int,
         The polynomials of degree k + 1, given k and those of degree k and k - 1.
     """
     top = int(degree.max(initial=0))
-    if top > STEPS:
-        raise RuntimeError(f"{name}: a polynomial of degree {top} takes as many steps; at most {STEPS} are made")
     previous, current = xp.ones_like(first), first
     result = xp.where(degree < 0, 0, xp.where(degree == 0, previous, first))
     for k in range(1, top):
@@ -47,10 +44,19 @@ def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int,
         result = xp.where(degree > k, current, result)
         if k % 64 == 0 and not xp.any((degree > k) & (current == current)):
             break  # nan stays nan
+        if k == STEPS:
+            raise RuntimeError(f"{name}: degree {top} takes as many steps; at most {STEPS} are made. Lower n")
     return result
 
 
-def chebyshev(xp: Any, name: str, x: Any, degree: Any, first: Any, ends: Any, inside: Any) -> Any:
+def fused(xp: Any, a: Any, b: Any, c: Any) -> Any:
+    """``a * b - c``, in single precision rounded once: recurrences lose digits, and PyTorch's lose just these."""
+    if a.dtype.itemsize == 8:
+        return a * b - c
+    return (a.astype(xp.float64) * b - c).astype(a.dtype)
+
+
+def chebyshev(xp: Any, name: str, x: Any, degree: Any, first: Any, ends: Any, inside: Any, high: int = 8) -> Any:
     """A Chebyshev polynomial.
 
     Parameters
@@ -58,13 +64,13 @@ def chebyshev(xp: Any, name: str, x: Any, degree: Any, first: Any, ends: Any, in
     ends : pair of arrays
         The values at 1 and at -1.
     inside : function
-        The values between, from the degree and the angle ``acos(x)``: for high degrees.
+        The values between, from the degree and the angle ``acos(x)``: for degrees above ``high``.
     """
     size = xp.absolute(x)
-    closed = (degree > HIGH) & (size < 1)
+    closed = (degree > high) & (size < 1)
     angle = xp.arccos(xp.where(closed, x, 0))
     steps = xp.where(closed | (size == 1), 0, degree)
-    result = recurrence(xp, name, steps, first, lambda k, current, previous: 2 * x * current - previous)
+    result = recurrence(xp, name, steps, first, lambda k, current, previous: fused(xp, 2 * x, current, previous))
     result = xp.where(closed, inside(degree.astype(x.dtype), angle), result)
     at_end = xp.where(x > 0, *ends)
     return xp.where((size == 1) & (degree >= 0), at_end, xp.where(degree < 0, 0, result)).astype(x.dtype)
@@ -77,7 +83,7 @@ def alternating(xp: Any, degree: Any) -> Any:
 
 def chebyshev_t(xp: Any, name: str, x: Any, n: Any) -> Any:
     ends = (1, alternating(xp, n))
-    return chebyshev(xp, name, x, n, x, ends, lambda n, angle: xp.cos(n * angle))
+    return chebyshev(xp, name, x, n, x, ends, lambda n, angle: xp.cos(n * angle), high=6)
 
 
 def chebyshev_u(xp: Any, name: str, x: Any, n: Any) -> Any:
@@ -235,7 +241,7 @@ def hermite(xp: Any, name: str, x: Any, degree: Any, factor: int) -> Any:
     steps = xp.where(beyond, 0, degree)
 
     def step(k: int, current: Any, previous: Any) -> Any:
-        return factor * (x * current - k * previous)
+        return fused(xp, factor * x, current, factor * k * previous)
 
     return xp.where(beyond, xp.nan, recurrence(xp, name, steps, factor * x, step)).astype(x.dtype)
 
@@ -251,7 +257,7 @@ def _(xp, input, n):
     x, degree = operands(xp, input, n)
 
     def step(k: int, current: Any, previous: Any) -> Any:
-        return ((2 * k + (1 - x)) * current - k * previous) / (k + 1)
+        return fused(xp, 2 * k + (1 - x), current, k * previous) / (k + 1)
 
     steps = xp.where((x == 0) & (degree > 0), 0, degree)  # it is 1
     return recurrence(xp, "laguerre_polynomial_l", steps, 1 - x, step).astype(x.dtype)
@@ -268,7 +274,7 @@ def _(xp, input, n):
     x, degree = operands(xp, input, n)
 
     def step(k: int, current: Any, previous: Any) -> Any:
-        return ((2 * k + 1) * x * current - k * previous) / (k + 1)
+        return fused(xp, (2 * k + 1) * x, current, k * previous) / (k + 1)
 
     at_end = (xp.absolute(x) == 1) & (degree >= 0)
     result = recurrence(xp, "legendre_polynomial_p", xp.where(at_end, 0, degree), x, step)

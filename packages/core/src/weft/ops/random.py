@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from weft._devices import kind_of, resolve_device
-from weft._dtypes import finfo, float16, get_default_dtype, int64
+from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
@@ -266,7 +266,7 @@ def sampled_like(
 ) -> Any:
     """A new tensor of another's shape and, unless a memory format is given, of its order in memory."""
     check_tensor(name, input)
-    element = dtype or input.dtype
+    element = element_type(name, dtype) or input.dtype
     if sampler != "integers":
         check_continuous(name, element)
     where = input.device if device is None else resolve_device(device)
@@ -284,7 +284,7 @@ def sampled_like(
 def chosen_dtype(name: str, out: Any, dtype: Any, default: Any) -> Any:
     """The dtype asked for, which is that of `out` where there is one."""
     if out is None:
-        return dtype or default
+        return element_type(name, dtype) or default
     check_tensor(name, out, "out")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"{name}: dtype {dtype} does not match dtype of out parameter ({out.dtype}); leave out one")

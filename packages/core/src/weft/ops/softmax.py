@@ -154,7 +154,7 @@ def _(grad, input, output, ord, dim, keepdim):
     none = length == 0
     some = length.masked_fill(none, 1)  # a divisor, for which also this gradient's own gradient is finite
     if ord == 2:
-        return (input * (whole / some)).masked_fill(none, 0)
+        return input * (whole / some)
     size = input.abs()
     if math.isinf(ord):
         most = size == length

@@ -182,7 +182,7 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
         )
     if q.ndim > 1:
         raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor; got {q.ndim}-D")
-    if q.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+    if q.numel() and not q.kind.wrapped and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
@@ -338,7 +338,7 @@ def _(xp, input, weights, minlength):
     return xp.bincount(input, weights=weights, minlength=minlength)
 
 
-@composite("bincount")
+@composite("bincount", by_value=True)
 def bincount(input, weights=None, minlength=0):
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
     if input.dtype.category > 1:
@@ -360,7 +360,7 @@ def bincount(input, weights=None, minlength=0):
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 
-@composite("histc", out="exact")
+@composite("histc", out="exact", by_value=True)
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
     if bins <= 0:

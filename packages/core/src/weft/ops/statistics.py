@@ -160,7 +160,7 @@ def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool)
     return found
 
 
-@composite("histogram", out="exact")
+@composite("histogram", out="exact", by_value=True)
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements lie between neighbouring edges, and the edges.
 
@@ -190,7 +190,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     return named("histogram", "hist bin_edges")(hist, edges)
 
 
-@composite()
+@composite(by_value=True)
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """`histogram` of points in several dimensions.
 

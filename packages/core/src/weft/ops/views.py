@@ -657,7 +657,7 @@ def _(grad, input_shape, dim, size, step):
 @unfold.batch
 def _(batch):
     input, dim, size, step = batch.args
-    return unfold.op(input, dim + 1, size, step)
+    return unfold.op(input, dim + 1, size, step) if batch.rank() else unsqueeze.op(input, 1)[:, :size]
 
 
 @op(name="unfold_backward", linear="input")
@@ -686,6 +686,8 @@ def _(grad, dim, size, step):
 @unfold_backward.batch
 def _(batch):
     input, shape, dim, size, step = batch.args
+    if not shape:
+        return input.sum(1)
     return unfold_backward.op(input, (batch.size, *shape), dim + 1, size, step)
 
 

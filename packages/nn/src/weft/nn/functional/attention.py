@@ -67,7 +67,7 @@ def scaled_dot_product_attention(
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1)
-    if empty is not None and empty.any():
+    if empty is not None and (empty.kind.wrapped or empty.any()):
         weights = weights.masked_fill(empty, 0)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p)

@@ -12,6 +12,7 @@ from weft import Tensor
 from weft.nn.functional._common import check_reduction, in_single, reduce_loss
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
+from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.softmax import log_softmax_op
@@ -465,7 +466,7 @@ def binary_cross_entropy(
     require_same_size("binary_cross_entropy", input, target)
     if input.dtype is not target.dtype:
         raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
-    if input.device.type == "cpu" and not bool(((input >= 0) & (input <= 1)).all()):
+    if input.device.type == "cpu" and not input.kind.wrapped and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError(
             "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
             "binary_cross_entropy_with_logits"
@@ -627,7 +628,7 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss: var is of incorrect size: {tuple(var.shape)} for input {tuple(input.shape)}"
             )
     check_reduction("gaussian_nll_loss", reduction)
-    if bool((var < 0).any()):
+    if not var.kind.wrapped and bool((var < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     var = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (var.log() + (input - target).square() / var)
@@ -1128,6 +1129,7 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
     return (gradient * output_grad.astype(wide.dtype)[None, :, None]).astype(log_probs.dtype)
 
 
+@reads_values
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -6,6 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops.indexing import in_range
 
@@ -167,6 +168,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return tensor.new_zeros(*tensor.shape, num_classes).scatter(-1, tensor.unsqueeze(-1), 1)
 
 
+@reads_values
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
