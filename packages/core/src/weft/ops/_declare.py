@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -36,6 +36,7 @@ from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import intercepted, overridden
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
+from weft.ops._explain import explained
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
@@ -340,11 +341,9 @@ class Declaration:
         """What to do about a kernel's exception: run it elsewhere, or say what was wrong in our words."""
         if isinstance(error, RuntimeError) and str(error).startswith("cannot enter context"):
             return state.context.copy().run(kernel, *arrays)  # another thread is in a kernel right now
-        if isinstance(error, MemoryError):
-            raise RuntimeError(f"{self.short}: not enough memory for the result: {error}") from error
         if self.promotes and isinstance(error, ValueError):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
-        raise error
+        raise explained(self.short, error, self.arguments, args, {})
 
     def __call__(self, *args: Any) -> Any:
         return self.op(*args)
@@ -702,7 +701,7 @@ def op(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.batching = batch
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
-        function = with_out(source, out, refusal) if out else source
+        function = with_out(source, out, refusal) if out else source if view else guarded(source)
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -735,7 +734,7 @@ def composite(
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if by_value else source
-        function = with_out(inner, out, refusal) if out else inner
+        function = with_out(inner, out, refusal) if out else inner if view else guarded(inner)
         dress(function, source, None, True)
         attach(function, methods, inplace, None if plain is None else plain.declaration, is_view=view)
         return function
@@ -750,7 +749,10 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
     @wraps(source)
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
-            return source(*args, **kwargs)
+            try:
+                return source(*args, **kwargs)
+            except Exception as error:
+                reraise(source, error, args, kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out.kind.dtype
@@ -762,6 +764,31 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
         return write_out(short, out, result, exact, refusal, apart)
 
     return function
+
+
+def guarded(source: Any) -> Any:
+    """The function, with exceptions that know nothing of it put into its words.
+
+    Functions with ``out=`` have that in the same frame; views do without, since a frame is much of what they cost.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return source(*args, **kwargs)
+        except Exception as error:
+            reraise(source, error, args, kwargs)
+
+    function.__wrapped__ = source  # type: ignore[attr-defined]
+    return function
+
+
+def reraise(source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:
+    """Raise what `explained` makes of an exception that a function ended with."""
+    declared = getattr(source, "__wrapped__", source)
+    found = explained(source.__name__, error, parameters_of(declared), args, kwargs)
+    if found is error:
+        raise error
+    raise found from error
 
 
 def public_functions(modules: Iterable[Any]) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+"""Each public name of ``torch`` and of ``torch.Tensor`` is there, or `left_out.toml` says why not.
+
+The lists come from PyTorch itself, so that a release that brings names makes these tests fail.
+"""
+
+import fnmatch
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
+
+import torch
+
+import weft
+
+LEFT_OUT = tomllib.loads((Path(__file__).parent / "left_out.toml").read_text(encoding="utf-8"))
+NAMESPACES = {
+    "torch": (torch, weft),
+    "torch.Tensor": (torch.Tensor, weft.Tensor),
+    "torch.Size": (torch.Size(), weft.Size()),
+    "torch.Generator": (torch.Generator(), weft.Generator()),
+    "torch.dtype": (torch.float32, weft.float32),
+    "torch.device": (torch.device("cpu"), weft.device("cpu")),
+    "torch.finfo": (torch.finfo(), weft.finfo()),
+    "torch.iinfo": (torch.iinfo(torch.int8), weft.iinfo(weft.int8)),
+    "torch.return_types": (torch.return_types, weft.return_types),
+    "torch.functional": (torch.functional, weft.functional),
+}
+
+
+def public(namespace: Any) -> list[str]:
+    """The names that a user may rely on: those without underscores, and the operators of a class."""
+    names = set(dir(namespace)) | set(getattr(namespace, "__all__", ()))
+    if isinstance(namespace, ModuleType):
+        return sorted(name for name in names if not name.startswith("_"))
+    inherited = set(dir(object)) | {"__module__", "__dict__", "__weakref__"}
+    operators = {name for name in names if name.startswith("__") and name.endswith("__")} - inherited
+    return sorted(operators | {name for name in names if not name.startswith("_")})
+
+
+def matches(name: str, table: dict[str, str]) -> list[str]:
+    return [pattern for pattern in table if fnmatch.fnmatchcase(name, pattern)]
+
+
+@pytest.mark.parametrize("which", NAMESPACES)
+def test_every_public_name_is_there_or_left_out_with_a_reason(which: str) -> None:
+    reference, library = NAMESPACES[which]
+    table = LEFT_OUT.get(which, {})
+    missing = [name for name in public(reference) if not hasattr(library, name) and not matches(name, table)]
+    assert not missing, f"{which}: {len(missing)} names are neither there nor in left_out.toml: {' '.join(missing)}"
+
+
+@pytest.mark.parametrize("which", LEFT_OUT)
+def test_what_is_left_out_is_in_pytorch_and_not_here(which: str) -> None:
+    reference, library = NAMESPACES[which]
+    missing = [name for name in public(reference) if not hasattr(library, name)]
+    stale = [pattern for pattern in LEFT_OUT[which] if not fnmatch.filter(missing, pattern)]
+    assert not stale, f"{which}: these lines of left_out.toml leave nothing out any more: {stale}"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in public(torch) if isinstance(getattr(torch, name), torch.dtype))
+)
+def test_dtypes_have_the_same_properties(name: str) -> None:
+    if matches(name, LEFT_OUT["torch"]):
+        pytest.skip("left out")
+    expected, found = getattr(torch, name), getattr(weft, name)
+    assert repr(found).removeprefix("weft.") == repr(expected).removeprefix("torch.")
+    for attribute in ("abbr", "itemsize", "is_floating_point", "is_complex", "is_signed"):
+        assert getattr(found, attribute) == getattr(expected, attribute)
+
+
+@pytest.mark.parametrize("name", public(torch.return_types))
+def test_named_results_have_the_same_fields(name: str) -> None:
+    expected = getattr(torch.return_types, name)
+    if not hasattr(expected, "n_fields") or matches(name, LEFT_OUT.get("torch.return_types", {})):
+        pytest.skip("no named result, or left out")
+    values = tuple(range(expected.n_fields))
+    found = getattr(weft.return_types, name)(*values)
+    made = expected(values)
+    assert all(getattr(found, field) == getattr(made, field) for field in found._fields)
+    assert len(found) == len(made)
