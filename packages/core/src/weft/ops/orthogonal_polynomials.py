@@ -36,7 +36,7 @@ def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int,
     step : function
         The polynomials of degree k + 1, given k and those of degree k and k - 1.
     """
-    top = int(degree.max(initial=0))
+    top = int(xp.max(degree)) if degree.size else 0
     previous, current = xp.ones_like(first), first
     result = xp.where(degree < 0, 0, xp.where(degree == 0, previous, first))
     for k in range(1, top):
