@@ -33,6 +33,16 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors (or None) for ``jvp``, where they are ``ctx.saved_tensors``."""
+        for each in tensors:
+            if each is not None and not isinstance(each, TensorBase):
+                raise TypeError(
+                    f"save_for_forward can only save variables, but argument is of type {type(each).__name__}; keep "
+                    "other values as attributes of ctx"
+                )
+        self._for_forward = tensors
+
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward has changed in place; they must be returned."""
         self._dirty_tensors = tensors
@@ -51,6 +61,7 @@ class FunctionNode(Node, FunctionCtx):
 
     _function: Any = None
     _to_save: tuple[Any, ...] = ()
+    _for_forward: tuple[Any, ...] = ()
     _dirty_tensors: tuple[Any, ...] = ()
     _non_differentiable: tuple[Any, ...] = ()
     _materialize_grads = True
@@ -204,6 +215,7 @@ class Function(metaclass=FunctionMeta):
     """
 
     _node_class: Any
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
@@ -231,9 +243,28 @@ class Function(metaclass=FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangent of each output of forward, from those of its arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Forward on a batch: returns the outputs and the dimensions in which they have the examples."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it if an argument requires grad."""
+        if any(isinstance(each, TensorBase) and each.kind.wrapped for each in args):
+            from weft.autograd._function_levels import apply_at_level
+
+            return apply_at_level(cls, args, kwargs)
         node = new_function_node(cls._node_class)
         recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)
@@ -250,6 +281,7 @@ class Function(metaclass=FunctionMeta):
             node._keep([each for each in made if isinstance(each, TensorBase)])
         else:
             node._to_save = ()
+        node._for_forward = ()
         node._dirty_tensors = node._non_differentiable = ()  # outputs: with them the node would hold itself
         return tuple(made) if many else made[0]
 

@@ -1,0 +1,214 @@
+"""Custom functions in function transforms: each level takes the part of the `Function` that is its own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft._engine.tensor import TensorBase, local, set_grad
+from weft._levels import GradLevel, Level, innermost, record_of, settled
+from weft.autograd.function import Function, attach_history, new_function_node
+
+__all__ = ["VmapInfo", "apply_at_level"]
+
+
+class VmapInfo(NamedTuple):
+    """What a function's ``vmap`` is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_at_level(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`Function.apply` with an argument that a transform has wrapped."""
+    args = tuple(settled(each) if isinstance(each, TensorBase) else each for each in args)
+    level = innermost([each for each in args if isinstance(each, TensorBase)])
+    if level is None:
+        return cls.apply(*args, **kwargs)
+    if isinstance(level, GradLevel):
+        return record_call(level, cls, args, kwargs)
+    if level.randomness:
+        return map_call(level, cls, args, kwargs)
+    return push_call(level, cls, args, kwargs)
+
+
+def check_separate(cls: Any) -> None:
+    """The function's forward takes no ctx.
+
+    Raises
+    ------
+    RuntimeError
+        If it does: a transform cannot tell what it saves.
+    """
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            f"{cls.__name__}: In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+            "...), it must override the setup_context staticmethod. Let forward take no ctx, and save what backward "
+            "needs in setup_context(ctx, inputs, output)"
+        )
+
+
+def below(level: Level, args: Any) -> list[Any]:
+    return [level.below(each) if isinstance(each, TensorBase) else each for each in args]
+
+
+def structure(result: Any, values: list[Any]) -> Any:
+    return tuple(values) if isinstance(result, (tuple, list)) else values[0]
+
+
+def as_list(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def record_call(level: GradLevel, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Reverse mode: the call below, and a node of this level for it."""
+    check_separate(cls)
+    recorded = local.grad_enabled
+    set_grad(level.grad_enabled)
+    try:
+        result = cls.apply(*below(level, args), **kwargs)
+    finally:
+        set_grad(recorded)
+    outputs = [level.constant(each) if isinstance(each, TensorBase) else each for each in as_list(result)]
+    inputs = [level.constant(each) if isinstance(each, TensorBase) and not level.holds(each) else each for each in args]
+    needs = tuple(isinstance(each, TensorBase) and each._requires_grad for each in inputs)
+    node = new_function_node(cls._node_class)
+    node.needs_input_grad = needs
+    node._tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in inputs]
+    set_grad(False)
+    try:
+        cls.setup_context(node, tuple(inputs), structure(result, outputs))
+    finally:
+        set_grad(recorded)
+    tracked = recorded and any(needs)
+    made = attach_history(node, inputs, outputs, tracked)
+    if tracked:
+        node._keep([each for each in made if isinstance(each, TensorBase)])
+    node._to_save = node._dirty_tensors = node._non_differentiable = ()
+    return structure(result, made)
+
+
+def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Forward mode: the call below, and the function's own ``jvp``."""
+    values = below(level, args)
+    if cls.jvp is Function.jvp:
+        raise RuntimeError(
+            f"{cls.__name__}: You must implement the jvp function for custom autograd.Function to use it with forward "
+            "mode AD."
+        )
+    result = cls.apply(*values, **kwargs)
+    ctx = new_function_node(cls._node_class)
+    if cls.setup_context is Function.setup_context:
+        cls.forward(ctx, *values, **kwargs)
+    else:
+        cls.setup_context(ctx, tuple(values), result)
+    ctx._kept = [None if each is None else (each, version_of(each)) for each in ctx._for_forward or ctx._to_save]
+    tangents = [level.tangent(each) for each in args]
+    if ctx._materialize_grads:
+        tangents = [
+            each.new_zeros(each.shape) if tangent is None and is_differentiable(each) else tangent
+            for each, tangent in zip(values, tangents)
+        ]
+    found = as_list(cls.jvp(ctx, *tangents))
+    made = [
+        value if tangent is None or not isinstance(value, TensorBase) else level.dual(value, tangent)
+        for value, tangent in zip(as_list(result), found)
+    ]
+    return structure(result, made)
+
+
+def is_differentiable(value: Any) -> bool:
+    return isinstance(value, TensorBase) and value.kind.is_differentiable
+
+
+def version_of(tensor: Any) -> int:
+    from weft._engine.tensor import Version
+
+    if tensor._version_counter is None:
+        tensor._version_counter = Version(0)
+    value: int = tensor._version_counter.value
+    return value
+
+
+def map_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """vmap: by the function's own rule, or by mapping its forward and backward."""
+    if cls.vmap is not Function.vmap:
+        if cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"{cls.__name__}: it has both generate_vmap_rule=True and a vmap staticmethod; keep one of them"
+            )
+        dims = tuple(0 if isinstance(each, TensorBase) and level.holds(each) else None for each in args)
+        result, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *below(level, args), **kwargs)
+        outputs = as_list(result)
+        places = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outputs)
+        return structure(result, [placed(level, each, dim) for each, dim in zip(outputs, places)])
+    if not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
+            "the vmap staticmethod or set generate_vmap_rule=True."
+        )
+    check_separate(cls)
+    flags = [isinstance(each, TensorBase) and level.holds(each) for each in args]
+    result = mapped_function(cls, level, flags).apply(*below(level, args), **kwargs)
+    return structure(result, [placed(level, each, 0) for each in as_list(result)])
+
+
+def placed(level: Any, output: Any, dim: int | None) -> Any:
+    """An output as a tensor of the batch, whose dimension of examples is given; None: the same in each."""
+    if dim is None or not isinstance(output, TensorBase):
+        return output
+    tensor: Any = output
+    return level.batch(tensor.movedim(dim, 0))
+
+
+def mapped_function(cls: Any, outer: Any, flags: list[bool]) -> Any:
+    """A Function over whole batches, each of whose parts is mapped over the examples."""
+    level = type(outer)(outer.size, outer.randomness)
+
+    def inside(values: Any, batched: Any) -> list[Any]:
+        return [level.batch(each) if flag else each for each, flag in zip(values, batched)]
+
+    def whole(value: Any) -> Any:
+        if not isinstance(value, TensorBase):
+            return value
+        tensor: Any = value
+        return record_of(tensor).value if level.holds(tensor) else tensor.unsqueeze(0).expand(level.size, *tensor.shape)
+
+    class Mapped(Function):
+        @staticmethod
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            with level:
+                result = cls.forward(*inside(args, flags), **kwargs)
+                return structure(result, [whole(each) for each in as_list(result)])
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            with level:
+                outputs = [level.batch(each) if isinstance(each, TensorBase) else each for each in as_list(output)]
+                cls.setup_context(ctx, tuple(inside(inputs, flags)), structure(output, outputs))
+                # The node keeps tensors of this function, so what was saved is kept whole; backward wraps it again.
+                ctx._were_batched = [each is not None and level.holds(each) for each in ctx._to_save]
+                ctx._to_save = tuple(None if each is None else level.below(each) for each in ctx._to_save)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            with level:
+                inner = SavedInside(ctx, inside(ctx.saved_tensors, ctx._were_batched))
+                given = [None if each is None else level.batch(each) for each in grads]
+                found = as_list(cls.backward(inner, *given))
+                return tuple(
+                    each if each is None else whole(each) if flag else whole(each).sum(0)
+                    for each, flag in zip(found, flags)
+                )
+
+    return Mapped
+
+
+class SavedInside:
+    """A ctx whose saved tensors are those of the batch."""
+
+    def __init__(self, ctx: Any, saved: list[Any]) -> None:
+        self.__dict__["_ctx"] = ctx
+        self.__dict__["saved_tensors"] = tuple(saved)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_ctx"], name)
