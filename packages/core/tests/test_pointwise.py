@@ -27,3 +27,12 @@ def test_the_left_operand_is_what_a_shift_moves():
     assert (weft.tensor([1, 3]) << 2).tolist() == [4, 12]
     assert (16 >> weft.tensor([1, 2])).tolist() == [8, 4]
     assert (1 << weft.tensor([1, 2])).tolist() == [2, 4]
+
+
+def test_shifts_keep_all_bits_of_uint64():
+    x = weft.tensor([(1 << 63) + 3], dtype=weft.uint64)
+    assert (x << 1).tolist() == [6]
+    assert (x >> 1).tolist() == [(1 << 62) + 1]
+    assert (x >> 64).tolist() == [0]
+    x <<= 0
+    assert x.tolist() == [(1 << 63) + 3]

@@ -180,3 +180,14 @@ def test_gradients_have_the_dtype_of_their_tensor():
         x = weft.ones(2, dtype=dtype, requires_grad=True)
         (x * weft.ones(2, dtype=weft.float64) + 1).abs().sum().backward()
         assert x.grad.dtype is dtype
+
+
+def test_pythons_number_types_are_dtypes():
+    assert weft.zeros(2, dtype=bool).dtype is weft.bool
+    assert weft.arange(3, dtype=float).dtype is weft.float64
+    assert weft.full((2,), 1, dtype=complex).dtype is weft.complex128
+    assert weft.ones(2).to(int).dtype is weft.int64
+    assert weft.ones(2).sum(dtype=float).dtype is weft.float64
+    assert weft.rand(2, dtype=float).dtype is weft.float64
+    with pytest.raises(TypeError, match="must be weft.dtype, not type"):
+        weft.zeros(2, dtype=str)

@@ -327,8 +327,9 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
     """The dtype of evenly spaced numbers."""
     if any(isinstance(each, TensorBase) and each._array.ndim for each in (start, end)):
         raise RuntimeError(f"{name}: only supports 0-dimensional start and end tensors")
-    if dtype is not None:
-        return element_type(name, dtype)
+    chosen = element_type(name, dtype)
+    if chosen is not None:
+        return chosen
     kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
 
