@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import weft
 from weft import Tensor
+from weft._layout import is_channels_last
 from weft.ops._inplace import write_inplace
 
-__all__ = ["check_floating", "in_single", "inplace_or_not", "reduce_loss", "sizes"]
+__all__ = ["check_floating", "in_layout_of", "in_single", "inplace_or_not", "reduce_loss", "sizes"]
 
 
 def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
@@ -72,6 +74,13 @@ def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args
 def in_single(tensor: Any) -> Any:
     """A half-precision tensor in float32, so that a formula of several ops rounds once; others as they are."""
     return tensor if tensor is None or not tensor.dtype.is_half else tensor.float()
+
+
+def in_layout_of(result: Tensor, *inputs: Tensor) -> Tensor:
+    """The result with its channels innermost in memory, if those of an input are."""
+    if not any(is_channels_last(each._array) for each in inputs):
+        return result
+    return result.contiguous(memory_format=weft.channels_last if result.ndim == 4 else weft.channels_last_3d)
 
 
 def check_floating(name: str, tensor: Tensor) -> None:

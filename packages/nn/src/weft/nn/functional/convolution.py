@@ -12,7 +12,8 @@ import math
 from typing import Any
 
 from weft import Tensor
-from weft.nn.functional._common import in_single, sizes
+from weft._layout import is_channels_last
+from weft.nn.functional._common import in_layout_of, in_single, sizes
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops.matrices import same_dtype
@@ -97,15 +98,20 @@ def weight_rows(xp: Any, weight: Any, groups: int) -> Any:
     return xp.ascontiguousarray(moved).reshape(groups, math.prod(kernel) * channels, out_channels // groups)
 
 
-def convolve_padded(xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int) -> Any:
-    """The convolution of (N, *spatial, C), already padded, with the channels first again."""
+def convolve_padded(
+    xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: Sizes, groups: int, last: bool = False
+) -> Any:
+    """The convolution of (N, *spatial, C), already padded, as (N, C, *spatial); ``last`` keeps the order in memory."""
     kernel = weight.shape[2:]
     batch, out_channels = padded.shape[0], weight.shape[0]
     out = tuple((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(padded.shape[1:-1], kernel, stride, dilation))
     places, depth = math.prod(out), math.prod(weight.shape[1:])
     matrices = weight_rows(xp, weight, groups)
     windows = windows_of(xp, padded, kernel, out, stride, dilation, groups)
-    result = xp.empty((batch, out_channels, places), padded.dtype)
+    if last:
+        result = xp.empty((batch, places, out_channels), padded.dtype).transpose(0, 2, 1)
+    else:
+        result = xp.empty((batch, out_channels, places), padded.dtype)
     gather = gatherer(xp, windows, groups * places * depth)
     for part in batches(batch, places * depth * groups):
         gathered = gather(part).reshape(groups, -1, depth)
@@ -116,6 +122,9 @@ def convolve_padded(xp: Any, padded: Any, weight: Any, stride: Sizes, dilation: 
             product = xp.matmul(gathered, matrices)  # (groups, N * places, O / groups)
             split = product.reshape(groups, -1, places, out_channels // groups).transpose(1, 0, 3, 2)
             result[part] = split.reshape(-1, out_channels, places)
+    if last:
+        moved = result.transpose(0, 2, 1).reshape(batch, *out, out_channels)
+        return moved.transpose(0, moved.ndim - 1, *range(1, moved.ndim - 1))
     return result.reshape(batch, out_channels, *out)
 
 
@@ -128,7 +137,8 @@ def convolve(
     elif is_depthwise(weight.shape, groups):
         result = convolve_depthwise(xp, input, weight, stride, padding, dilation)
     else:
-        result = convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups)
+        last = is_channels_last(input) or is_channels_last(weight)
+        result = convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups, last)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * (input.ndim - 2))
     return result
@@ -354,7 +364,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         check_sizes(name, stride, padding, dilation, groups)
         check_channels(name, input._array.shape, weight._array.shape, groups, bias)
         check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
-        result = forward.op(input, weight, bias, stride, padding, dilation, groups)
+        result = in_layout_of(forward.op(input, weight, bias, stride, padding, dilation, groups), input, weight)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name
@@ -576,6 +586,7 @@ def transposed(count: int, by_input: Any) -> Any:
         else:  # rounded once, with the bias
             result = by_input.op(in_single(input), in_single(weight), shape, stride, padding, dilation, groups)
             result = (result + in_single(bias).reshape(-1, *(1,) * count)).to(input.dtype)
+        result = in_layout_of(result, input, weight)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name

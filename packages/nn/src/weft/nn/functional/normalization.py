@@ -13,7 +13,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
-from weft.nn.functional._common import in_single
+from weft.nn.functional._common import in_layout_of, in_single
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 
@@ -433,7 +433,7 @@ def group_norm(
         return affine(input, weight, bias)
     grouped = in_single(input).reshape(batch * num_groups, -1)
     normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(input.shape)
-    return affine(normal, in_single(weight), in_single(bias)).to(input.dtype)
+    return in_layout_of(affine(normal, in_single(weight), in_single(bias)).to(input.dtype), input)
 
 
 def affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

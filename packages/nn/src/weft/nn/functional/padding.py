@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from weft import Tensor
+from weft.nn.functional._common import in_layout_of
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops.creation import from_host
@@ -66,8 +67,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise RuntimeError(f"pad: pad={amounts} would make a negative size: input {list(input.shape)}, result {shape}")
     elements("pad", shape)
     if mode != "constant":
-        return pad_from_inside(input, amounts, before, after, mode)
-    return pad_constant.op(input, before, after, 0 if value is None else value)
+        return in_layout_of(pad_from_inside(input, amounts, before, after, mode), input)
+    return in_layout_of(pad_constant.op(input, before, after, 0 if value is None else value), input)
 
 
 def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after: list[int], mode: str) -> Tensor:

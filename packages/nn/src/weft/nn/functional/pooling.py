@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import sizes
+from weft.nn.functional._common import in_layout_of, sizes
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops._inplace import write_out
@@ -192,7 +192,8 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         padding, dilation = sizes(name, "padding", padding, count), sizes(name, "dilation", dilation, count)
         input, batched = prepared(name, count, input)
         out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, dilation, ceil_mode)
-        values, indices = max_pool_with_indices.op(input, kernel, stride, padding, dilation, out)
+        found = max_pool_with_indices.op(input, kernel, stride, padding, dilation, out)
+        values, indices = (in_layout_of(each, input) for each in found)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
     def function(
@@ -340,6 +341,7 @@ def average_pooling(count: int) -> Any:
         input, batched = prepared(name, count, input)
         spatial = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, (1,) * count, ceil_mode)
         result = avg_pool.op(input, kernel, stride, padding, spatial, (count_include_pad, divisor_override))
+        result = in_layout_of(result, input)
         result = result if batched else result.squeeze(0)
         return result if out is None else write_out(name, out, result)
 
@@ -417,7 +419,7 @@ def adaptive_average(count: int) -> Any:
 
     def function(input: Tensor, output_size: Any) -> Tensor:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
-        result = average_adaptively(input, adaptive_sizes(name, count, input, output_size))
+        result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name
@@ -470,7 +472,8 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
 
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
-        values, indices = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
+        found = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
+        values, indices = (in_layout_of(each, input) for each in found)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
     def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

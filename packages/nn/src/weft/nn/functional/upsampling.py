@@ -10,6 +10,7 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft.nn.functional._common import in_layout_of
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.ops._geometry import elements
 from weft.ops.creation import from_host
@@ -61,10 +62,12 @@ def interpolate(
             f"output {list(out)}"
         )
     if mode == "area":
-        return average_adaptively(prepared_input, out)
-    if mode.startswith("nearest"):
-        return nearest(input, out, scales, exact=mode == "nearest-exact")
-    return weighted(input, out, scales, mode, bool(align_corners), antialias)
+        result = average_adaptively(prepared_input, out)
+    elif mode.startswith("nearest"):
+        result = nearest(input, out, scales, exact=mode == "nearest-exact")
+    else:
+        result = weighted(input, out, scales, mode, bool(align_corners), antialias)
+    return in_layout_of(result, input)
 
 
 def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import sizes
+from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.activation import hardtanh
 from weft.nn.functional.pooling import taps
 from weft.ops._declare import op
@@ -173,9 +173,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
-    return blocks.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape(
-        [*batch, channels // (r * r), height * r, width * r]
-    )
+    moved = blocks.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return in_layout_of(moved.reshape([*batch, channels // (r * r), height * r, width * r]), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -196,9 +195,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         )
     blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
     n = len(batch)
-    return blocks.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape(
-        [*batch, channels * r * r, height // r, width // r]
-    )
+    moved = blocks.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3])
+    return in_layout_of(moved.reshape([*batch, channels * r * r, height // r, width // r]), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -222,7 +220,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"channel_shuffle: Number of channels must be divisible by groups. Got {channels} channels and {groups} "
             "groups."
         )
-    return input.reshape([batch, groups, channels // groups, *rest]).transpose(1, 2).reshape(input.shape)
+    parts = input.reshape([batch, groups, channels // groups, *rest])
+    return in_layout_of(parts.transpose(1, 2).reshape(input.shape), input)
 
 
 native_channel_shuffle = channel_shuffle
