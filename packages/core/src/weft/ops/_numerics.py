@@ -36,7 +36,7 @@ def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
 def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:
     """Each branch's function, computed only where its condition holds."""
     x = xp.asarray(x)
-    result = xp.full(x.shape, xp.nan, x.dtype)
+    result = xp.full_like(x, xp.nan)
     for condition, function in branches:
         chosen = condition(x) if callable(condition) else condition
         if xp.all(chosen):
