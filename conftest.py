@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-if find_spec("cupy") is None:  # what stands behind weft.backend_cuda's own check for it
-    collect_ignore = ["packages/backend-cuda/src/weft/backend_cuda/backend.py"]
+# Modules that import what need not be installed; nothing imports them but who asks for them.
+NEEDS = {
+    "packages/backend-cuda/src/weft/backend_cuda/backend.py": "cupy",
+    "packages/core/src/weft/utils/einops.py": "einops",
+}
+collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
 
 
 @pytest.fixture(autouse=True)
