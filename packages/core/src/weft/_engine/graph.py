@@ -151,7 +151,7 @@ class Walk:
             leaf = leaves.get(id(edge))
             if leaf is None:
                 leaves[id(edge)] = Leaf(edge, grad, is_owned(node, grad, incoming, results, position))
-            elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind:
+            elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
                 state.run(grad.kind.accumulate, leaf.grad._array, grad._array, leaf.grad._array)
             else:
                 leaf.grad = self.add(leaf.grad, grad)
@@ -194,7 +194,7 @@ def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
 
 def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) -> bool:
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
-    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None or not grad.kind.plain:
+    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None:
         return False
     for other in range(len(results)):
         if other != position and results[other] is grad:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import link_view
-from weft._engine.tensor import TensorBase, local
+from weft._engine.dispatch import edge_of, extra_of, link_view, record, record_many
+from weft._engine.tensor import Node, TensorBase, local, next_sequence
 from weft._levels import Level, Wrapped, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
+from weft.autograd.hooks import output_index
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -35,9 +36,7 @@ class DualLevel(Level):
 
     def dual(self, primal: Any, tangent: Any) -> Any:
         """A tensor of this level."""
-        made = wrap(Wrapped(self, primal, tangent=tangent))
-        made._requires_grad = primal._requires_grad
-        return made
+        return wrap(Wrapped(self, primal, tangent=tangent))
 
     def tangent(self, tensor: Any) -> Any:
         """The tangent of a tensor of this level; None for others."""
@@ -58,14 +57,33 @@ class DualLevel(Level):
             elif self.tangent(arg) is not None:
                 tangents[position] = self.tangent(arg)
         outputs = result if isinstance(result, tuple) else (result,)
-        made = []
-        for index, (out, tangent) in enumerate(zip(outputs, push_forward(declaration, values, tangents, outputs))):
-            if tangent is not None and out.kind.is_differentiable:
-                out = self.dual(out, tangent)
-                if op.is_view:
-                    link_view(out, args, op, index if isinstance(result, tuple) else -1)
-            made.append(out)
+        derivatives = push_forward(declaration, values, tangents, outputs)
+        if all(each is None for each in derivatives):
+            return result
+        made = [
+            self.dual(out, out.new_zeros(out.shape) if tangent is None else tangent)
+            if out.kind.is_differentiable
+            else out
+            for out, tangent in zip(outputs, derivatives)
+        ]
+        self.record(op, made, args, isinstance(result, tuple))
         return tuple(made) if isinstance(result, tuple) else made[0]
+
+    def record(self, op: Any, outputs: list[Any], args: tuple[Any, ...], several: bool) -> None:
+        """A history of dual tensors, beside that of their values: the gradients that backward finds have tangents."""
+        mask = 0
+        if local.grad_enabled:
+            for position in op.positions:
+                group = args[position] if position == op.sequence_position else (args[position],)
+                if any(isinstance(each, TensorBase) and each._requires_grad for each in group or ()):
+                    mask |= 1 << position
+        if mask and several:
+            record_many(op, outputs, args, mask)
+        elif mask:
+            record(op, outputs[0], args, mask)
+        if op.is_view:
+            for index, each in enumerate(outputs):
+                link_view(each, args, op, index if several else -1)
 
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))
@@ -159,7 +177,30 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         )
     if found.holds(tensor):
         raise RuntimeError("make_dual: the tensor already has a tangent at this level; unpack_dual(...) it first")
-    return found.dual(tensor.view_as(tensor), tangent)  # type: ignore[attr-defined]
+    made = found.dual(tensor.view_as(tensor), tangent)  # type: ignore[attr-defined]
+    if tensor._requires_grad and local.grad_enabled:
+        made._node, made._requires_grad = DualSource(found, tensor), True
+    return made
+
+
+class DualSource(Node):
+    """From the history of dual tensors into that of their values."""
+
+    def __init__(self, level: DualLevel, tensor: Any) -> None:
+        self._level = level
+        self._edges = (edge_of(tensor),)
+        self._shape = tensor._array.shape
+        self._sequence = next_sequence()
+        self._extra = None
+        if output_index(tensor):
+            extra_of(self).indices = (output_index(tensor),)  # type: ignore[arg-type]
+
+    def label(self) -> str:
+        return "MakeDualBackward0"
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        """The gradient of the value."""
+        return [None if each is None else self._level.below(each) for each in grads]
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

@@ -58,6 +58,10 @@ def gradcheck(
         Raise instead of returning False.
     nondet_tol : float
         By how much two backward passes may differ.
+    check_batched_grad : bool
+        Compare also a `vmap` over backward passes with the passes one by one.
+    check_forward_ad, check_backward_ad : bool
+        Compare forward mode, and backward passes.
     fast_mode : bool
         Compare one random projection of the Jacobian instead of all of it.
 
@@ -81,7 +85,12 @@ def gradcheck(
         watched = [n for n, each in enumerate(args) if isinstance(each, TensorBase) and each._requires_grad]
         compare = compare_projection if fast_mode else compare_jacobians
         for number, output in enumerate(outputs):
-            compare(func, args, watched, number, output, eps, atol, rtol, nondet_tol)
+            if check_backward_ad:
+                compare(func, args, watched, number, output, eps, atol, rtol, nondet_tol)
+            if check_forward_ad:
+                compare_forward(func, args, watched, number, eps, atol, rtol)
+            if check_batched_grad:
+                compare_batched(args, watched, number, output, atol, rtol)
         if not outputs:
             check_constant(func, args, watched, eps, atol)
         if check_undefined_grad and outputs:
@@ -257,6 +266,59 @@ def compare_projection(
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
 
 
+def compare_forward(
+    func: Any, args: Any, watched: Any, number: int, eps: float, atol: float, rtol: float
+) -> None:
+    """Forward mode along a random direction of each input, against a difference along it."""
+    from weft.autograd import forward_ad
+
+    chance = numpy.random.default_rng(2)
+    for position in watched:
+        source = args[position]
+        tangent = source.detach().new_zeros(source._array.shape)
+        parts_into(tangent, chance.standard_normal(parts(tangent.numpy()).size))
+        with forward_ad.dual_level(), enable_grad():
+            given = list(args)
+            given[position] = forward_ad.make_dual(source, tangent)
+            found = forward_ad.unpack_dual(differentiable(func(*given))[number]).tangent
+            analytical = None if found is None else parts(found.detach().numpy()).astype(numpy.float64)
+        values = source.detach().numpy()
+        original = values.copy()
+        values[...] = original + eps * tangent.numpy()
+        above = evaluate(func, args, number)
+        values[...] = original - eps * tangent.numpy()
+        below = evaluate(func, args, number)
+        values[...] = original
+        numerical = (above - below) / (2 * eps)
+        if analytical is None:
+            analytical = numpy.zeros_like(numerical)
+        if not numpy.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=False):
+            raise mismatch(position, number, numerical[None], analytical[None])
+
+
+def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: float, rtol: float) -> None:
+    """Two backward passes in one `vmap`, against the same two one by one."""
+    from weft.func import vmap
+
+    chance = numpy.random.default_rng(3)
+    inputs = [args[n] for n in watched]
+    seeds = output.detach().new_zeros((2, *output._array.shape))
+    parts_into(seeds, chance.standard_normal(parts(seeds.numpy()).size))
+
+    def pulled(seed: Any) -> tuple[Any, ...]:
+        found = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
+        return tuple(each.detach().new_zeros(each.shape) if g is None else g for each, g in zip(inputs, found))
+
+    together = vmap(pulled)(seeds)
+    for position, batch, rows in zip(watched, together, zip(pulled(seeds[0]), pulled(seeds[1]))):
+        for ours, theirs in zip(batch, rows):
+            if not numpy.allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=rtol, atol=atol):
+                raise GradcheckError(
+                    f"While considering output {number} and input {position}: a vmap over backward passes disagrees "
+                    "with the passes one by one. Does a custom Function lack a rule for vmap?"
+                )
+
+
 def parts_into(tensor: Any, values: numpy.ndarray[Any, Any]) -> None:
     """Write real parts into a (complex or real) tensor."""
     array = tensor.numpy()
@@ -356,5 +418,8 @@ def gradgradcheck(
         raise_exception=raise_exception,
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
     )
