@@ -235,7 +235,7 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
     if driver != "gelsy" and input.shape[-2] > input.shape[-1] and (rank == input.shape[-1]).all():
         residuals = (matmul(input, solution) - columns).abs().square().sum(-2)
     return named("linalg_lstsq", "solution residuals rank singular_values")(
-        solution.squeeze(-1) if is_vector else solution,
+        solution.squeeze(-1) if is_vector else in_columns(solution),
         residuals,
         rank.new_empty(0) if driver == "gels" else rank,
         S if driver in ("gelsd", "gelss") else S.new_empty(0),
@@ -822,7 +822,7 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
             f"{size} != {math.prod(shape[:ind])} in tensorinv"
         )
     flat = linear_systems.inverse_checked("linalg.tensorinv", input.reshape(size, size))
-    return flat.reshape(shape[ind:] + shape[:ind])
+    return flat.contiguous().reshape(shape[ind:] + shape[:ind])
 
 
 @composite(out="exact")

@@ -395,6 +395,9 @@ def resize_like(out: Any, result: Any) -> None:
     """Give a tensor the size of a result, and its strides if its elements lie densely in memory."""
     shape, strides = result._array.shape, result.stride()
     out.resize_(shape)
+    by_columns = len(shape) > 1 and strides[-2:] == (1, shape[-2])  # also where one column makes them contiguous
+    if result.is_contiguous() and not by_columns:
+        return
     step = 1
     for stride, size in sorted(zip(strides, shape)):
         if size > 1 and stride != step:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from weft._engine.tensor import TensorBase
+from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.creation import eye
 
@@ -268,4 +269,20 @@ def skew(matrix: Any) -> Any:
 
 def in_columns(matrix: Any) -> Any:
     """The same matrix with its columns dense in memory, as PyTorch returns it."""
-    return matrix.mT.contiguous().mT
+    return columns_op.op(matrix)
+
+
+@op(name="linalg_columns", batch="leading", linear="input")
+def columns_op(input):
+    """A copy of a matrix by columns."""
+    return columns_op.op(input)
+
+
+@columns_op.kernel
+def _(xp, input):
+    return column_major(xp, input)
+
+
+@columns_op.gradient("input")
+def _(grad):
+    return grad

@@ -450,18 +450,29 @@ def raise_zero_pivot(name: str, info: Any) -> None:
     )
 
 
-@composite("lu", out="exact")
-def lu(A, pivot=True, get_infos=False):
+@composite("lu")
+def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers.
 
     `weft.linalg.lu_factor` is the newer name.
+
+    Parameters
+    ----------
+    out : tuple of Tensor
+        As many as there are results, of any dtypes.
     """
     check_matrix("lu", A)
     LU, pivots, info = lu_factor_op.op(A, bool(pivot))
-    if get_infos:
-        return named("_lu_with_info", "LU pivots info")(LU.contiguous(), pivots, info)
-    raise_zero_pivot("lu", info)
-    return LU.contiguous(), pivots
+    if not get_infos:
+        raise_zero_pivot("lu", info)
+    results = (LU, pivots, info) if get_infos else (LU, pivots)
+    if out is None:
+        return named("_lu_with_info", "LU pivots info")(*results) if get_infos else results
+    if not isinstance(out, (tuple, list)) or len(out) != len(results):
+        raise TypeError(f"lu: expected a tuple or list of {len(results)} Tensors as out, but got {out!r}")
+    for target, result in zip(out, results):
+        target.resize_as_(result).copy_(result)
+    return out
 
 
 @composite(out="exact")
@@ -483,10 +494,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     empty = LU_data.new_empty(0)
     P, L, U = empty, empty, empty
     if unpack_pivots:
-        P = permutation_matrix(LU_pivots, rows, LU_data)
+        P = permutation_matrix(LU_pivots, rows, LU_data).contiguous()
     if unpack_data:
-        L = LU_data[..., :size].tril(-1) + identity(LU_data, rows)[:, :size]
-        U = LU_data[..., :size, :].triu()
+        L = (LU_data[..., :size].tril(-1) + identity(LU_data, rows)[:, :size]).contiguous()
+        U = LU_data[..., :size, :].triu().contiguous()
     return named("lu_unpack", "P L U")(P, L, U)
 
 

@@ -14,6 +14,7 @@ from weft.ops._lapack import (
     check_matrix,
     check_square,
     column_major,
+    in_columns,
     one_by_one,
     raise_failed,
     triangular_solution,
@@ -62,7 +63,10 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
         )
     broadcast_shapes(name, [A._array.shape[:-2], columns._array.shape[:-2]])
     result, info = solve_op.op(A if left else A.mT, columns)
-    return result.squeeze(-1) if is_vector else result if left else result.mT, info
+    if is_vector:
+        result = result.squeeze(-1)
+        return (in_columns(result) if result.ndim > 1 else result), info
+    return (result if left else result.mT), info
 
 
 @op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="leading")
@@ -105,7 +109,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
         )
     matrix = A.mT if transpose else A
     solution = solve_triangle(matrix, b, upper=bool(upper) != bool(transpose), unitriangular=bool(unitriangular))
-    copy = A.expand([*solution.shape[:-2], *A.shape[-2:]]).clone()
+    copy = in_columns(A.expand([*solution.shape[:-2], *A.shape[-2:]]))
     return named("triangular_solve", "solution cloned_coefficient")(solution, copy)
 
 
