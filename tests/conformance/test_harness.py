@@ -108,6 +108,21 @@ def test_translation_keeps_geometry_sharing_and_identity():
     assert base[0, 0] == 0
 
 
+@pytest.mark.parametrize(("found", "passes"), [(13.64, True), (torch.inf, True), (14.0, False), (torch.nan, False)])
+def test_where_pytorch_overflows_the_exact_value_passes_as_well(found, passes):
+    from harness import entries
+    from harness.compare import Comparison, Mismatch
+
+    compare = Comparison(Library("torch"), entries.by_name()["nn.functional.soft_margin_loss"][0])
+    half = torch.float16
+    arguments = torch.tensor(torch.inf, dtype=half), torch.tensor(found, dtype=half), lambda: torch.tensor(13.6404)
+    if passes:
+        compare(*arguments)
+    else:
+        with pytest.raises(Mismatch, match="values differ"):
+            compare(*arguments)
+
+
 def test_seeds_draw_different_samples():
     from harness import entries
 
