@@ -55,7 +55,7 @@ class BatchLevel(Level):
             elif position == declaration.op.sequence_position and arg is not None:
                 flags[position] = [isinstance(each, TensorBase) and self.holds(each) for each in arg]
                 values[position] = [self.below(each) if flag else each for each, flag in zip(arg, flags[position])]
-        result = rule_for(declaration)(Batch(declaration, values, flags, self.size, self.randomness))
+        result = rule_for(declaration)(Batch(declaration, values, flags, self))
         if not isinstance(result, tuple):
             return self.viewed(self.batch(result), declaration.op, args, -1)
         return tuple(self.viewed(self.batch(each), declaration.op, args, at) for at, each in enumerate(result))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from weft._engine.tensor import TensorBase, local
 from weft._levels import record_of, settled
 
-__all__ = ["Batch", "along_dims", "elementwise", "leading", "one_by_one", "random_numbers", "reads_values", "rule_for"]
+__all__ = ["Batch", "along_dims", "composed", "elementwise", "leading", "one_by_one", "random_numbers", "reads_values", "rule_for"]
 
 
 class Batch(NamedTuple):
@@ -27,17 +27,20 @@ class Batch(NamedTuple):
         Tensors of the batch have its dimension in front.
     flags : list
         For each argument whether it is a tensor of the batch; for a list of tensors a list.
-    size : int
-        The number of examples.
-    randomness : {"error", "different", "same"}
-        What random operations do.
+    level : Level
+        The vmap that runs: how many examples it has, and what random operations do.
     """
 
     declaration: Any
     args: list[Any]
     flags: list[Any]
-    size: int
-    randomness: str
+    level: Any
+
+    @property
+    def size(self) -> int:
+        """The number of examples."""
+        count: int = self.level.size
+        return count
 
     @property
     def op(self) -> Any:
@@ -55,6 +58,22 @@ class Batch(NamedTuple):
             self.spread(arg, flag) if at in self.op.positions else arg
             for at, (arg, flag) in enumerate(zip(self.args, self.flags))
         ]
+
+    def as_seen(self) -> list[Any]:
+        """The arguments as the function that is mapped sees them."""
+
+        def one(arg: Any, flag: Any) -> Any:
+            if isinstance(flag, list):
+                return [one(each, each_flag) for each, each_flag in zip(arg, flag)]
+            return self.level.batch(arg) if flag else arg
+
+        return [one(arg, flag) for arg, flag in zip(self.args, self.flags)]
+
+    def whole(self, result: Any) -> Any:
+        """A result of ops on what the function sees, with the batch in front."""
+        if isinstance(result, tuple):
+            return tuple(self.whole(each) for each in result)
+        return self.level.below(result) if self.level.holds(result) else self.spread(result, False)
 
     def spread(self, arg: Any, flag: Any) -> Any:
         """A tensor argument with the batch in front: repeated, without memory, if it is the same in all examples."""
@@ -81,6 +100,26 @@ def elementwise(batch: Batch) -> Any:
 def leading(batch: Batch) -> Any:
     """Ops that take any number of dimensions in front: all tensors get that of the batch."""
     return batch.op(*batch.with_all())
+
+
+def merged(batch: Batch) -> Any:
+    """Ops whose first dimension counts examples already: those of the batch are more of them."""
+    args = [
+        each.flatten(0, 1) if at in batch.op.positions and isinstance(each, TensorBase) else each  # type: ignore[attr-defined]
+        for at, each in enumerate(batch.with_all())
+    ]
+    for at, name in enumerate(batch.declaration.arguments):
+        if name == "shape":  # of a result
+            args[at] = (batch.size * args[at][0], *args[at][1:])
+    result = batch.op(*args)
+    if isinstance(result, tuple):
+        return tuple(each.unflatten(0, (batch.size, -1)) for each in result)
+    return result.unflatten(0, (batch.size, -1))
+
+
+def composed(definition: Callable[..., Any]) -> Callable[[Batch], Any]:
+    """The rule of an op that is a composition of others: ``definition`` takes its arguments."""
+    return lambda batch: batch.whole(definition(*batch.as_seen()))
 
 
 DIMENSIONS = ("dim", "dims", "dim0", "dim1", "dim2")
@@ -128,7 +167,7 @@ def example(batch: Batch, number: int) -> list[Any]:
 
 def random_numbers(batch: Batch) -> Any:
     """Ops that draw: for each example other numbers, or the same."""
-    if batch.randomness == "different":
+    if batch.level.randomness == "different":
         return leading(batch)
     generator = batch.args[batch.declaration.arguments.index("generator")]
     state = generator.get_state()
@@ -196,6 +235,7 @@ RULES: dict[str, Callable[[Batch], Any]] = {
     "leading": leading,
     "along_dims": along_dims,
     "one_by_one": one_by_one,
+    "merged": merged,
     "random": random_numbers,
 }
 

@@ -32,7 +32,6 @@ as_strided_copy = copying(views.as_strided, "as_strided_copy")
 detach_copy = copying(views.detach, "detach_copy")
 diagonal_copy = copying(views.diagonal, "diagonal_copy")
 expand_copy = copying(views.expand, "expand_copy")
-narrow_copy = copying(views.narrow, "narrow_copy", "narrow_copy")
 permute_copy = copying(views.permute, "permute_copy")
 select_copy = copying(views.select, "select_copy")
 split_copy = copying(views.split, "split_copy")
@@ -45,6 +44,14 @@ unfold_copy = copying(views.unfold, "unfold_copy")
 unsqueeze_copy = copying(views.unsqueeze, "unsqueeze_copy")
 view_as_complex_copy = copying(views.view_as_complex, "view_as_complex_copy")
 view_as_real_copy = copying(views.view_as_real, "view_as_real_copy")
+
+
+@composite("narrow_copy", out="exact")
+def narrow_copy(input, dim, start, length):
+    """`narrow`, in new memory."""
+    if input.ndim and operator.index(dim) >= input.ndim:  # unlike `narrow`, no IndexError
+        raise RuntimeError(f"narrow_copy: Expected dim ({dim}) to be less than the number of dimensions {input.ndim}")
+    return contiguous_copy.op(views.narrow(input, dim, start, length))
 
 
 @composite(out="exact")

@@ -28,7 +28,7 @@ from weft._dtypes import dtype as dtype_class
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
-from weft._layout import order_of, preserve_format
+from weft._layout import channels_last, channels_last_3d, contiguous_format, is_channels_last, order_of, preserve_format
 from weft._levels import batched_like
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
@@ -583,9 +583,16 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
         element = element_type("to", dtype)
         if element is not input.kind.dtype:
             input, copy = convert.op(input, element), False
-    if memory_format is not None and memory_format is not preserve_format:
-        return input.contiguous(memory_format=memory_format)
-    return clone.op(input) if copy else input
+    if memory_format is None or memory_format is preserve_format or memory_format is format_of(input._array):
+        return clone.op(input) if copy else input
+    return reordered("to", input, memory_format)
+
+
+def format_of(array: Any) -> Any:
+    """The memory format that an array is taken for: contiguous, if it is not that of channels last."""
+    if not is_channels_last(array):
+        return contiguous_format
+    return channels_last if array.ndim == 4 else channels_last_3d
 
 
 def conversion(name: str, element: dtype) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes import finfo
+from weft._layout import in_order
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
@@ -28,7 +29,7 @@ def cumsum(input, dim, *, dtype=None):
 def _(xp, input, dim):
     if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.name in ("float32", "float64"):
         return running_sum(xp, input)
-    return xp.cumsum(input, axis=dim, dtype=input.dtype) if input.ndim else input.copy()
+    return in_order(xp, xp.cumsum(input, axis=dim, dtype=input.dtype)) if input.ndim else input.copy()
 
 
 BLOCK = 32  # elements; 16 and 64 are as fast
@@ -68,7 +69,7 @@ def cumprod(input, dim, *, dtype=None):
 
 @cumprod.kernel
 def _(xp, input, dim):
-    return xp.cumprod(input, axis=dim, dtype=input.dtype) if input.ndim else input.copy()
+    return in_order(xp, xp.cumprod(input, axis=dim, dtype=input.dtype)) if input.ndim else input.copy()
 
 
 @cumprod.gradient("input")
@@ -105,7 +106,7 @@ def _(xp, input, dim):
     if not input.ndim:
         return input.copy()
     if input.dtype.kind != "c":
-        return xp.logaddexp.accumulate(input, axis=dim)
+        return in_order(xp, xp.logaddexp.accumulate(input, axis=dim))
     made = xp.array(input, order="C")
     lines = xp.moveaxis(made, dim, 0)  # a view
     for place in range(1, lines.shape[0]):
@@ -148,6 +149,7 @@ def running(name: str, pick: str) -> Any:
     def _(xp, input, dim):
         if not input.ndim:
             return input.copy(), xp.zeros((), xp.int64)
+        input = in_order(xp, input)
         values = getattr(xp, pick).accumulate(input, axis=dim)
         place = xp.arange(input.shape[dim]).reshape([-1 if d == dim else 1 for d in range(input.ndim)])
         new = (input == values) | ((input != input) & (values != values))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
+from weft._dtypes import get_default_dtype
 from weft.ops._declare import composite, no_gradient, op, pointwise
+from weft.ops._geometry import require_tensors
 from weft.ops._numerics import REAL, polynomial, scipy_function, wide
+from weft.ops.creation import arange
 
 EPS = 2.0**-53
 
@@ -197,9 +201,24 @@ def polygamma(n, input):
         0 or above.
     input : Tensor
     """
+    n = integer("polygamma", "n", n)
     if n < 0:
         raise RuntimeError(f"polygamma: polygamma(n, x) does not support negative n, got n={n}")
-    return polygamma_op.op(input, int(n))
+    return polygamma_op.op(input, n)
+
+
+def integer(name: str, argument: str, value: Any) -> int:
+    """An argument that has to be an int.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
 
 
 @composite("polygamma", "polygamma_")
@@ -211,16 +230,20 @@ def _polygamma_method(self, n):
 def mvlgamma(input, p):
     """The logarithm of the multivariate gamma function of dimension ``p``.
 
+    It is the sum of ``lgamma(input - k / 2)`` over k from 0 to p - 1, and ``p * (p - 1) / 4 * log(pi)``.
+
     Raises
     ------
     RuntimeError
-        If p is below 1, or an element is not above ``(p - 1) / 2``.
+        If p is below 1.
     """
+    p = integer("mvlgamma", "p", p)
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got p={p}")
+    require_tensors("mvlgamma", input=input)
     if not input.kind.is_differentiable:
-        input = input.to(lgamma(input.new_empty(0)).dtype)
-    steps = input.new_tensor([-0.5 * k for k in range(p)])
+        input = input.to(get_default_dtype())
+    steps = arange(p, dtype=input.dtype, device=input.device) * -0.5
     return lgamma(input.unsqueeze(-1) + steps).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 

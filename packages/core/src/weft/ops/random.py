@@ -245,9 +245,14 @@ def sampled(
         check_continuous(name, element)
     where = out.device if out is not None else resolve_device(device)
 
+    keeps_order = out is not None and out._array.shape == shape
+    if keeps_order and sampler == "normal":
+        args = (*(args or (0.0, 1.0)), bool(out._array.flags.c_contiguous))
+
     def draw(shape: tuple[int, ...]) -> Any:
         flat = generator_for(name, generator, where).sample(sampler, math.prod(shape), element.numpy, *args)
-        return make(flat.reshape(shape), kind_of(element, where))
+        made = in_memory_order(flat, out._array) if keeps_order else flat.reshape(shape)
+        return make(made, kind_of(element, where))
 
     made = drawn(name, shape, draw) if local.levels and out is None else draw(shape)
     return finished(name, made, out, requires_grad)
@@ -538,6 +543,12 @@ _bernoulli.declaration.label = "BernoulliBackward0"
 # Samples by parameters in tensors. They are steps of their parameters, so that the gradients are zero.
 
 
+def room(name: str, out: Any, shape: tuple[int, ...]) -> Any:
+    """What samples for `out` are to be like: itself, so that they follow its order in memory, if it has the shape."""
+    check_tensor(name, out, "out")
+    return out if out._array.shape == shape else out.new_empty(shape)
+
+
 @composite("bernoulli")
 def bernoulli(input, p=None, *, generator=None, out=None):
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere.
@@ -566,11 +577,11 @@ def bernoulli(input, p=None, *, generator=None, out=None):
         check_probability_dtype("bernoulli", input)
     else:
         p = checked_probability("bernoulli", p)
-    made = _bernoulli_each(input, p, generator_for("bernoulli", generator, input.device))
+    source = generator_for("bernoulli", generator, input.device)
     if out is None:
-        return made
-    check_tensor("bernoulli", out, "out")
-    return write_out("bernoulli", out, made.to(out.dtype))  # 0 and 1 fit any dtype
+        return _bernoulli_each(input, p, source)
+    to_fill = room("bernoulli", out, input._array.shape)
+    return write_out("bernoulli", out, _bernoulli.op(to_fill, input if p is None else None, p, source))
 
 
 @op(name="bernoulli", accepts="bool int float", batch="random")
@@ -643,19 +654,37 @@ def normal(
         raise RuntimeError("normal: expects standard deviation to be non-complex; pass its absolute value")
     check_continuous("normal", first.dtype)
     if means and deviations:
-        broadcast_shapes("normal", [mean._array.shape, std._array.shape])
+        shape = broadcast_shapes("normal", [mean._array.shape, std._array.shape])
         std = std if std.dtype is mean.dtype or mean.dtype.is_complex else std.to(mean.dtype)
+    else:
+        shape = first._array.shape
     if not deviations:
         std = real("normal", "std", std)
         check_deviation("normal", std)
-    made = _normal_each.op(
+    if out is not None:
+        return normal_into(out, mean, std, shape, generator_for("normal", generator, first.device))
+    return _normal_each.op(
         mean if means else None,
         std if deviations else None,
         0.0 if means else real("normal", "mean", mean),
         1.0 if deviations else std,
         generator_for("normal", generator, first.device),
     )
-    return made if out is None else write_out("normal", out, made)
+
+
+def normal_into(out: Any, mean: Any, std: Any, shape: tuple[int, ...], source: Any) -> Any:
+    """Normal numbers written to a tensor: drawn in its dtype and order in memory, then scaled and shifted."""
+    to_fill = room("normal", out, shape)
+    check_continuous("normal", out.dtype)
+    if isinstance(std, TensorBase):
+        check_deviations(std._array)
+        return write_out("normal", out, _normal.op(to_fill, 0.0, 1.0, source) * std + mean)
+    return write_out("normal", out, _normal.op(to_fill, 0.0, std, source) + mean)
+
+
+def check_deviations(std: Any) -> None:
+    if std.size and not bool((std >= 0).all()):
+        raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
 
 
 @op(name="normal", tensors="mean std", batch="random")
@@ -666,8 +695,8 @@ def _normal_each(mean, std, constant_mean, constant_std, generator):
 
 @_normal_each.kernel
 def _(xp, mean, std, constant_mean, constant_std, generator):
-    if std is not None and std.size and not bool((std >= 0).all()):
-        raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
+    if std is not None:
+        check_deviations(std)
     present = [each for each in (mean, std) if each is not None]
     shape = numpy.broadcast_shapes(*[each.shape for each in present])
     element = present[0].dtype

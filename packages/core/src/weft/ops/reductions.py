@@ -478,7 +478,7 @@ def _(xp, input, dim, keepdim):
     start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
     best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
     where = xp.ascontiguousarray(xp.moveaxis(xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1), -1, dim))
-    values = xp.take_along_axis(input, where, axis=dim)
+    values = in_order(xp, xp.take_along_axis(input, where, axis=dim))
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
 

@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import Any
 
+from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
@@ -28,7 +29,7 @@ def softmax_op(input, dim):
 def _(xp, input, dim):
     if not input.ndim:
         return xp.ones_like(input)
-    powers = exponentials(xp, input, dim)
+    powers = exponentials(xp, in_order(xp, input), dim)
     powers /= total(xp, powers, (dim,), True)
     return powers
 
@@ -49,6 +50,7 @@ def log_softmax_op(input, dim):
 def _(xp, input, dim):
     if not input.ndim:
         return xp.zeros_like(input)
+    input = in_order(xp, input)
     shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
     shifted -= xp.log(total(xp, xp.exp(shifted), (dim,), True))
     return shifted

@@ -17,7 +17,7 @@ from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, check_index, elements, integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import bump
-from weft.storage import owner
+from weft.storage import address, owner
 
 
 @op("detach", view=True, gradient=None, batch="elementwise")
@@ -535,7 +535,7 @@ def _(grad, of, args):
 def _(batch):
     input, shape, of, args = batch.args
     whole = input.new_zeros((batch.size, *shape))
-    inner = Batch(of.declaration, [whole, *args], [True, *[False] * len(args)], batch.size, batch.randomness)
+    inner = Batch(of.declaration, [whole, *args], [True, *[False] * len(args)], batch.level)
     rule_for(of.declaration)(inner).copy_(input)
     return whole
 
@@ -714,38 +714,40 @@ def as_strided(input, size, stride, storage_offset=None):
             "bounds "
             f"for storage of {available} elements"
         )
-    return as_strided.op(input, size, stride, offset)
+    return as_strided.op(input, size, stride, offset - input.storage_offset(), tuple(input.stride()))
 
 
 @as_strided.kernel
-def _(xp, input, size, stride, offset):
+def _(xp, input, size, stride, first, own_stride):
     flat = owner(input)
     flat = flat.reshape(-1).view(numpy.uint8) if flat.flags.c_contiguous else flat.ravel(order="K").view(numpy.uint8)
     item = input.dtype.itemsize
+    begin = first * item + (address(input) - address(flat) if input.size else 0)
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if math.prod(size) else 0
-    start = flat[offset * item : (offset + count) * item].view(input.dtype)
+    start = flat[begin : begin + count * item].view(input.dtype)
     return xp.lib.stride_tricks.as_strided(start, size, tuple(each * item for each in stride))
 
 
 @as_strided.gradient("input")
-def _(grad, input, size, stride, offset):
-    return as_strided_backward(grad, input, size, stride, offset)
+def _(grad, input_shape, size, stride, first, own_stride):
+    return as_strided_backward(grad, input_shape, size, stride, first, own_stride)
 
 
 @as_strided.batch
 def _(batch):
-    input, size, stride, offset = batch.args
-    return as_strided.op(input, (batch.size, *size), (input.stride(0), *stride), offset)
+    input, size, stride, first, own_stride = batch.args
+    apart = input.stride(0)
+    return as_strided.op(input, (batch.size, *size), (apart, *stride), first, (apart, *own_stride))
 
 
-def as_strided_backward(grad: Any, input: Any, size: Any, stride: Any, offset: int) -> Any:
-    """Gradients summed at the storage places that they come from, read back through the input's own strides."""
-    first = offset - input.storage_offset()
-    item = input.itemsize
-    strides = [each // item for each in input._array.strides]
+def as_strided_backward(grad: Any, shape: Any, size: Any, stride: Any, first: int, strides: Any) -> Any:
+    """Gradients summed at the places in memory that they come from, read back through the input's own strides.
+
+    ``first`` is where the view begins, counted from the input's first element.
+    """
     reach = max(
         first + sum((n - 1) * s for n, s in zip(size, stride)),
-        sum((n - 1) * s for n, s in zip(input._array.shape, strides)),
+        sum((n - 1) * s for n, s in zip(shape, strides)),
         0,
     )
     positions = storage_positions(size, stride, first)
@@ -753,11 +755,11 @@ def as_strided_backward(grad: Any, input: Any, size: Any, stride: Any, offset: i
     places = grad.new_zeros(reach + 1 - low).index_put(
         (positions_tensor(positions - low, grad),), grad.reshape(-1), accumulate=True
     )
-    own = storage_positions(input._array.shape, strides, -low)
+    own = storage_positions(shape, strides, -low)
     count = numpy.bincount(own, minlength=reach + 1 - low)
     if (count > 1).any():
         places = places / positions_tensor(numpy.maximum(count, 1), grad).to(grad.dtype)
-    return places[positions_tensor(own, grad)].reshape(input._array.shape)
+    return places[positions_tensor(own, grad)].reshape(shape)
 
 
 def storage_positions(size: Any, stride: Any, offset: int) -> numpy.ndarray:
@@ -1159,8 +1161,8 @@ def _resize(input, *size, memory_format=None):
     if shape == input._array.shape and order is None:
         return input
     count = elements("resize_", shape, input.itemsize)
-    offset = input.storage_offset()
-    whole = as_strided.op(input, (input.untyped_storage().nbytes() // input.itemsize - offset,), (1,), offset)
+    reach = input.untyped_storage().nbytes() // input.itemsize - input.storage_offset()
+    whole = as_strided.op(input, (reach,), (1,), 0, tuple(input.stride()))
     if count > whole._array.size:
         more = whole.new_empty(count)
         more._array[: whole._array.size] = whole._array

@@ -35,7 +35,7 @@ def relu_(input: Tensor) -> Tensor:
 # GELU: x times the normal distribution function, or an approximation of it by tanh.
 
 
-@op(out=True, result="same", half="float32", accepts="float", namespace="nn")
+@op(out=True, result="same", half="float32", accepts="float", namespace="nn", batch="elementwise")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Each element times the probability that a standard normal number is below it.
 
@@ -84,7 +84,7 @@ def _(grad, input, approximate):
     return gelu_backward.op(grad, input, approximate)
 
 
-@op(tensors="output_grad input", result="same", half="float32", accepts="float", namespace="nn")
+@op(tensors="output_grad input", result="same", half="float32", accepts="float", namespace="nn", batch="elementwise")
 def gelu_backward(output_grad, input, approximate):
     """A gradient times the derivative of `gelu`."""
     return gelu_backward.op(output_grad, input, approximate)
@@ -189,7 +189,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 # Pieces of straight lines
 
 
-@op(result="same", half="native", accepts="int float", namespace="nn", name="threshold")
+@op(result="same", half="native", accepts="int float", namespace="nn", name="threshold", batch="elementwise")
 def threshold_op(input, threshold, value):
     """A value where the input is not above a threshold."""
     return threshold_op.op(input, threshold, value)
@@ -215,7 +215,7 @@ def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
     return threshold(input, threshold_value, value, True)
 
 
-@op(result="same", half="native", accepts="int float", namespace="nn", name="hardtanh")
+@op(result="same", half="native", accepts="int float", namespace="nn", name="hardtanh", batch="elementwise")
 def hardtanh_op(input, low, high):
     """Each element moved into [low, high]."""
     return hardtanh_op.op(input, low, high)
@@ -255,7 +255,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(hardtanh_op.op, "relu6_", input, inplace, 0, 6)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="leaky_relu")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="leaky_relu", batch="elementwise")
 def leaky_relu_op(input, slope):
     """Negative elements times a slope."""
     return leaky_relu_op.op(input, slope)
@@ -343,7 +343,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
     return rrelu(input, lower, upper, training, True)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="shrink")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="shrink", batch="elementwise")
 def shrink_op(input, lambd, towards_zero):
     """0 for elements in [-lambd, lambd]; the others as they are, or moved towards 0 by lambd."""
     return shrink_op.op(input, lambd, towards_zero)
@@ -379,7 +379,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 Tensor.hardshrink = hardshrink
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="hardsigmoid")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="hardsigmoid", batch="elementwise")
 def hardsigmoid_op(input):
     """``relu6(x + 3) / 6``."""
     return hardsigmoid_op.op(input)
@@ -400,7 +400,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(hardsigmoid_op.op, "hardsigmoid_", input, inplace)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="hardswish")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="hardswish", batch="elementwise")
 def hardswish_op(input):
     """``x * relu6(x + 3) / 6``."""
     return hardswish_op.op(input)
@@ -430,7 +430,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 # Exponential ones
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="elu")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="elu", batch="elementwise")
 def elu_op(input, alpha, scale, input_scale):
     """``scale * x`` where x is positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
     return elu_op.op(input, alpha, scale, input_scale)
@@ -498,7 +498,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     return celu(input, alpha, True)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="softplus")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="softplus", batch="elementwise")
 def softplus_op(input, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``."""
     return softplus_op.op(input, beta, threshold)
@@ -523,7 +523,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return softplus_op.op(input, beta, threshold)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="logsigmoid")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="logsigmoid", batch="elementwise")
 def logsigmoid_op(input):
     """The logarithm of the sigmoid."""
     return logsigmoid_op.op(input)
@@ -545,7 +545,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return logsigmoid_op.op(input)
 
 
-@op(result="same", half="float32", accepts="float complex", namespace="nn", name="silu")
+@op(result="same", half="float32", accepts="float complex", namespace="nn", name="silu", batch="elementwise")
 def silu_op(input):
     """``x * sigmoid(x)``."""
     return silu_op.op(input)
@@ -572,7 +572,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(silu_op.op, "silu_", input, inplace)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="mish")
+@op(result="same", half="float32", accepts="float", namespace="nn", name="mish", batch="elementwise")
 def mish_op(input):
     """``x * tanh(softplus(x))``."""
     return mish_op.op(input)

@@ -408,7 +408,45 @@ def convolution(count: int) -> tuple[Any, Any]:
     def _(grad, output_grad, input_shape, stride, padding, dilation, groups):
         return by_input.op(conj(output_grad), grad, input_shape, stride, padding, dilation, groups)
 
+    @forward.batch
+    def _(batch):
+        input, weight, bias, *geometry, groups = batch.args
+        if not batch.flags[1] and not batch.flags[2]:  # more images
+            return as_examples(forward.op(input.flatten(0, 1), weight, bias, *geometry, groups), 0, batch.size)
+        input, weight, bias = batch.with_all()[:3]
+        bias = None if bias is None else bias.flatten()
+        found = forward.op(as_channels(input), weight.flatten(0, 1), bias, *geometry, batch.size * groups)
+        return as_examples(found, 1, batch.size)
+
+    @by_input.batch
+    def _(batch):
+        output_grad, weight, shape, *geometry, groups = batch.args
+        if not batch.flags[1]:
+            shape = (batch.size * shape[0], *shape[1:])
+            return as_examples(by_input.op(output_grad.flatten(0, 1), weight, shape, *geometry, groups), 0, batch.size)
+        output_grad, weight = batch.with_all()[:2]
+        shape = (shape[0], batch.size * shape[1], *shape[2:])
+        found = by_input.op(as_channels(output_grad), weight.flatten(0, 1), shape, *geometry, batch.size * groups)
+        return as_examples(found, 1, batch.size)
+
+    @by_weight.batch
+    def _(batch):
+        output_grad, input, shape, *geometry, groups = batch.with_all()
+        shape = (batch.size * shape[0], *shape[1:])
+        found = by_weight.op(as_channels(output_grad), as_channels(input), shape, *geometry, batch.size * groups)
+        return as_examples(found, 0, batch.size)
+
     return forward, by_input
+
+
+def as_channels(images: Any) -> Any:
+    """The images of each example of a `vmap` (B, N, C, ...) as channels of the same images (N, B C, ...)."""
+    return images.transpose(0, 1).flatten(1, 2)
+
+
+def as_examples(result: Any, dim: int, count: int) -> Any:
+    """A dimension that holds the examples of a `vmap` in turn, with these in front."""
+    return result.unflatten(dim, (count, -1)).movedim(dim, 0)
 
 
 def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
@@ -419,7 +457,7 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = kernel.__doc__
-    declared = op(tensors=tensors, result="same", half="float32", namespace="nn", name=name)(function)
+    declared = op(tensors=tensors, result="same", half="float32", namespace="nn", name=name, linear=" | ".join(tensors.split()))(function)
     declared.kernel(kernel)
     return declared
 

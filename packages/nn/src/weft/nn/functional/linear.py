@@ -91,6 +91,16 @@ def _(grad, bias_shape):
     return rows(grad).sum(0).sum_to_size(bias_shape)
 
 
+@linear.batch
+def _(batch):
+    input, weight, bias = batch.args
+    if not batch.flags[1] and not batch.flags[2]:
+        return linear.op(input, weight, bias)
+    input, weight, bias = batch.as_seen()
+    product = input @ weight.mT
+    return batch.whole(product if bias is None else product + bias)
+
+
 def rows(tensor: Any) -> Any:
     """All but the last dimension as one."""
     return tensor if tensor.ndim == 2 else tensor.reshape(-1, tensor.shape[-1])

@@ -68,6 +68,19 @@ def places_of(xp: Any, classes: Any) -> tuple[Any, Any, Any]:
     return xp.arange(batch)[:, None], classes, xp.arange(count)
 
 
+def counts_of(target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
+    """What each class counts, in ops: `class_weights` for a `vmap`."""
+    ignored = target == ignore_index
+    safe = target.masked_fill(ignored, 0)
+    counts = like.new_ones(target.shape) if weight is None else weight[safe]
+    return counts.masked_fill(ignored, 0)
+
+
+def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
+    """The element of each row (N, C, places) at its class (N, places), in ops."""
+    return input.gather(1, target.masked_fill(target == ignore_index, 0).unsqueeze(1)).squeeze(1)
+
+
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
@@ -87,6 +100,17 @@ def _(xp, input, target, weight, reduction, ignore_index):
 @nll_loss_op.gradient("input")
 def _(grads, input_shape, target, weight, outputs, reduction, ignore_index):
     return nll_loss_gradient.op(grads[0], target, weight, outputs[1], input_shape, reduction, ignore_index)
+
+
+@nll_loss_op.batch
+def _(batch):
+    input, target, weight, reduction, ignore_index = batch.as_seen()
+    counts = counts_of(target, weight, ignore_index, input)
+    losses = -gather_classes(input, target, ignore_index) * counts
+    if reduction == "none":
+        return batch.whole((losses, input.new_zeros(())))
+    size = counts.sum()
+    return batch.whole((losses.sum() / size if reduction == "mean" else losses.sum(), size))
 
 
 @op(tensors="output_grad target weight total_weight", half="native", namespace="nn")
@@ -112,6 +136,16 @@ def _(xp, output_grad, target, weight, total_weight, shape, reduction, ignore_in
 @nll_loss_gradient.gradient("output_grad")
 def _(grad, target, weight, reduction, ignore_index):
     return nll_loss_op.op(grad, target, weight, reduction, ignore_index)[0]
+
+
+@nll_loss_gradient.batch
+def _(batch):
+    output_grad, target, weight, total_weight, shape, reduction, ignore_index = batch.as_seen()
+    share = -output_grad * counts_of(target, weight, ignore_index, output_grad)
+    if reduction == "mean":
+        share = share / total_weight
+    classes = target.masked_fill(target == ignore_index, 0).unsqueeze(1)
+    return batch.whole(output_grad.new_zeros(shape).scatter(1, classes, share.unsqueeze(1)))
 
 
 def nll_loss(
@@ -415,7 +449,7 @@ def huber_loss(
 # Likelihoods
 
 
-@op(tensors="input target", result="same", half="float32", accepts="float", namespace="nn", name="binary_cross_entropy")
+@op(tensors="input target", result="same", half="float32", accepts="float", namespace="nn", name="binary_cross_entropy", batch="elementwise")
 def binary_cross_entropy_op(input, target):
     """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
     return binary_cross_entropy_op.op(input, target)

@@ -263,6 +263,18 @@ def _(grads, input, weight, outputs, count, eps):
     return layer_norm_gradient.op(grads[0], input, weight, outputs[1], outputs[2], count)
 
 
+@layer_norm_op.batch
+def _(batch):
+    input, weight, bias, count, eps = batch.args
+    if not batch.flags[1] and not batch.flags[2]:
+        return layer_norm_op.op(*batch.args)
+    _, weight, bias, _, _ = batch.as_seen()
+    normal, mean, inverse = layer_norm_op.op(batch.spread(input, batch.flags[0]), None, None, count, eps)
+    result = batch.level.batch(normal)
+    result = result if weight is None else result * weight
+    return batch.whole(result if bias is None else result + bias), mean, inverse
+
+
 def layer_norm_formula(
     grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float
 ) -> tuple[Any, Any, Any]:
@@ -283,6 +295,18 @@ def layer_norm_formula(
 def layer_norm_gradient(output_grad, input, weight, mean, inverse, count):
     """The gradients of layer norm with respect to input, weight and bias."""
     return layer_norm_gradient.op(output_grad, input, weight, mean, inverse, count)
+
+
+@layer_norm_gradient.batch
+def _(batch):
+    output_grad, input, weight, mean, inverse, count = batch.as_seen()
+    dims, rest = tuple(range(input.ndim - count, input.ndim)), tuple(range(input.ndim - count))
+    normal = (input - mean) * inverse
+    inner = output_grad if weight is None else output_grad * weight
+    slope = (inner * normal).mean(dims, keepdim=True)
+    by_input = (inner - inner.mean(dims, keepdim=True) - normal * slope) * inverse
+    by_weight = output_grad * normal
+    return batch.whole((by_input, by_weight.sum(rest), output_grad.sum(rest)) if rest else (by_input, by_weight, output_grad))
 
 
 @layer_norm_gradient.kernel

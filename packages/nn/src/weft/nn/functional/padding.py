@@ -35,6 +35,12 @@ def _(grad, before, after):
     return pad_constant.op(grad, [-b for b in before], [-a for a in after], 0)
 
 
+@pad_constant.batch
+def _(batch):
+    input, before, after, value = batch.args
+    return pad_constant.op(input, (0, *before), (0, *after), value)
+
+
 MODES = ("constant", "reflect", "replicate", "circular")
 
 

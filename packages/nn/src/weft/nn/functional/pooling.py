@@ -109,7 +109,7 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
 # Max pooling
 
 
-@op(tensors="input", accepts="int float", half="native", namespace="nn")
+@op(tensors="input", accepts="int float", half="native", namespace="nn", batch="merged")
 def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
     """The greatest element of each window, and its place among the spatial elements (nan counts as greatest)."""
     return max_pool_with_indices.op(input, kernel_size, stride, padding, dilation, out)
@@ -145,7 +145,7 @@ def _(grad, outputs, input_shape):
     return spread_to_places.op(grad, outputs[1], input_shape)
 
 
-@op(tensors="output_grad indices", half="float32", namespace="nn", name="max_pool_gradient")
+@op(tensors="output_grad indices", half="float32", namespace="nn", name="max_pool_gradient", batch="merged", linear="output_grad")
 def spread_to_places(output_grad, indices, shape):
     """Sum each element at its place among the spatial elements of a tensor of this shape."""
     return spread_to_places.op(output_grad, indices, shape)
@@ -262,7 +262,7 @@ def same_counts(counts: Any) -> Any:
     return counts.flat[0] if (counts == counts.flat[0]).all() else counts
 
 
-@op(tensors="input", result="same", half="float32", accepts="int float complex", namespace="nn")
+@op(tensors="input", result="same", half="float32", accepts="int float complex", namespace="nn", batch="merged", linear="input")
 def avg_pool(input, kernel_size, stride, padding, out, options):
     """The mean of each window; ``options`` are whether padding counts, and a divisor or None."""
     return avg_pool.op(input, kernel_size, stride, padding, out, options)
@@ -291,7 +291,7 @@ def _(grad, input_shape, kernel_size, stride, padding, out, options):
     return avg_pool_gradient.op(grad, input_shape, kernel_size, stride, padding, out, options)
 
 
-@op(tensors="output_grad", result="same", half="float32", namespace="nn")
+@op(tensors="output_grad", result="same", half="float32", namespace="nn", batch="merged", linear="output_grad")
 def avg_pool_gradient(output_grad, shape, kernel_size, stride, padding, out, options):
     """Each window's share added to all of its elements."""
     return avg_pool_gradient.op(output_grad, shape, kernel_size, stride, padding, out, options)
@@ -439,7 +439,7 @@ adaptive_avg_pool2d = adaptive_average(2)
 adaptive_avg_pool3d = adaptive_average(3)
 
 
-@op(tensors="input", accepts="int float", half="native", namespace="nn")
+@op(tensors="input", accepts="int float", half="native", namespace="nn", batch="merged")
 def adaptive_max_pool_with_indices(input, out):
     """The greatest element of each of ``out`` windows that cover the input evenly, and its place."""
     return adaptive_max_pool_with_indices.op(input, out)
@@ -635,7 +635,7 @@ lp_pool3d = norm_pooling(3, avg_pool3d)
 # Fractional max pooling
 
 
-@op(tensors="input samples", accepts="int float", half="native", namespace="nn")
+@op(tensors="input samples", accepts="int float", half="native", namespace="nn", batch="merged")
 def fractional_max_pool_with_indices(input, samples, kernel_size, out):
     """The greatest element of each window of a random sequence, and its place among the spatial elements."""
     return fractional_max_pool_with_indices.op(input, samples, kernel_size, out)

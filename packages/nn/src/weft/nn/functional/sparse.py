@@ -6,7 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.ops._batching import reads_values
+from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import op
 from weft.ops.indexing import in_range
 
@@ -32,7 +32,7 @@ def checked_indices(name: str, indices: Any, rows: int) -> None:
     in_range(name, indices, rows, 0, IndexError)
 
 
-@op(tensors="weight indices", namespace="nn", name="embedding")
+@op(tensors="weight indices", namespace="nn", name="embedding", linear="weight")
 def embedding_op(weight, indices, padding_idx, scale_grad_by_freq):
     """Rows of a table."""
     return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
@@ -48,7 +48,18 @@ def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return embedding_gradient.op(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
-@op(tensors="output_grad indices", half="float32", namespace="nn")
+@embedding_op.batch
+def _(batch):
+    weight, indices, padding_idx, scale_grad_by_freq = batch.args
+    if not batch.flags[0]:
+        return embedding_op.op(*batch.args)
+    if padding_idx is not None or scale_grad_by_freq:
+        return one_by_one(batch)
+    first = weight._array.shape[1] * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))  # rows of each example
+    return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
+
+
+@op(tensors="output_grad indices", half="float32", namespace="nn", linear="output_grad")
 def embedding_gradient(output_grad, indices, rows, padding_idx, scale_grad_by_freq):
     """Sum the gradients of equal indices into the rows of a table."""
     return embedding_gradient.op(output_grad, indices, rows, padding_idx, scale_grad_by_freq)
@@ -83,6 +94,22 @@ def _(grad, indices, padding_idx, scale_grad_by_freq):
         counts = indices.reshape(-1).bincount(minlength=grad.shape[0]).to(grad.dtype)
         result = result / counts[indices].unsqueeze(-1)
     return result
+
+
+@embedding_gradient.batch
+def _(batch):
+    output_grad, indices, rows, padding_idx, scale_grad_by_freq = batch.args
+    if scale_grad_by_freq:
+        return one_by_one(batch)
+    first = rows * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))
+    grad = embedding_gradient.op(
+        batch.spread(output_grad, batch.flags[0]),
+        (indices + first).expand(batch.size, *indices.shape[-batch.rank(1) :] if batch.rank(1) else ()),
+        rows * batch.size,
+        None,
+        False,
+    ).unflatten(0, (batch.size, rows))
+    return grad if padding_idx is None else grad.index_fill(1, weft.tensor(padding_idx), 0)
 
 
 def embedding(
