@@ -510,7 +510,9 @@ class View:
         counter = tensor._version_counter
         if counter is not None and counter.value != self.version:
             base = self.base
-            if base._requires_grad and self.recorded and self.op is not None:
+            if base._requires_grad and self.op is not None:
+                if not self.recorded or self.index >= 0:
+                    raise stale_view(self)
                 before = local.grad_enabled
                 set_grad(True)
                 try:
@@ -522,6 +524,22 @@ class View:
                 set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
             self.version = counter.value
         return tensor._node
+
+
+def stale_view(view: View) -> RuntimeError:
+    """The error for a view that cannot be made again after its base, or another view of it, was written to."""
+    if not view.recorded:
+        return RuntimeError(
+            f"{view.op.name.partition('::')[2]}: A view was created in no_grad mode and its base or another view of "
+            "its base has been modified inplace with grad mode enabled. Given that this use case is ambiguous and "
+            "error-prone, it is forbidden. Make the view where gradients are recorded, or detach() it"
+        )
+    label: str = view.op.declaration.label
+    return RuntimeError(
+        f"Output {view.index} of {label} is a view and its base or another view of its base has been modified inplace. "
+        "This view is the output of a function that returns multiple views, which cannot be made again one by one. "
+        "Replace the in-place operation by an out-of-place one, or take the views one by one (narrow, select)"
+    )
 
 
 def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> None:
@@ -543,6 +561,8 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
     extra.view = View(base, parent, op, args[1:], index, counter.value)
     if not base._requires_grad:
         remember_view(base, out)
+    elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
+        out._requires_grad = True
 
 
 def remember_view(base: TensorBase, view: TensorBase) -> None:
@@ -569,7 +589,7 @@ def spread_history(base: TensorBase) -> None:
     extra.views_limit = 8
     for reference in views:
         view = reference()
-        if view is not None and view._extra.view.recorded:
+        if view is not None and view.kind.is_differentiable:
             view._requires_grad = True
 
 
