@@ -126,8 +126,11 @@ def real_transform(name: str, input: Any, place: Any, norm: Any, forward: bool) 
     scale = scale_of(name, norm, sizes, forward)
     if forward:
         return r2c.op(input, dims, scale)
-    half = r2c.op(input, dims[-1:], scale).conj().resolve_conj()
-    return c2c.op(half, dims[:-1], False, 1.0) if dims[:-1] else half
+    if dims[:-1]:
+        return c2c.op(r2c.op(input, dims[-1:], scale).conj(), dims[:-1], False, 1.0)
+    # In memory the dim is the last, as PyTorch has it: it decides the strides of an empty out=.
+    lines = input.movedim(dims[0], -1).contiguous()
+    return r2c.op(lines, (lines.ndim - 1,), scale).conj().resolve_conj().movedim(-1, dims[0])
 
 
 def hermitian_transform(name: str, input: Any, place: Any, norm: Any, forward: bool) -> Any:
@@ -169,7 +172,12 @@ def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None
 @composite(out="exact")
 def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of `fft`."""
-    return complex_transform("ifft", input, one_dim("ifft", input, n, dim), norm, False)
+    (along,), sizes = one_dim("ifft", input, n, dim)
+    if input.is_complex():
+        return complex_transform("ifft", input, ((along,), sizes), norm, False)
+    # In memory the dim is the last, as PyTorch has it for real numbers: it decides the strides of an empty out=.
+    lines = input.movedim(along, -1).contiguous()
+    return complex_transform("ifft", lines, ((lines.ndim - 1,), sizes), norm, False).movedim(-1, along)
 
 
 @composite(out="exact")

@@ -13,8 +13,8 @@ from weft._devices import kind_of, resolve_device
 from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
-from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft._levels import drawn
+from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
