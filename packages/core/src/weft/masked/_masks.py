@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes import bool_, dtype, iinfo
-from weft.ops._geometry import require_tensors, wrap_dims
+from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dims
 from weft.ops.views import broadcast_to
 
 INFINITY = float("inf")
@@ -28,6 +28,11 @@ def canonical(name: str, input: Any, mask: Any) -> Any:
             f"{input.ndim}; index the mask, or unsqueeze() the input"
         )
     if mask.shape != input.shape:
+        if broadcast_shapes(f"masked.{name}", [input._array.shape, mask._array.shape]) != input._array.shape:
+            raise RuntimeError(
+                f"masked.{name}: a mask of shape {list(mask.shape)} does not broadcast to {list(input.shape)}, that "
+                "of the input; expand() the input"
+            )
         mask = broadcast_to(mask, input.shape)
     return mask if mask.dtype is bool_ else mask.to(bool_)
 
