@@ -45,6 +45,7 @@ set_flush_denormal set_warn_always use_deterministic_algorithms
     "weft._control_flow": "cond while_loop",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
+    "weft.func": "vmap",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

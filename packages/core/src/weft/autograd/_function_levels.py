@@ -70,21 +70,27 @@ def record_call(level: GradLevel, cls: Any, args: tuple[Any, ...], kwargs: dict[
         set_grad(recorded)
     outputs = [level.constant(each) if isinstance(each, TensorBase) else each for each in as_list(result)]
     inputs = [level.constant(each) if isinstance(each, TensorBase) and not level.holds(each) else each for each in args]
+    return structure(result, with_history(cls, inputs, outputs, structure(result, outputs)))
+
+
+def with_history(cls: Any, inputs: list[Any], outputs: list[Any], output: Any) -> list[Any]:
+    """The outputs with a node of the function as their history."""
+    recorded = local.grad_enabled
     needs = tuple(isinstance(each, TensorBase) and each._requires_grad for each in inputs)
     node = new_function_node(cls._node_class)
     node.needs_input_grad = needs
     node._tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in inputs]
     set_grad(False)
     try:
-        cls.setup_context(node, tuple(inputs), structure(result, outputs))
+        cls.setup_context(node, tuple(inputs), output)
     finally:
         set_grad(recorded)
     tracked = recorded and any(needs)
     made = attach_history(node, inputs, outputs, tracked)
     if tracked:
         node._keep([each for each in made if isinstance(each, TensorBase)])
-    node._to_save = node._dirty_tensors = node._non_differentiable = ()
-    return structure(result, made)
+    node._to_save = node._for_forward = node._dirty_tensors = node._non_differentiable = ()
+    return made
 
 
 def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -113,6 +119,8 @@ def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         value if tangent is None or not isinstance(value, TensorBase) else level.dual(value, tangent)
         for value, tangent in zip(as_list(result), found)
     ]
+    if cls.setup_context is not Function.setup_context:
+        made = with_history(cls, list(args), made, structure(result, made))
     return structure(result, made)
 
 
