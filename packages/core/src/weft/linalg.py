@@ -510,7 +510,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
             f"is {B.shape[-2]} by {B.shape[-1]}"
         )
     broadcast_shapes(name, [LD.shape[:-2], B.shape[:-2]])
-    return decompositions.ldl_solve_op.op(LD, pivots, B, bool(hermitian))
+    return decompositions.ldl_solve_op.op(LD, pivots.unsqueeze(-1), B, bool(hermitian))
 
 
 @composite(out="exact")

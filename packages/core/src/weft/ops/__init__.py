@@ -26,6 +26,7 @@ FAMILIES = (
     "linear_systems",
     "decompositions",
     "matrix_functions",
+    "low_rank",
     "fourier",
     "windows",
     "statistics",

@@ -105,7 +105,7 @@ def cholesky_solve(input, L, upper=False):
     return cholesky_solve_op.op(input, L, bool(upper)).contiguous()
 
 
-@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="leading")
+@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="elementwise")
 def cholesky_solve_op(B, L, upper):
     """``(L L^H)^-1 B``."""
     return cholesky_solve_op.op(B, L, upper)
@@ -549,20 +549,19 @@ def _(xp, A, hermitian):
     return column_major(xp, xp.tril(LD)), pivots, info
 
 
-@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="leading")
+@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="elementwise")
 def ldl_solve_op(LD, pivots, B, hermitian):
-    """``A^-1 B`` by the factorization of A."""
+    """``A^-1 B`` by the factorization of A; the pivots are a column, so that batches broadcast."""
     return ldl_solve_op.op(LD, pivots, B, hermitian)
 
 
 @ldl_solve_op.kernel
 def _(xp, LD, pivots, B, hermitian):
     batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
-    LD, B = (xp.broadcast_to(each, batch + each.shape[-2:]) for each in (LD, B))
-    pivots = xp.broadcast_to(pivots, batch + pivots.shape[-1:])
+    LD, pivots, B = (xp.broadcast_to(each, batch + each.shape[-2:]) for each in (LD, pivots, B))
     result = xp.array(B)
     for place in numpy.ndindex(*batch):
-        ldl_solve_one(xp, LD[place], pivots[place].tolist(), result[place], hermitian)
+        ldl_solve_one(xp, LD[place], pivots[place][:, 0].tolist(), result[place], hermitian)
     return column_major(xp, result)
 
 

@@ -25,7 +25,7 @@ from weft.ops.matrices import matmul
 # Systems of equations
 
 
-@op(name="linalg_solve", tensors="A B", batch="leading")
+@op(name="linalg_solve", tensors="A B", batch="elementwise")
 def solve_op(A, B):
     """``A^-1 B`` and ``info``."""
     return solve_op.op(A, B)
@@ -69,7 +69,7 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
     return (result if left else result.mT), info
 
 
-@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="leading")
+@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="elementwise")
 def solve_triangular_op(A, B, upper, unitriangular):
     """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
     return solve_triangular_op.op(A, B, upper, unitriangular)
