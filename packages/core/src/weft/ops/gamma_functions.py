@@ -8,7 +8,7 @@ from typing import Any
 
 from weft._dtypes import get_default_dtype
 from weft.ops._declare import composite, no_gradient, op, pointwise
-from weft.ops._geometry import require_tensors
+from weft.ops._geometry import elements, require_tensors
 from weft.ops._numerics import REAL, polynomial, scipy_function, wide
 from weft.ops.creation import arange
 
@@ -243,6 +243,7 @@ def mvlgamma(input, p):
     require_tensors("mvlgamma", input=input)
     if not input.kind.is_differentiable:
         input = input.to(get_default_dtype())
+    elements("mvlgamma", (*input.shape, p), input.kind.dtype.itemsize)
     steps = arange(p, dtype=input.dtype, device=input.device) * -0.5
     return lgamma(input.unsqueeze(-1) + steps).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 

@@ -12,7 +12,7 @@ from typing import Any
 from weft.ops._declare import op
 from weft.ops._numerics import REAL
 
-STEPS = 200_000  # a recurrence that would take more is refused: it would seem to hang
+STEPS = 100_000  # a recurrence that would take more is refused: it would seem to hang
 
 polynomial = partial(
     op, tensors="input n", promotes=True, result="float", half="float32", accepts=REAL, gradient=None, out=True
