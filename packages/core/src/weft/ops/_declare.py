@@ -500,12 +500,18 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
     if is_view:
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return view_inplace(name, self, function, args, kwargs)
+            try:
+                return view_inplace(name, self, function, args, kwargs)
+            except Exception as error:
+                reraise(name, function, error, (self, *args), kwargs)
 
     else:
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return write_inplace(name, self, function, declaration, args, kwargs)
+            try:
+                return write_inplace(name, self, function, declaration, args, kwargs)
+            except Exception as error:
+                reraise(name, function, error, (self, *args), kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
@@ -701,7 +707,7 @@ def op(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.batching = batch
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
-        function = with_out(source, out, refusal) if out else source if view else guarded(source)
+        function = with_out(source, out, refusal) if out else guarded(source)
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -709,7 +715,7 @@ def op(
             return rule
 
         function.kernel = kernel
-        attach(function, methods, inplace, declaration, is_view=view)
+        attach(source if view and not out else function, methods, inplace, declaration, is_view=view)
         return function
 
     return declare
@@ -734,9 +740,10 @@ def composite(
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if by_value else source
-        function = with_out(inner, out, refusal) if out else inner if view else guarded(inner)
+        function = with_out(inner, out, refusal) if out else guarded(inner)
         dress(function, source, None, True)
-        attach(function, methods, inplace, None if plain is None else plain.declaration, is_view=view)
+        method = inner if view and not out else function
+        attach(method, methods, inplace, None if plain is None else plain.declaration, is_view=view)
         return function
 
     return declare
@@ -752,7 +759,7 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             try:
                 return source(*args, **kwargs)
             except Exception as error:
-                reraise(source, error, args, kwargs)
+                reraise(source.__name__, source, error, args, kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out.kind.dtype
@@ -769,23 +776,24 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
 def guarded(source: Any) -> Any:
     """The function, with exceptions that know nothing of it put into its words.
 
-    Functions with ``out=`` have that in the same frame; views do without, since a frame is much of what they cost.
+    Functions with ``out=`` have that in the frame that they have already. Methods that return views do without, since
+    a frame is much of what they cost: their ``self`` is a tensor, and geometry is checked by name.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
             return source(*args, **kwargs)
         except Exception as error:
-            reraise(source, error, args, kwargs)
+            reraise(source.__name__, source, error, args, kwargs)
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
     return function
 
 
-def reraise(source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:
+def reraise(name: str, source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:
     """Raise what `explained` makes of an exception that a function ended with."""
     declared = getattr(source, "__wrapped__", source)
-    found = explained(source.__name__, error, parameters_of(declared), args, kwargs)
+    found = explained(name, error, parameters_of(declared), args, kwargs)
     if found is error:
         raise error
     raise found from error

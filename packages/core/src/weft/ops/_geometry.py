@@ -9,6 +9,7 @@ from typing import Any
 from weft._engine.tensor import TensorBase
 
 MAX_ELEMENTS = 2**63 - 1
+MAX_DIMS = 64  # NumPy's
 
 
 def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
@@ -22,7 +23,7 @@ def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
         If it is no integer.
     """
     try:
-        index = operator.index(dim)
+        index = operator.index(dim)  # `integer` without its frame: most ops come here
     except TypeError:
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(dim).__name__}") from None
     size = ndim or 1
@@ -65,6 +66,8 @@ def require_tensors(name: str, **arguments: Any) -> None:
 def as_shape(name: str, size: Sequence[Any]) -> tuple[int, ...]:
     """The sizes that a caller gave as numbers or as one sequence; none may be negative."""
     sizes = integers(name, size)
+    if len(sizes) > MAX_DIMS:
+        raise RuntimeError(f"{name}: a tensor has at most {MAX_DIMS} dimensions; got {len(sizes)}")
     for each in sizes:
         if each < 0:
             raise RuntimeError(
@@ -83,10 +86,33 @@ def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[in
     try:
         return tuple([operator.index(each) for each in size])
     except TypeError:
-        wrong = next(each for each in size if not hasattr(each, "__index__") or isinstance(each, float))
         raise TypeError(
-            f"{name}(): argument '{argument}' must be tuple of ints, but found {type(wrong).__name__}"
+            f"{name}(): argument '{argument}' must be tuple of ints, but found {type(no_integer(size)).__name__}"
         ) from None
+
+
+def no_integer(values: Iterable[Any]) -> Any:
+    """The first of some values that is no integer."""
+    for each in values:
+        try:
+            operator.index(each)
+        except TypeError:
+            return each
+    return None
+
+
+def integer(name: str, value: Any, argument: str) -> int:
+    """One integer that a caller gave.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None
 
 
 def elements(name: str, sizes: Iterable[int], itemsize: int = 1) -> int:

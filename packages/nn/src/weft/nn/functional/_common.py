@@ -8,6 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._layout import is_channels_last
+from weft.ops._geometry import no_integer
 from weft.ops._inplace import write_inplace
 
 __all__ = ["check_floating", "in_layout_of", "in_single", "inplace_or_not", "reduce_loss", "sizes"]
@@ -29,10 +30,8 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     try:
         whole = tuple([operator.index(each) for each in given])
     except TypeError:
-        wrong = next(each for each in given if not hasattr(each, "__index__"))
-        raise TypeError(
-            f"{name}(): argument '{argument}' must be int or tuple of ints, but found {type(wrong).__name__}"
-        ) from None
+        wrong = type(no_integer(given)).__name__
+        raise TypeError(f"{name}(): argument '{argument}' must be int or tuple of ints, but found {wrong}") from None
     if len(whole) == 1:
         return whole * count
     if len(whole) != count:
