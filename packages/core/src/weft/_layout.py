@@ -35,6 +35,9 @@ sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
 
 
+NEEDS = {channels_last: 4, channels_last_3d: 5}  # how many dimensions
+
+
 def in_order(xp: Any, array: Any) -> Any:
     """An array with its last dimension innermost in memory, where NumPy's functions follow their input's order."""
     return array if array.flags.c_contiguous else xp.ascontiguousarray(array)
@@ -56,8 +59,8 @@ def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
     RuntimeError
         For a format that needs another number of dimensions.
     """
-    if format is channels_last or format is channels_last_3d:
-        need = 4 if format is channels_last else 5
+    need = NEEDS.get(format)
+    if need is not None:
         if ndim != need:
             raise RuntimeError(
                 f"{name}: required rank {need} tensor to use {format.name} format; got {ndim} dimensions"

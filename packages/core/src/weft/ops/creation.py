@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -28,7 +29,15 @@ from weft._dtypes import dtype as dtype_class
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
-from weft._layout import channels_last, channels_last_3d, contiguous_format, is_channels_last, order_of, preserve_format
+from weft._layout import (
+    NEEDS,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    is_channels_last,
+    order_of,
+    preserve_format,
+)
 from weft._levels import batched_like
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, elements
@@ -65,10 +74,16 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     dtype : dtype, default `get_default_dtype`
     device : device or str, optional
     requires_grad : bool
+    memory_format : memory_format, optional
+        Its order of dimensions in memory.
     """
-    return finished(
-        empty_on(as_shape("empty", size), dtype or get_default_dtype(), resolve_device(device)), requires_grad
-    )
+    if memory_format is preserve_format:
+        raise RuntimeError("empty: unsupported memory format Preserve: there is no tensor whose order to keep")
+    shape = as_shape("empty", size)
+    order = order_of("empty", memory_format, len(shape))
+    placed = shape if order is None else tuple(shape[dim] for dim in order)
+    made = empty_on(placed, dtype or get_default_dtype(), resolve_device(device))
+    return finished(made if order is None else in_original_order(made, order).detach(), requires_grad)
 
 
 def fitting(name: str, value: Any, element: dtype) -> Any:
@@ -463,7 +478,12 @@ def reordered(name: str, input: Any, format: Any) -> Any:
     order = order_of(name, format, input._array.ndim)
     if order is None:
         return contiguous_copy.op(input)
-    return contiguous_copy.op(input.permute(order)).permute([order.index(d) for d in builtins.range(len(order))])
+    return in_original_order(contiguous_copy.op(input.permute(order)), order)
+
+
+def in_original_order(permuted: Any, order: Sequence[int]) -> Any:
+    """A tensor whose dimensions were permuted to an order, with its dimensions back in place."""
+    return permuted.permute([order.index(dim) for dim in builtins.range(len(order))])
 
 
 @clone.kernel
@@ -495,12 +515,19 @@ def _(grad):
 @composite("contiguous")
 def _contiguous(self, memory_format=None):
     """The tensor itself if its elements lie in order in memory, else a copy that is so."""
-    return self if self.is_contiguous(memory_format=memory_format) else reordered("contiguous", self, memory_format)
+    order_of("contiguous", memory_format, self._array.ndim)  # refuses a format of another number of dimensions
+    if self.is_contiguous(memory_format=memory_format):
+        return self
+    if memory_format is preserve_format:
+        raise RuntimeError("contiguous: preserve memory format is unsupported by the contiguous operator")
+    return reordered("contiguous", self, memory_format)
 
 
 @composite("is_contiguous")
 def _is_contiguous(self, memory_format=None):
     """Whether the elements lie in order in memory."""
+    if memory_format in NEEDS and self._array.ndim != NEEDS[memory_format]:
+        return False
     order = order_of("is_contiguous", memory_format, self._array.ndim)
     array = self._array if order is None else self._array.transpose(order)
     return builtins.bool(array.flags.c_contiguous)
@@ -564,7 +591,7 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     >>> weft.tensor([1.7]).to(weft.int64)
     tensor([1])
     """
-    flags = []
+    given, flags = input, []
     for arg in args:
         if isinstance(arg, TensorBase):
             dtype, device = arg.kind.dtype, arg.kind.device
@@ -583,9 +610,11 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
         element = element_type("to", dtype)
         if element is not input.kind.dtype:
             input, copy = convert.op(input, element), False
-    if memory_format is None or memory_format is preserve_format or memory_format is format_of(input._array):
+    if memory_format is None or memory_format is preserve_format:
         return clone.op(input) if copy else input
-    return reordered("to", input, memory_format)
+    if input is given and not copy and memory_format is format_of(input._array):
+        return input
+    return input.clone(memory_format=memory_format) if input is given else input.contiguous(memory_format=memory_format)
 
 
 def format_of(array: Any) -> Any:
@@ -630,13 +659,14 @@ def _type_as(self, other):
 @composite("cpu")
 def _cpu(self, memory_format=None):
     """The tensor on the CPU."""
-    return self.to("cpu")
+    return self.to("cpu", memory_format=memory_format)
 
 
 @composite("cuda")
 def _cuda(self, device=None, non_blocking=False, memory_format=None):
     """The tensor on a CUDA device."""
-    return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+    where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+    return self.to(where, memory_format=memory_format)
 
 
 @op(inplace="fill_", tensors="input value", out=True, numbers="value", batch="elementwise")
