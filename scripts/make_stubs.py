@@ -8,6 +8,7 @@ nothing is written; the exit status says whether they are current.
 
 import argparse
 import ast
+import importlib
 import inspect
 import pkgutil
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import weft
 from weft import _api, _tensor
 from weft._engine.tensor import TensorBase
+from weft._portions import LAZY
 
 CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
 PORTIONS = ("nn", "optim", "text", "utils", "vision")
@@ -98,12 +100,28 @@ def api() -> Iterator[str]:
             yield f"from {home} import {real} as {name}"
         elif not isinstance(value, ModuleType):
             instances.append((name, type(value)))
+    for home, names in LAZY.items():
+        found = static_names(importlib.import_module(home))
+        yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
+        instances += [(name, object) for name in sorted(names.split()) if name not in found]
     yield "from weft._dtypes import dtype as _dtype\n"
     for name, kind in instances:
-        yield f"{name}: {'_dtype' if kind is weft.dtype else f'{kind.__name__}' if kind.__name__ in others else 'Any'}"
+        known = "_dtype" if kind is weft.dtype else kind.__name__ if others.get(kind.__name__) is kind else "Any"
+        yield f"{name}: {known}"
     for name, function in sorted(made.items()):
         yield ""
         yield from definition(name, function, "", method=False)
+
+
+def static_names(module: ModuleType) -> set[str]:
+    """What a module's text defines, which is what a type checker finds in it."""
+    names = set()
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return names
 
 
 def methods() -> Iterator[str]:
