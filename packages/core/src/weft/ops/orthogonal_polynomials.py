@@ -15,7 +15,15 @@ from weft.ops._numerics import REAL
 STEPS = 100_000  # a recurrence that would take more is refused: it would seem to hang
 
 polynomial = partial(
-    op, tensors="input n", promotes=True, result="float", half="float32", accepts=REAL, gradient=None, out=True
+    op,
+    tensors="input n",
+    promotes=True,
+    result="float",
+    half="float32",
+    accepts=REAL,
+    gradient=None,
+    out=True,
+    batch="elementwise",
 )
 
 
