@@ -1,98 +1,187 @@
-"""What may step between a call and its kernel: tensor subclasses, and modes that see every op.
+"""``__torch_function__``: tensor subclasses, and modes, that see each call of a public function before it runs.
 
-Both are off the fast path: subclasses that override ``__torch_function__`` have kinds of their own,
-and ``state.intercepting`` counts the modes that are active in any thread.
+Nobody pays for it who does not use it. Subclasses that override it have kinds of their own, off the engine's fast
+path, and while a mode is active no kind is on it: so operators come to `Declaration.slow`, which asks here. Functions
+and methods are replaced by ones that ask here when the first such class is defined or the first mode is entered
+(`arm`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import FunctionType
 from typing import Any
 
-from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, intercept, local
 
+__all__ = ["arm", "call_override", "default_torch_function", "flatten", "offer", "overriding", "pop", "push", "unmasked"]
 
-def push(interceptor: Any) -> None:
-    """Let an object see this thread's ops: its ``intercept(function, args)`` runs instead of each."""
-    intercept(1)
-    local.interceptors = (*local.interceptors, interceptor)
+_offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their names are public functions
+_dispatched: dict[Any, Any] = {}  # from a function to the one that asks first
+_armed = False
 
-
-def pop() -> Any:
-    """Take the newest interceptor off again."""
-    interceptor = local.interceptors[-1]
-    local.interceptors = local.interceptors[:-1]
-    intercept(-1)
-    return interceptor
+# Methods that speak of the object itself, and not of a computation with it.
+OWN = frozenset("as_subclass register_hook register_post_accumulate_grad_hook".split())
 
 
-def intercepted(declaration: Any, args: tuple[Any, ...]) -> Any:
-    """Give a call to the newest interceptor; what it calls goes to those below it."""
-    before = local.interceptors
-    local.interceptors = before[:-1]
-    try:
-        return before[-1].intercept(declaration, args)
-    finally:
-        local.interceptors = before
+def offer(namespace: Any, names: Iterable[str]) -> None:
+    """Let the public functions of a module or class be overridden."""
+    _offered.append((namespace, names))
+    if _armed:
+        replace_functions(namespace, names)
 
 
-def flatten(args: Any, levels: int = 8) -> list[Any]:
-    """The tensors among arguments, also inside lists and tuples; not further in, where a list may contain itself."""
+def arm() -> None:
+    """From now on public functions ask for overrides."""
+    global _armed
+    if _armed:
+        return
+    _armed = True
+    from weft._tensor import Tensor
+    from weft.ops import functions
+
+    offer(sys.modules["weft"], [*functions(), "tensor", "as_tensor", "from_numpy"])
+    offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
+    for namespace, names in _offered:
+        replace_functions(namespace, names)
+
+
+def replace_functions(namespace: Any, names: Iterable[str]) -> None:
+    for name in names:
+        function = vars(namespace).get(name)
+        if type(function) is FunctionType:
+            setattr(namespace, name, asking(function, name))
+
+
+def asking(function: Any, name: str) -> Any:
+    """The function, for which modes and subclasses are asked first, by the name under which it was found first."""
+    if function in _dispatched:
+        return _dispatched[function]
+
+    @wraps(function)
+    def dispatched(*args: Any, **kwargs: Any) -> Any:
+        types = overriding((*args, *kwargs.values()))
+        if not types and not local.modes:
+            return function(*args, **kwargs)
+        return call_override(dispatched, types, args, kwargs)
+
+    dispatched.__name__ = name
+    _dispatched[function] = _dispatched[dispatched] = dispatched
+    return dispatched
+
+
+def public(declaration: Any) -> Any:
+    """What users know an op as."""
+    named = vars(sys.modules["weft"]).get(declaration.short, declaration.function)
+    return declaration if named is None else asking(named, declaration.short)
+
+
+def flatten(args: Any) -> list[Any]:
+    """The tensors among arguments, also inside lists and tuples."""
     found: list[Any] = []
     for arg in args:
         if isinstance(arg, TensorBase):
             found.append(arg)
-        elif levels and isinstance(arg, (list, tuple)):
-            found.extend(flatten(arg, levels - 1))
+        elif isinstance(arg, (list, tuple)):
+            found.extend(flatten(arg))
     return found
 
 
-def overridden(declaration: Any, args: tuple[Any, ...]) -> Callable[[], Any] | None:
-    """For a call with a tensor subclass that overrides ``__torch_function__``: how to make it."""
-    types: list[Any] = []  # subclasses that define __torch_function__
-    for tensor in flatten(args):
-        if not tensor.kind.plain and not tensor.kind.wrapped and type(tensor) not in types:
-            types.append(type(tensor))
-    if not types:
-        return None
-    # Subclasses come before the classes that they derive from, otherwise from left to right.
-    types.sort(key=lambda each: -len(each.__mro__))
+def overriding(args: Iterable[Any]) -> list[Any]:
+    """The types among arguments (and in lists of them) that override ``__torch_function__``.
 
-    def call() -> Any:
-        for each in types:
-            result = each.__torch_function__(declaration.function or declaration, tuple(types), args, {})
-            if result is not NotImplemented:
-                return result
-        names = ", ".join(each.__name__ for each in types)
-        raise TypeError(f"no implementation found for '{declaration.short}' on types that implement it: [{names}]")
+    Subclasses come before the classes that they derive from, otherwise from left to right.
+    """
+    found: list[Any] = []
+    for arg in args:
+        for each in arg if type(arg) in (list, tuple) else (arg,):
+            kind = type(each)
+            if kind in found or not hasattr(kind, "__torch_function__"):
+                continue
+            if not isinstance(each, TensorBase) or not (each.kind.plain or each.kind.wrapped or local.plain_only):
+                found.append(kind)
+    if len(found) > 1:
+        found.sort(key=lambda kind: -len(kind.__mro__))
+    return found
 
-    return call
+
+def call_override(function: Any, types: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the newest mode, or else the first type that wants to, makes of a call.
+
+    Raises
+    ------
+    TypeError
+        If none does.
+    """
+    modes = local.modes
+    asked: list[Any] = []
+    if modes:
+        local.modes = modes[:-1]  # what the mode calls goes to those below it
+        try:
+            result = modes[-1].__torch_function__(function, tuple(types), args, kwargs)
+        finally:
+            local.modes = modes
+        if result is not NotImplemented:
+            return result
+        asked.append(type(modes[-1]))
+    for each in types:
+        result = each.__torch_function__(function, tuple(types), args, kwargs)
+        if result is not NotImplemented:
+            return result
+        asked.append(each)
+    name = getattr(function, "__name__", str(function))
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"[{', '.join(each.__name__ for each in asked)}]"
+    )
 
 
 def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Run the function on plain tensors, and give its tensors the subclass."""
+    """Run the function as if its tensors were plain, and give its results the subclass."""
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    result = unmasked(flatten((*args, *(kwargs or {}).values())), function, args, kwargs or {})
+    return converted(result, cls)
+
+
+def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function while these tensors, whatever their class, count as plain ones."""
+    from weft._devices import kind_of
+
+    hidden = [(each, each.kind) for each in tensors if not each.kind.plain and not each.kind.wrapped]
+    for tensor, kind in hidden:
+        tensor.kind = kind_of(kind.dtype, kind.device)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        for tensor, kind in hidden:
+            tensor.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain=False)
+
+
+def converted(value: Any, cls: Any) -> Any:
+    """A result, its tensors as tensors of a subclass."""
     from weft._tensor import as_subclass
 
-    target = function.op if hasattr(function, "op") else function
-    result = target(*replace(args, plain), **(kwargs or {}))
-    return replace(result, lambda tensor: as_subclass(tensor, cls))
-
-
-def replace(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same structure of tuples and lists with each tensor changed."""
     if isinstance(value, TensorBase):
-        return change(value)
+        return value if isinstance(value, cls) else as_subclass(value, cls)
     if isinstance(value, (tuple, list)):
-        return type(value)(replace(each, change) for each in value)
+        made = [converted(each, cls) for each in value]
+        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
     return value
 
 
-def plain(tensor: Any) -> Any:
-    """A tensor of the plain class with the same memory and history."""
-    if tensor.kind.plain or tensor.kind.wrapped:
-        return tensor
-    out = make(tensor._array, tensor.kind.siblings[tensor.kind.dtype.numpy])
-    out._requires_grad, out._node = tensor._requires_grad, tensor._node
-    out._version_counter, out._extra = tensor._version_counter, tensor._extra
-    return out
+def push(mode: Any) -> None:
+    """Let a mode see this thread's calls."""
+    arm()
+    intercept(1)
+    local.modes = (*local.modes, mode)
+
+
+def pop() -> Any:
+    """Take the newest mode off again."""
+    mode = local.modes[-1]
+    local.modes = local.modes[:-1]
+    intercept(-1)
+    return mode

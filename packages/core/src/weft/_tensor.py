@@ -10,7 +10,7 @@ from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
 from weft._engine.tensor import Extra, TensorBase, local
-from weft._intercept import default_torch_function
+from weft._intercept import arm, default_torch_function
 from weft._layout import layout as Layout
 from weft._layout import strided
 from weft._size import Size
@@ -56,6 +56,8 @@ class Tensor(Methods):
             cls._is_plain = getattr(override, "__func__", override) is disabled_torch_function
         elif cls._is_plain and cls.__mro__[1] is Tensor:
             cls._is_plain = False
+        if not cls._is_plain:
+            arm()
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

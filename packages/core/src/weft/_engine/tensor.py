@@ -227,7 +227,8 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     walk: Any = None  # the backward pass that runs in this thread
     saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
     saved_hooks_refused = ""
-    interceptors: Any = ()
+    modes: Any = ()  # of __torch_function__, the innermost last
+    plain_only = False  # subclasses are not asked
     devices: Any = ()
     levels: Any = ()  # the function transforms that run, the innermost last
 

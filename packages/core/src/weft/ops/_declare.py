@@ -33,7 +33,7 @@ from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, 
 from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator, with_number
 from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
-from weft._intercept import intercepted, overridden
+from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
 from weft.ops._explain import explained
@@ -241,11 +241,11 @@ class Declaration:
 
     def slow(self, args: tuple[Any, ...]) -> Any:
         """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
-        override = overridden(self, args)
-        if override is not None:
-            return override()
-        if local.interceptors:
-            return intercepted(self, args)
+        hidden = [each for each in flatten(args) if not each.kind.plain and not each.kind.wrapped]
+        if hidden and local.plain_only:
+            return unmasked(hidden, self.op, args, {})
+        if hidden or local.modes:
+            return call_override(public(self), overriding(args), args, {})
         self.check_types(args)
         args = self.promote(args) if self.promotes else self.one_device(args)
         wrapped = any(each.kind.wrapped for position in self.op.positions for each in members(args[position]))
@@ -386,7 +386,7 @@ def fit_number(value: Any, element: dtype) -> Any:
         return bool(value)
     value = int(value)
     if not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(f"int too big to convert: {value} has more than the 64 bits of the largest integer dtype")
+        raise OverflowError(f"dtype: int too big to convert: {value} has more than the 64 bits of the largest integer dtype")
     bits = 8 * element.itemsize
     low = -(1 << (bits - 1)) if element.is_signed else 0
     return (value - low) % (1 << bits) + low

@@ -1,5 +1,8 @@
 """Functions of neural networks, with PyTorch's signatures."""
 
+import sys
+
+from weft._intercept import offer
 from weft.nn.functional.activation import (
     celu,
     celu_,
@@ -267,3 +270,5 @@ __all__ = [
     "pixel_unshuffle",
     "unfold",
 ]
+
+offer(sys.modules[__name__], __all__)  # to overrides by __torch_function__

@@ -1,0 +1,229 @@
+"""``__torch_function__``: types and modes that see the calls of public functions, and what libraries need to take part.
+
+A class that defines ``__torch_function__`` is asked about each call of a public function with one of its objects; a
+`TorchFunctionMode` about each call inside of its block.
+
+Examples
+--------
+>>> class Log(TorchFunctionMode):
+...     def __torch_function__(self, func, types, args=(), kwargs=None):
+...         print(func.__name__)
+...         return func(*args, **(kwargs or {}))
+>>> with Log():
+...     _ = weft.ones(2).sum() * 2
+ones
+sum
+mul
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from weft import _intercept
+from weft._engine.tensor import local
+from weft._tensor import Tensor
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+class TorchFunctionMode:
+    """A context manager whose ``__torch_function__`` gets each call of a public function made inside of its block.
+
+    Derive from it and override ``__torch_function__(self, func, types, args=(), kwargs=None)``. What that method
+    calls itself goes to the modes outside of this one.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Return the result of the call, or NotImplemented to leave it to others. Must be overridden."""
+        raise NotImplementedError(f"{type(self).__name__}: a TorchFunctionMode must override __torch_function__")
+
+    def __enter__(self) -> Any:
+        _intercept.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _intercept.pop()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An object of the class, for a ``with`` statement."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """The mode that only passes calls on."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call the function."""
+        return func(*args, **(kwargs or {}))
+
+
+class DisableTorchFunctionSubclass:
+    """Context manager: inside of it subclasses are not asked, and results are plain tensors."""
+
+    def __enter__(self) -> None:
+        self.before = local.plain_only
+        local.plain_only = True
+
+    def __exit__(self, *exc: object) -> None:
+        local.plain_only = self.before
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether an argument's type overrides ``__torch_function__``, or a mode is active."""
+    _intercept.arm()
+    return bool(local.modes) or bool(_intercept.overriding(relevant_args))
+
+
+def has_torch_function_unary(tensor: Any) -> bool:
+    """`has_torch_function` for one argument."""
+    return has_torch_function((tensor,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """`has_torch_function` for arguments that are not in a tuple."""
+    return has_torch_function(relevant_args)
+
+
+def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Give a call to the overrides of its arguments: what a library's own function does first.
+
+    Parameters
+    ----------
+    public_api : callable
+        The function that was called.
+    relevant_args : iterable
+        The arguments whose types are asked.
+
+    Raises
+    ------
+    TypeError
+        If no override implements it.
+
+    Examples
+    --------
+    >>> def twice(x):
+    ...     if has_torch_function_unary(x):
+    ...         return handle_torch_function(twice, (x,), x)
+    ...     return x + x
+    """
+    return _intercept.call_override(public_api, _intercept.overriding(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
+    """Decorator: the function is given to overrides.
+
+    Parameters
+    ----------
+    dispatcher : callable
+        Takes the function's arguments and returns those whose types are asked.
+    """
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def is_tensor_like(input: Any) -> bool:
+    """Whether something is a Tensor, or its type defines ``__torch_function__``."""
+    return isinstance(input, Tensor) or hasattr(type(input), "__torch_function__")
+
+
+@functools.cache
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions that can be overridden, by the namespace that has them."""
+    _intercept.arm()
+    found: dict[Any, list[Any]] = {}
+    for namespace, names in _intercept._offered:
+        values = [vars(namespace).get(name) for name in names]
+        found[namespace] = [value for value in values if value in _intercept._dispatched]
+    return found
+
+
+@functools.cache
+def names_of_functions() -> dict[Any, str]:
+    """The full name of each function that can be overridden."""
+    found: dict[Any, str] = {}
+    for namespace, functions in get_overridable_functions().items():
+        prefix = "weft.Tensor" if namespace is Tensor else namespace.__name__
+        for function in functions:
+            found.setdefault(function, f"{prefix}.{function.__name__}")
+    return found
+
+
+def resolve_name(f: Any) -> str | None:
+    """The full name of a function that can be overridden, ``"weft.add"``; None for others."""
+    if isinstance(f, str):
+        return f
+    return names_of_functions().get(_intercept._dispatched.get(f, f))
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method or property of Tensor."""
+    if getattr(func, "__name__", "") == "__get__":
+        return True
+    methods = (getattr(value, "fget", value) for value in vars(Tensor).values())
+    return any(func is each or _intercept._dispatched.get(each) is func for each in methods if callable(each))
+
+
+def get_ignored_functions() -> set[Any]:
+    """Public functions that cannot be overridden: they speak of no tensor's values."""
+    import weft
+
+    _intercept.arm()
+    callables = (value for name, value in vars(weft).items() if callable(value) and not name.startswith("_"))
+    return {each for each in callables if inspect.isfunction(each) and each not in _intercept._dispatched}
+
+
+def get_default_nowrap_functions() -> set[Any]:
+    """What the default ``__torch_function__`` returns as it is, without making it the subclass."""
+    return {Tensor.grad_fn, Tensor.grad, Tensor._base, Tensor.device, Tensor.dtype}
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Any, Any]:
+    """For each function that can be overridden one of the same signature that returns -1."""
+
+    def dummy(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    found: dict[Any, Any] = {}
+    for functions in get_overridable_functions().values():
+        for function in functions:
+            found[function] = functools.wraps(function)(lambda *args, **kwargs: -1)
+    return found
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Nothing to switch on: overrides may call what they override."""
+    yield

@@ -1,0 +1,166 @@
+"""__torch_function__: subclasses and modes see the calls of public functions."""
+
+import pytest
+
+import weft
+from weft.overrides import (
+    BaseTorchFunctionMode,
+    DisableTorchFunctionSubclass,
+    TorchFunctionMode,
+    get_overridable_functions,
+    get_testing_overrides,
+    handle_torch_function,
+    has_torch_function,
+    is_tensor_like,
+    is_tensor_method_or_property,
+    resolve_name,
+    wrap_torch_function,
+)
+
+
+class Logged(weft.Tensor):
+    log: list[str]
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Logged.log.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+@pytest.fixture
+def logged():
+    Logged.log = []
+    return weft.tensor([1.0, 2.0]).as_subclass(Logged)
+
+
+class Recorder(TorchFunctionMode):
+    def __init__(self):
+        self.calls = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.calls.append((func.__name__, kwargs))
+        return func(*args, **(kwargs or {}))
+
+
+def test_subclasses_see_functions_methods_and_operators(logged):
+    weft.mean(logged, dim=0)
+    logged.norm()
+    1 - logged
+    weft.stack([logged, logged])
+    assert Logged.log == ["mean", "norm", "sub", "stack"]
+
+
+def test_subclasses_stay_subclasses(logged):
+    assert type(logged + 1) is Logged
+    assert type(logged.sum()) is Logged
+    assert all(type(each) is Logged for each in logged.split(1))
+    assert type(logged.max(0).values) is Logged
+
+
+def test_a_subclass_without_an_override_stays_one():
+    class Named(weft.Tensor):
+        pass
+
+    assert type(weft.ones(2).as_subclass(Named) * 2) is Named
+
+
+def test_histories_go_through_subclasses(logged):
+    leaf = logged.detach().as_subclass(Logged).requires_grad_()
+    (leaf * leaf).sum().backward()
+    assert weft.equal(leaf.grad, weft.tensor([2.0, 4.0]))
+
+
+def test_writes_in_place_return_the_same_object(logged):
+    assert logged.add_(1) is logged
+    assert logged.tolist() == [2.0, 3.0]
+
+
+def test_the_most_derived_class_is_asked_first(logged):
+    class Derived(Logged):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "derived"
+
+    assert weft.add(logged, weft.ones(2).as_subclass(Derived)) == "derived"
+
+
+def test_subclasses_can_be_left_out(logged):
+    with DisableTorchFunctionSubclass():
+        assert type(logged + 1) is weft.Tensor
+    assert Logged.log == []
+
+
+class Scalar:
+    """Not a tensor, but like one."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return 42 if func is weft.mean else NotImplemented
+
+
+def test_types_that_are_no_tensors_may_implement_functions():
+    assert weft.mean(Scalar()) == 42
+    assert is_tensor_like(Scalar())
+    assert not is_tensor_like(1.0)
+    with pytest.raises(TypeError, match="no implementation found for 'sum'"):
+        weft.sum(Scalar())
+
+
+def test_modes_see_calls_as_they_were_made():
+    with Recorder() as recorder:
+        weft.ones(2).sum(dim=0)
+    weft.ones(2)
+    assert recorder.calls == [("ones", {}), ("sum", {"dim": 0})]
+
+
+def test_modes_nest_from_the_inside_out():
+    order = []
+
+    class Mode(TorchFunctionMode):
+        def __init__(self, name):
+            self.name = name
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            order.append(self.name)
+            return func(*args, **(kwargs or {}))
+
+    with Mode("outer"), BaseTorchFunctionMode(), Mode("inner"):
+        weft.ones(2)
+    assert order == ["inner", "outer"]
+
+
+def test_a_mode_may_answer_itself():
+    class Seven(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 7
+
+    x = weft.ones(2)
+    with Seven():
+        assert x + x == 7
+    assert weft.equal(x + x, weft.full((2,), 2.0))
+
+
+def test_libraries_take_part():
+    @wrap_torch_function(lambda x: (x,))
+    def twice(x):
+        return x + x
+
+    class Answer:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func is twice
+
+    def thrice(x):
+        return handle_torch_function(thrice, (x,), x) if has_torch_function((x,)) else x * 3
+
+    assert twice(Answer()) is True
+    assert thrice(Answer()) is False
+    assert weft.equal(twice(weft.ones(2)), thrice(weft.ones(2)) - 1)
+
+
+def test_functions_that_can_be_overridden_are_listed():
+    functions = get_overridable_functions()
+    assert weft.add in functions[weft]
+    assert resolve_name(weft.add) == "weft.add"
+    assert is_tensor_method_or_property(weft.Tensor.add)
+    assert get_testing_overrides()[weft.add](1, 2) == -1
