@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import weft
-from weft._portions import load, names
+from weft._portions import HOMES, load, names
 
 
 def python(code):
@@ -72,3 +72,17 @@ def test_dir_lists_names_without_importing_them():
     code = "import weft, sys; names = dir(weft); print('utils' in names, 'weft.backend_cpu' in sys.modules)"
     assert python(code) == "True False"
     assert not any(name.startswith("_") for name in names())
+
+
+def test_a_function_of_a_missing_portion_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    with pytest.raises(AttributeError, match=r"'weft' has no attribute 'conv2d'; .*: pip install weft-nn$"):
+        load("conv2d")
+    with pytest.raises(AttributeError, match=r"'prelu'; .*: pip install weft-nn$"):
+        weft.ones(2).prelu(weft.ones(1))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, home in HOMES.items() if not home.startswith("weft.nn")))
+def test_a_name_that_is_imported_on_first_use_is_there(name):
+    assert getattr(weft, name) is getattr(sys.modules[HOMES[name]], name)
+    assert name in names()

@@ -232,7 +232,8 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
             "dim_order: The tensor does not have unique dim order, or cannot map to exact one of the given memory "
             f"formats; its shape is {list(self.shape)}, its strides are {list(strides)}"
         )
-    shape, order = self.shape, []  # innermost first
+    shape = self.shape
+    order: list[int] = []  # innermost first
     for dim in reversed(range(self.ndim)):
         place = goal = len(order)
         while place:
@@ -451,7 +452,10 @@ def cuda_array_interface(self: Any) -> Any:
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
     setattr(Tensor, _name, handed_over(_name))
-Tensor.grad_dtype = property(grad_dtype)  # type: ignore[assignment]
-Tensor.name = property(none)  # type: ignore[assignment]
-Tensor.volatile = property(volatile)  # type: ignore[assignment]
-Tensor.__cuda_array_interface__ = property(cuda_array_interface)  # type: ignore[attr-defined]
+for _name, _getter in {
+    "grad_dtype": grad_dtype,
+    "name": none,
+    "volatile": volatile,
+    "__cuda_array_interface__": cuda_array_interface,
+}.items():
+    setattr(Tensor, _name, property(_getter))

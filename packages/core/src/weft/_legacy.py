@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices import cpu, device, resolve_device
+from weft._devices import device, resolve_device
 from weft._dtypes import ALL, dtype, get_default_dtype, set_default_dtype
 from weft._engine.tensor import TensorBase
 from weft._layout import layout, strided
@@ -114,11 +114,12 @@ def legacy_new(name: str, args: tuple[Any, ...], kwargs: Any, element: dtype | N
     given = [*args, *(value for key, value in kwargs.items() if key != "device" and key not in unknown)]
     if unknown:
         raise TypeError(f"{name}(): got an unexpected keyword argument {sorted(unknown)[0]!r}; weft.tensor takes it")
-    where = resolve_device(kwargs.get("device") or (cpu if device_type == "cpu" else device_type))
-    if where.type != device_type:
+    wanted = device(kwargs.get("device") or device_type)
+    if wanted.type != device_type:
         raise RuntimeError(
-            f"{name}: legacy constructor expects device type: {device_type} but device type: {where.type} was passed"
+            f"{name}: legacy constructor expects device type: {device_type} but device type: {wanted.type} was passed"
         )
+    where = resolve_device(wanted)
     if not given:
         return sized((0,), element, where)
     first = given[0]

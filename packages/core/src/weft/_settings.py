@@ -37,7 +37,7 @@ __all__ = [
 
 MODES = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")
-state = {"debug_mode": 0, "precision": "highest", "warn_always": False}
+state: dict[str, Any] = {"debug_mode": 0, "precision": "highest", "warn_always": False}
 
 
 def require_bool(name: str, argument: str, value: Any) -> bool:

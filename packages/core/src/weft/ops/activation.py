@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft._layout import is_channels_last
 from weft._portions import method
 from weft._tensor import Tensor
 from weft.ops._declare import op, pointwise
@@ -25,7 +26,14 @@ def _(grad, output):
     return threshold_backward.op(grad, output, 0)
 
 
-@op(tensors="grad input", result="same", half="native", accepts="int float", name="threshold_backward", batch="elementwise")
+@op(
+    tensors="grad input",
+    result="same",
+    half="native",
+    accepts="int float",
+    name="threshold_backward",
+    batch="elementwise",
+)
 def threshold_backward(grad, input, threshold):
     """A gradient where the input is above a threshold (or nan), and 0 elsewhere."""
     return threshold_backward.op(grad, input, threshold)
@@ -33,7 +41,12 @@ def threshold_backward(grad, input, threshold):
 
 @threshold_backward.kernel
 def _(xp, grad, input, threshold):
-    return keep_where(xp, ~(input <= threshold), grad)
+    mask = ~(input <= threshold)
+    if not is_channels_last(input):
+        return keep_where(xp, mask, grad)
+    order = (0, *range(2, grad.ndim), 1)  # in which the input is contiguous, and the result shall be
+    kept = keep_where(xp, mask.transpose(order), grad.transpose(order))
+    return kept.transpose((0, grad.ndim - 1, *range(1, grad.ndim - 1)))
 
 
 @threshold_backward.gradient("grad")
@@ -41,5 +54,5 @@ def _(grad, input, threshold):
     return threshold_backward.op(grad, input, threshold)
 
 
-Tensor.hardshrink = method("hardshrink")  # type: ignore[method-assign]
-Tensor.prelu = method("prelu")  # type: ignore[attr-defined]
+for _name in ("hardshrink", "prelu"):
+    setattr(Tensor, _name, method(_name))

@@ -182,27 +182,6 @@ def pinverse(input, rcond=1e-15):
     return pinv_op.op(input, 0.0, rcond, False)
 
 
-# Norms by their older names
-
-
-@composite(out="exact")
-def frobenius_norm(input, dim, keepdim=False):
-    """`weft.linalg.vector_norm` of order 2 over some dimensions."""
-    from weft import linalg
-
-    return linalg.vector_norm(input, 2.0, dim, keepdim)
-
-
-@composite(out="exact")
-def nuclear_norm(input, dim=(-2, -1), keepdim=False):
-    """The sum of the singular values: `weft.linalg.matrix_norm` of order "nuc"."""
-    from weft import linalg
-
-    if isinstance(dim, bool):
-        dim, keepdim = (-2, -1), dim
-    return linalg.matrix_norm(input, "nuc", dim, keepdim)
-
-
 # The exponential
 
 

@@ -8,7 +8,7 @@ from weft.ops._declare import composite
 from weft.ops._geometry import wrap_dim
 
 
-@composite(out=True)
+@composite(out="exact")
 def frobenius_norm(input, dim, keepdim=False):
     """The root of the sum of squares over some dimensions; over all if ``dim`` is empty.
 
@@ -27,7 +27,7 @@ def frobenius_norm(input, dim, keepdim=False):
     return vector_norm(differentiable("frobenius_norm", input), 2, all_or(dim), keepdim)
 
 
-@composite(out=True)
+@composite(out="exact")
 def nuclear_norm(input, dim=None, keepdim=False):
     """The sum of the singular values of matrices; those of the last two dimensions by default.
 

@@ -14,13 +14,12 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.nn import functional as F
-from weft.nn.functional._common import inplace_or_not
+from weft.nn.functional._common import in_single, inplace_or_not
 from weft.nn.functional.activation import threshold_op
 from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
 from weft.nn.functional.normalization import (
     batch_norm_training,
     by_channel,
-    in_single,
     layer_norm_op,
     normalized_by,
     update_running,

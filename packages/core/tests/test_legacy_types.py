@@ -1,0 +1,122 @@
+"""Legacy types make tensors and storages, recognise them, and are converted to; expected values are PyTorch's."""
+
+import pickle
+
+import pytest
+
+import weft
+
+
+def test_a_tensor_type_makes_a_tensor_of_its_dtype_from_values():
+    made = weft.LongTensor([1.5, 2])
+    assert made.dtype is weft.int64 and made.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (weft.Size([2, 3]),), (weft.tensor(2), 3)])
+def test_sizes_make_an_uninitialised_tensor(sizes):
+    assert weft.DoubleTensor(*sizes).shape == (2, 3)
+    assert weft.Tensor(*sizes).dtype is weft.float32
+
+
+def test_a_tuple_is_values_and_a_size_is_a_shape():
+    assert weft.Tensor((2, 3)).tolist() == [2, 3]
+    assert weft.Tensor(size=(2, 3)).shape == (2, 3)
+
+
+def test_a_tensor_shares_its_memory_with_the_one_made_of_it():
+    x = weft.zeros(2)
+    weft.FloatTensor(x)[0] = 1
+    assert x.tolist() == [1, 0]
+    assert weft.Tensor(weft.ones(2, dtype=weft.int32)).dtype is weft.int32
+
+
+def test_the_tensor_made_of_one_with_history_has_a_history():
+    x = weft.ones(2, requires_grad=True)
+    assert weft.Tensor(x).requires_grad
+
+
+def test_a_tensor_of_another_dtype_is_refused():
+    with pytest.raises(TypeError, match="HalfTensor"):
+        weft.HalfTensor(weft.ones(2))
+
+
+@pytest.mark.parametrize("data", [2.5, "a", None, True])
+def test_what_is_no_sequence_is_refused(data):
+    with pytest.raises(TypeError, match="FloatTensor"):
+        weft.FloatTensor(data)
+
+
+@pytest.mark.parametrize("type_", [weft.FloatTensor, weft.Tensor])
+def test_another_device_is_refused(type_):
+    with pytest.raises(RuntimeError, match="expects device type: cpu"):
+        type_(2, device="meta")
+
+
+def test_isinstance_looks_at_dtype_and_device():
+    assert isinstance(weft.zeros(2), weft.FloatTensor)
+    assert not isinstance(weft.zeros(2), weft.LongTensor)
+    assert not isinstance(3, weft.LongTensor)
+    assert not issubclass(weft.FloatTensor, weft.Tensor)
+
+
+@pytest.mark.parametrize("wanted", ["torch.LongTensor", "weft.LongTensor", weft.LongTensor, weft.int64])
+def test_type_converts_to_a_type_by_class_name_or_dtype(wanted):
+    assert weft.ones(2).type(wanted).dtype is weft.int64
+
+
+def test_type_without_an_argument_is_the_name():
+    assert weft.ones(2).type() == "weft.FloatTensor"
+
+
+@pytest.mark.parametrize(("wanted", "error"), [("torch.foo", ValueError), (int, ValueError), (3, TypeError)])
+def test_type_refuses_what_is_no_type(wanted, error):
+    with pytest.raises(error, match="type"):
+        weft.ones(2).type(wanted)
+
+
+def test_new_makes_a_tensor_of_the_same_dtype():
+    x = weft.zeros(2, dtype=weft.int32)
+    assert x.new(2, 3).shape == (2, 3) and x.new(2, 3).dtype is weft.int32
+    assert x.new([1.5, 2]).tolist() == [1, 2]
+    assert x.new().shape == (0,)
+    with pytest.raises(TypeError, match="new"):
+        x.new(weft.zeros(2))
+
+
+def test_the_default_type_sets_the_default_dtype():
+    weft.set_default_tensor_type("torch.DoubleTensor")
+    try:
+        assert weft.zeros(1).dtype is weft.float64
+    finally:
+        weft.set_default_tensor_type(weft.FloatTensor)
+    assert weft.get_default_dtype() is weft.float32
+
+
+def test_an_integer_type_is_no_default():
+    with pytest.raises(TypeError, match="floating-point"):
+        weft.set_default_tensor_type(weft.IntTensor)
+
+
+def test_a_storage_type_makes_and_recognises_storages():
+    made = weft.FloatStorage([1, 2])
+    assert made.tolist() == [1, 2] and made.dtype is weft.float32
+    assert isinstance(made, weft.FloatStorage) and not isinstance(made, weft.LongStorage)
+    assert made.type() == "weft.FloatStorage"
+    assert made.double().tolist() == [1, 2] and made.double().dtype is weft.float64
+    assert weft.FloatStorage(3).size() == 3
+    assert weft.zeros(2).storage_type() is weft.FloatStorage
+
+
+def test_a_storage_type_refuses_an_untyped_storage_in_place_of_a_size():
+    with pytest.raises(TypeError, match="wrap_storage"):
+        weft.FloatStorage(weft.zeros(2).untyped_storage())
+
+
+def test_types_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(weft.FloatTensor)) is weft.FloatTensor
+
+
+def test_typename_says_what_an_object_is():
+    assert weft.typename(weft.ones(2)) == "weft.FloatTensor"
+    assert weft.typename([1]) == "list"
+    assert weft.typename(weft.Tensor) == "weft.Tensor"
