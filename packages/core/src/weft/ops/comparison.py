@@ -280,6 +280,8 @@ def equal(input, other):
 @composite("isin", out="exact")
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Where each element is one of ``test_elements``."""
+    if result_dtype((elements, test_elements)).is_complex:
+        raise RuntimeError("isin: Unsupported input type encountered for isin(): complex numbers have no order")
     return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 from typing import Any
 
-from weft._dtypes import complex128, float64, get_default_dtype, int64, result_dtype
+from weft._dtypes import complex128, finfo, float64, get_default_dtype, int64, result_dtype
 from weft._engine.tensor import TensorBase, state
 from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op, pointwise
 from weft.ops._geometry import require_tensors
+from weft.ops.creation import fitting
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
@@ -63,13 +65,32 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if type(alpha) is int and alpha == 1:
         return other
     common = result_dtype((input, other))
+    if isinstance(alpha, TensorBase):
+        if alpha._array.ndim:
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not a Tensor of {alpha._array.ndim} dimensions")
+        alpha = alpha.item()  # type: ignore[attr-defined]
     if isinstance(alpha, bool) and common.name != "bool":
         raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results; got a result of {common}")
     if isinstance(alpha, float) and common.category < 2:
         raise RuntimeError(f"{name}: For integral input tensors, argument alpha must not be a floating point number")
     if isinstance(alpha, complex) and common.category < 3:
         raise RuntimeError(f"{name}: For non-complex input tensors, argument alpha must not be a complex number")
-    return other * alpha
+    if common.name == "bool":
+        return other * bool(alpha)
+    return other * in_range(name, alpha, common)
+
+
+def in_range(name: str, value: Any, element: Any) -> Any:
+    """A number that a dtype has, as most are seen to be at once.
+
+    Raises
+    ------
+    RuntimeError
+        If it is too large, or complex where the dtype is real.
+    """
+    if type(value) in (int, float) and -127 <= value <= 127:
+        return value
+    return fitting(name, value, element)
 
 
 @pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", alone=True)
@@ -331,7 +352,7 @@ def positive(input):
     return input
 
 
-@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real")
+@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", accepts=NUMBERS)
 def abs(input):
     """The absolute value of each element; real for complex input."""
 
@@ -454,6 +475,15 @@ def power(xp, input, exponent):
     return xp.power(input, exponent)
 
 
+def number_log(value: Any) -> Any:
+    """The logarithm of a number as tensors have it: -inf of 0, nan of a negative one."""
+    if value == 0:
+        return -math.inf
+    if isinstance(value, builtins.complex):
+        return cmath.log(value)
+    return math.log(value) if value > 0 else math.nan
+
+
 def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:
     """Integer powers; with a negative exponent 1 and -1 stay and everything else is 0."""
     if not hasattr(exponent, "dtype") and exponent < 0:
@@ -477,10 +507,9 @@ def _(grad, input, exponent):
 
 @power.gradient("exponent")
 def _(grad, input, exponent, output):
-    base = input if isinstance(input, TensorBase) else exponent.new_full((), input)
-    slope = output * base.log()
-    settled = (base == 0) & (exponent >= 0 if not exponent.is_complex() else exponent.real >= 0)
-    return grad * conj(slope.masked_fill(settled, 0))
+    log = input.log() if isinstance(input, TensorBase) else number_log(input)
+    settled = exponent >= 0 if not exponent.is_complex() else exponent.real >= 0
+    return grad * conj((output * log).masked_fill((input == 0) & settled, 0))
 
 
 @composite("pow", "pow_", out=True)
@@ -499,7 +528,7 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@composite("float_power", out=True)
+@composite(out="exact")
 def float_power(input, exponent):
     """`pow` in float64, or complex128 if one of the two is complex."""
     both = result_dtype((input, exponent))
@@ -897,7 +926,7 @@ def xlogy(xp, input, other):
 
 @xlogy.gradient("input")
 def _(grad, input, other):
-    log = other.log() if isinstance(other, TensorBase) else math.log(other) if other > 0 else math.nan
+    log = other.log() if isinstance(other, TensorBase) else number_log(other)
     return (grad * log).masked_fill((input == 0) & (other <= 0), 0)
 
 
@@ -954,6 +983,8 @@ def round(input, *, decimals=0):
     >>> weft.round(weft.tensor([0.5, 1.5, 2.345]), decimals=0)
     tensor([0., 2., 2.])
     """
+    if decimals and input.dtype.category < 2:
+        raise NotImplementedError(f"round: not implemented for '{input.dtype.spoken}' with decimals; there is decimals=0")
     return round.op(input, decimals)
 
 
@@ -1106,7 +1137,14 @@ def clamp(input, min=None, max=None):
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None; pass a number or a Tensor")
-    return clamped(input, min, max)
+    return clamped(input, limit("clamp", input, min), limit("clamp", input, max))
+
+
+def limit(name: str, input: Any, value: Any) -> Any:
+    """A limit that is no number, or one that the dtype of the result has."""
+    if value is None or isinstance(value, TensorBase):
+        return value
+    return in_range(name, value, result_dtype((input, value)))
 
 
 clip = clamp
@@ -1116,19 +1154,23 @@ clip = clamp
 def clamp_min(input, min):
     """Each element, but at least ``min``."""
     require_tensors("clamp_min", input=input)
-    return clamped(input, min, None)
+    return clamped(input, limit("clamp_min", input, min), None)
 
 
 @composite("clamp_max", "clamp_max_", out=True)
 def clamp_max(input, max):
     """Each element, but at most ``max``."""
     require_tensors("clamp_max", input=input)
-    return clamped(input, None, max)
+    return clamped(input, None, limit("clamp_max", input, max))
 
 
 @op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True, batch="elementwise")
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+    if input.kind.is_differentiable:
+        largest = finfo(input.dtype.to_real()).max  # of this dtype, whatever the kernel computes in
+        posinf = largest if posinf is None else posinf
+        neginf = -largest if neginf is None else neginf
     return nan_to_num.op(input, nan, posinf, neginf)
 
 
@@ -1182,6 +1224,10 @@ def lerp(input, end, weight):
         If the tensors differ in dtype.
     """
     require_tensors("lerp", input=input, end=end)
+    if isinstance(weight, TensorBase) and not weight._array.ndim and weight.kind.is_real_float:
+        weight = weight.to(input.dtype)
+    if input.dtype.category < 2:
+        raise NotImplementedError(f"lerp: not implemented for '{input.dtype.spoken}'; convert with .float()")
     for each in (end, weight):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
@@ -1276,9 +1322,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 def scalar_of(name: str, value: Any, element: Any) -> Any:
     """A number (or 0-d tensor) that multiplies tensors of a dtype."""
     value = value.item() if isinstance(value, TensorBase) else value
-    if isinstance(value, builtins.complex) and not element.is_complex:
-        raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
-    return int(value) if element.category < 2 else value
+    return fitting(name, value, element)
 
 
 # Mantissa and exponent

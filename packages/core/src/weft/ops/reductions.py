@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from weft._dtypes import bool_, int64
+from weft._dtypes import bool_, iinfo, int64
 from weft._engine.tensor import TensorBase, state
 from weft._layout import in_order
 from weft._named import named
@@ -433,7 +433,8 @@ def middle(name: str, skip_nan: bool) -> Any:
             raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
         if dim is None:
             if not input.numel():
-                return input.new_full((), math.nan)
+                least = None if input.kind.is_differentiable else iinfo(input.dtype).min
+                return input.new_full((), math.nan if least is None else least)
             return median_along.op(input.reshape(-1), 0, False, skip_nan)[0]
         dim = wrap_dim(name, dim, input.ndim)
         if input.ndim and not input.shape[dim]:
@@ -454,6 +455,8 @@ nanmedian = middle("nanmedian", True)
 @composite("mode", out="exact")
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along a dimension (the smallest of several), and a position of it."""
+    if input.kind.is_complex:
+        raise NotImplementedError(f"mode: not implemented for '{input.kind.dtype.spoken}', which has no order")
     dim = wrap_dim("mode", dim, input.ndim)
     if input.ndim and not input.shape[dim]:
         raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
@@ -529,7 +532,8 @@ def _(xp, input, dim, keepdim):
 
 def truth_over(name: str, doc: str) -> Any:
     def function(input, dim=None, keepdim=False):
-        return declared.op(input, reduced(name, input, dim), keepdim)
+        none = isinstance(dim, (tuple, list)) and not dim  # unlike other reductions, nothing is reduced
+        return declared.op(input, () if none else reduced(name, input, dim), keepdim)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -711,6 +715,8 @@ def sum_to_size(input, *size):
         return sum(input)
     have = input._array.shape
     lead = len(have) - len(shape)
+    if shape == have:
+        return input
     if lead < 0 or builtins.any(want not in (1, got) for want, got in zip(shape, have[lead:])):
         raise RuntimeError(f"sum_to_size: size {list(shape)} is not expandable to size {list(have)}.")
     dims = tuple(builtins.range(lead)) + tuple(
