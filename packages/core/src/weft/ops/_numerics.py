@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.backend import scientific
-
 REAL = "bool int float"
 BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
@@ -61,6 +59,8 @@ def scipy_function(xp: Any, op: str, name: str) -> Any:
     NotImplementedError
         If the equivalent lacks the function.
     """
+    from weft.backend import scientific
+
     found = getattr(scientific(xp, "special", op), name, None)
     if found is None:
         raise NotImplementedError(f"{op}: not on this device, whose scipy.special has no {name}; use .to('cpu')")
