@@ -457,7 +457,9 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = kernel.__doc__
-    declared = op(tensors=tensors, result="same", half="float32", namespace="nn", name=name, linear=" | ".join(tensors.split()))(function)
+    declared = op(
+        tensors=tensors, result="same", half="float32", namespace="nn", name=name, linear=" | ".join(tensors.split())
+    )(function)
     declared.kernel(kernel)
     return declared
 

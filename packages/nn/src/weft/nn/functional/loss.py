@@ -449,7 +449,15 @@ def huber_loss(
 # Likelihoods
 
 
-@op(tensors="input target", result="same", half="float32", accepts="float", namespace="nn", name="binary_cross_entropy", batch="elementwise")
+@op(
+    tensors="input target",
+    result="same",
+    half="float32",
+    accepts="float",
+    namespace="nn",
+    name="binary_cross_entropy",
+    batch="elementwise",
+)
 def binary_cross_entropy_op(input, target):
     """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
     return binary_cross_entropy_op.op(input, target)
@@ -983,18 +991,6 @@ class LinearCrossEntropyOptions:
                 f"{self.batch_chunk_size!r}"
             )
 
-    def dtype_for(self, input: Tensor) -> Any:
-        """In what dtype to compute for this input."""
-        element = input.dtype
-        if self.acc_dtype is None:
-            return weft.float32 if self.acc_policy == "auto" and element.is_half else element
-        if self.acc_dtype is not element and not (element.is_half and self.acc_dtype is weft.float32):
-            raise RuntimeError(
-                f"linear_cross_entropy: acc_dtype must be the input's dtype {element}, or float32 for a half-precision "
-                f"input, but got {self.acc_dtype}"
-            )
-        return self.acc_dtype
-
 
 def linear_cross_entropy(
     input: Tensor,
@@ -1032,7 +1028,7 @@ def linear_cross_entropy(
         )
     element = input.dtype
     if options is not None and takes_options(len(shape), target, label_smoothing):
-        compute = options.dtype_for(input)
+        compute = dtype_for(options, input.dtype)
         input, linear_weight = input.to(compute), linear_weight.to(compute)
         linear_bias, weight = (None if each is None else each.to(compute) for each in (linear_bias, weight))
     bias = None if linear_bias is None else linear_bias.expand(shape).reshape(-1)
@@ -1042,6 +1038,18 @@ def linear_cross_entropy(
     return cross_entropy(
         logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
     ).to(element)
+
+
+def dtype_for(options: LinearCrossEntropyOptions, element: Any) -> Any:
+    """In what dtype to compute for an input of this one."""
+    if options.acc_dtype is None:
+        return weft.float32 if options.acc_policy == "auto" and element.is_half else element
+    if options.acc_dtype is not element and not (element.is_half and options.acc_dtype is weft.float32):
+        raise RuntimeError(
+            f"linear_cross_entropy: acc_dtype must be the input's dtype {element}, or float32 for a half-precision "
+            f"input, but got {options.acc_dtype}"
+        )
+    return options.acc_dtype
 
 
 def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:

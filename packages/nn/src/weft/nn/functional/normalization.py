@@ -306,7 +306,9 @@ def _(batch):
     slope = (inner * normal).mean(dims, keepdim=True)
     by_input = (inner - inner.mean(dims, keepdim=True) - normal * slope) * inverse
     by_weight = output_grad * normal
-    return batch.whole((by_input, by_weight.sum(rest), output_grad.sum(rest)) if rest else (by_input, by_weight, output_grad))
+    return batch.whole(
+        (by_input, by_weight.sum(rest), output_grad.sum(rest)) if rest else (by_input, by_weight, output_grad)
+    )
 
 
 @layer_norm_gradient.kernel

@@ -145,7 +145,14 @@ def _(grad, outputs, input_shape):
     return spread_to_places.op(grad, outputs[1], input_shape)
 
 
-@op(tensors="output_grad indices", half="float32", namespace="nn", name="max_pool_gradient", batch="merged", linear="output_grad")
+@op(
+    tensors="output_grad indices",
+    half="float32",
+    namespace="nn",
+    name="max_pool_gradient",
+    batch="merged",
+    linear="output_grad",
+)
 def spread_to_places(output_grad, indices, shape):
     """Sum each element at its place among the spatial elements of a tensor of this shape."""
     return spread_to_places.op(output_grad, indices, shape)
@@ -262,7 +269,15 @@ def same_counts(counts: Any) -> Any:
     return counts.flat[0] if (counts == counts.flat[0]).all() else counts
 
 
-@op(tensors="input", result="same", half="float32", accepts="int float complex", namespace="nn", batch="merged", linear="input")
+@op(
+    tensors="input",
+    result="same",
+    half="float32",
+    accepts="int float complex",
+    namespace="nn",
+    batch="merged",
+    linear="input",
+)
 def avg_pool(input, kernel_size, stride, padding, out, options):
     """The mean of each window; ``options`` are whether padding counts, and a divisor or None."""
     return avg_pool.op(input, kernel_size, stride, padding, out, options)
