@@ -6,10 +6,13 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy
+
 from weft._engine.tensor import TensorBase
 
 MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's
+LARGE = 1 << 28  # bytes: below it, it is not worth asking whether there is so much memory
 
 
 def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
@@ -123,6 +126,23 @@ def elements(name: str, sizes: Iterable[int], itemsize: int = 1) -> int:
     if count * itemsize > MAX_ELEMENTS:
         raise RuntimeError(f"{name}: Storage size calculation overflowed with sizes={list(sizes)}")
     return count
+
+
+def addressable(name: str, sizes: Iterable[int], itemsize: int) -> None:
+    """Refuse a shape that exceeds all memory before anything of it is computed.
+
+    Raises
+    ------
+    RuntimeError
+        If it cannot be addressed, or the system has no such memory to give.
+    """
+    count = elements(name, sizes, itemsize)
+    if count * itemsize < LARGE:
+        return
+    try:
+        numpy.empty(count * itemsize, numpy.uint8)  # reserved, not touched, and given back
+    except MemoryError as error:
+        raise RuntimeError(f"{name}: not enough memory for shape {list(sizes)}: {count * itemsize} bytes") from error
 
 
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

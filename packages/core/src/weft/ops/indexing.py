@@ -13,7 +13,7 @@ from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import composite, fit_number, op
-from weft.ops._geometry import broadcast_shapes, check_index, wrap_dim
+from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import fitting
@@ -181,9 +181,14 @@ def dims_of(part: Any) -> int:
 
 
 def checked_slice(value: slice) -> slice:
-    if value.step is not None and operator.index(value.step) <= 0:
+    try:
+        ends = [None if each is None else operator.index(each) for each in (value.start, value.stop, value.step)]
+    except TypeError:
+        raise TypeError(
+            f"index: slice indices must be integers or None or have an __index__ method; got {value}"
+        ) from None
+    if ends[2] is not None and ends[2] <= 0:
         raise ValueError(f"index: step must be greater than zero; got {value.step}. Use flip() for reverse order")
-    ends = [None if each is None else operator.index(each) for each in (value.start, value.stop, value.step)]
     return slice(*ends)
 
 
@@ -233,7 +238,7 @@ def take_at(input: Any, indices: list[Any]) -> Any:
     return advanced.op(input, placed)
 
 
-def check_ranges(name: str, input: Any, indices: list[Any]) -> None:
+def check_ranges(name: str, input: Any, indices: list[Any], kind: type = IndexError) -> None:
     """Positions must lie in their dimension; negative ones count from the end."""
     if input.device.type != "cpu":  # reading them would wait for the device
         return
@@ -243,7 +248,7 @@ def check_ranges(name: str, input: Any, indices: list[Any]) -> None:
             low, high = each._array.min(), each._array.max()
             if low < -size or high >= size:
                 wrong = int(low if low < -size else high)
-                raise IndexError(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
+                raise kind(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
@@ -622,6 +627,7 @@ def take_along_dim(input, indices, dim=None):
             tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
         ],
     )
+    check_ranges("take_along_dim", input, [None] * dim + [indices], RuntimeError)
     indices = indices + (indices < 0) * input.shape[dim]
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
@@ -692,24 +698,29 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     reduce : "add" or "multiply", optional
         Combine with what is there.
     """
-    src = value if src is None else src
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"scatter: reduce argument must be either add or multiply; got {reduce!r}")
+    return checked_scatter("scatter", input, dim, index, value if src is None else src, reduce)
+
+
+def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduce: str | None) -> Any:
+    """`scattered`, with its arguments checked in the name of the function that was called."""
     tensor_src = src if isinstance(src, TensorBase) else None
     if tensor_src is not None and tensor_src.kind.dtype is not input.dtype:
         raise RuntimeError(
-            f"scatter(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}"
+            f"{name}(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}"
         )
-    index = checked_along("scatter", input, dim, index, tensor_src)
+    index = checked_along(name, input, dim, index, tensor_src)
     if tensor_src is None:
-        src = fitting("scatter", src, input.dtype)
-    return scattered.op(input, wrap_dim("scatter", dim, input.ndim), index, src, reduce)
+        src = fitting(name, src, input.dtype)
+    return scattered.op(input, wrap_dim(name, dim, input.ndim), index, src, reduce)
 
 
 @composite("scatter_add", "scatter_add_", out="exact")
 def scatter_add(input, dim, index, src):
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
-    return scatter(input, dim, index, src, reduce="add")
+    require_tensors("scatter_add", input=input, src=src)
+    return checked_scatter("scatter_add", input, dim, index, src, "add")
 
 
 @op(tensors="input index source", name="index_add", linear="input source")
@@ -809,6 +820,13 @@ def take(input, index):
 @composite("put", "put_")
 def _put(self, index, source, accumulate=False):
     """A copy with ``source`` at positions of the flattened tensor."""
+    if index.kind.dtype is not int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.kind.dtype.spoken}")
+    if source.kind.dtype is not self.kind.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got (self) {self.kind.dtype.spoken} and "
+            f"(source) {source.kind.dtype.spoken}"
+        )
     if index.numel() != source.numel():
         raise RuntimeError(
             f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and "

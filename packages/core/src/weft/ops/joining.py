@@ -9,7 +9,7 @@ from weft._dtypes import int64, result_dtype
 from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import broadcast_shapes, integers, same_shape_except, wrap_dim, wrap_dims
+from weft.ops._geometry import addressable, broadcast_shapes, integers, same_shape_except, wrap_dim, wrap_dims
 from weft.ops.creation import contiguous_copy
 from weft.ops.views import expand, narrow, reshape
 
@@ -239,6 +239,11 @@ def cartesian_prod(*tensors):
 @composite()
 def block_diag(*tensors):
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+    for number, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError(
+                f"block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} dimensions"
+            )
     blocks = [each if each.ndim == 2 else reshape(each, (1, each.numel())) for each in tensors]
     width = builtins.sum(each.shape[1] for each in blocks)
     rows, start = [], 0
@@ -312,7 +317,9 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         )
     counts = expand(reshape(repeats, -1), size).tolist()
     if any(each < 0 for each in counts):
-        raise RuntimeError("repeat_interleave: repeats can not be negative")
+        raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {min(counts)}")
+    rest = [n for d, n in enumerate(input.shape) if d != dim]
+    addressable("repeat_interleave", (builtins.sum(counts), *rest), input.itemsize)
     where = [place for place, count in enumerate(counts) for _ in range(count)]
     return input.index_select(dim, tensor(where, dtype=int64, device=input.device))
 
@@ -406,7 +413,7 @@ def roll(input, shifts, dims=()):
     RuntimeError
         If there are more or fewer shifts than dims.
     """
-    shifts = (shifts,) if not isinstance(shifts, (tuple, list)) else tuple(shifts)
+    shifts = integers("roll", (shifts,), "shifts")
     dims = (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
     if not shifts or (dims and len(shifts) != len(dims)) or (not dims and len(shifts) != 1):
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")

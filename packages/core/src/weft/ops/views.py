@@ -9,13 +9,23 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import dtype
+from weft._dtypes import dtype, int64
 from weft._engine.dispatch import View
 from weft._layout import order_of
 from weft._tensor import Tensor
 from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import composite, op
-from weft.ops._geometry import as_shape, check_index, elements, integers, require_tensors, wrap_dim, wrap_dims
+from weft.ops._geometry import (
+    addressable,
+    as_shape,
+    check_index,
+    elements,
+    integer,
+    integers,
+    require_tensors,
+    wrap_dim,
+    wrap_dims,
+)
 from weft.ops._inplace import bump
 from weft.storage import address, owner
 
@@ -303,7 +313,7 @@ def _(batch):
     new = len(size) - batch.rank()
     whole = (slice(None),) if not new else (slice(None), *(None,) * new)
     from weft.ops.indexing import basic
-    
+
     return expand.op(basic.op(input, (*whole, ...)), (batch.size, *size))
 
 
@@ -482,7 +492,7 @@ def select(input, dim, index):
     if not shape:
         raise IndexError("select: select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim("select", dim, len(shape))
-    return select.op(input, dim, check_index("select", operator.index(index), shape[dim], dim))
+    return select.op(input, dim, check_index("select", integer("select", index, "index"), shape[dim], dim))
 
 
 @select.kernel
@@ -579,7 +589,7 @@ def narrow(input, dim, start, length):
         if start.ndim or start.dtype.category != 1:
             raise RuntimeError(f"narrow: start must be an 0-dim integral Tensor; got {start.dtype}, {start.ndim}-D")
         start = start.item()
-    start = operator.index(start)
+    start = integer("narrow", start, "start")
     size = shape[dim]
     if not -size <= start <= size:
         raise IndexError(f"narrow: start out of range (expected to be in range of [{-size}, {size}], but got {start})")
@@ -636,7 +646,7 @@ def unfold(input, dimension, size, step):
         raise RuntimeError(f"unfold: maximum size for tensor at dimension {dim} is {have} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"unfold: step is {step} but must be > 0")
-    return unfold.op(input, dim, size, step)
+    return unfold.op(input, dim, size, min(step, have + 1))  # further than the end is the same
 
 
 @unfold.kernel
@@ -731,6 +741,18 @@ def _(xp, input, size, stride, first, own_stride):
 @as_strided.gradient("input")
 def _(grad, input_shape, size, stride, first, own_stride):
     return as_strided_backward(grad, input_shape, size, stride, first, own_stride)
+
+
+@as_strided.forward
+def _(input_tangent, size, stride, first, own_stride):
+    own = storage_positions(input_tangent.shape, own_stride, 0)
+    wanted = storage_positions(size, stride, first)
+    low, high = (pick(numpy.concatenate([own, wanted, [0]])) for pick in (numpy.min, numpy.max))
+    if input_tangent.stride() == own_stride and low == 0 and high == own.max(initial=0):
+        return as_strided.op(input_tangent, size, stride, first, own_stride)  # its memory is laid out as the input's
+    places = input_tangent.new_zeros(int(high - low) + 1)  # elements outside of the input are constants
+    places = places.index_put((positions_tensor(own - low, places),), input_tangent.reshape(-1))
+    return places[positions_tensor(wanted - low, places)].reshape(size)
 
 
 @as_strided.batch
@@ -1024,7 +1046,7 @@ def split(tensor, split_size_or_sections, dim=0):
     dim = wrap_dim("split", dim, tensor.ndim)
     total = tensor._array.shape[dim]
     if isinstance(split_size_or_sections, (tuple, list)):
-        sizes = tuple(operator.index(each) for each in split_size_or_sections)
+        sizes = integers("split", split_size_or_sections, "split_size_or_sections")
         if sum(sizes) != total or any(each < 0 for each in sizes):
             raise RuntimeError(
                 f"split: split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's size at "
@@ -1032,7 +1054,7 @@ def split(tensor, split_size_or_sections, dim=0):
                 f"{dim}), but got split_sizes={list(sizes)}"
             )
         return split_sizes.op(tensor, sizes, dim)
-    size = operator.index(split_size_or_sections)
+    size = integer("split", split_size_or_sections, "split_size_or_sections")
     if size < 0 or (size == 0 and total):
         raise RuntimeError(
             f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}"
@@ -1049,6 +1071,7 @@ def chunk(input, chunks, dim=0):
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
     if not input.ndim:
         raise RuntimeError("chunk: chunk expects at least a 1-dimensional tensor")
+    chunks = integer("chunk", chunks, "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk: chunk expects `chunks` to be greater than 0, got: {chunks}")
     total = input._array.shape[wrap_dim("chunk", dim, input.ndim)]
@@ -1056,6 +1079,9 @@ def chunk(input, chunks, dim=0):
     if not size:
         return split(input, [0] * chunks, dim)
     return split(input, size, dim)
+
+
+TENSOR_BYTES = 512  # of a tensor, besides its elements
 
 
 @composite("tensor_split")
@@ -1066,6 +1092,11 @@ def tensor_split(input, indices_or_sections, dim=0):
     dim = wrap_dim("tensor_split", dim, input.ndim)
     total = input._array.shape[dim]
     if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype is not int64 or indices_or_sections.ndim > 1:
+            raise RuntimeError(
+                "tensor_split: expected tensor_indices_or_sections to be a 0- or 1-dimensional tensor of int64, but got "
+                f"{indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
+            )
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, (tuple, list)):
         ends = [slice(0, total).indices(total)[1] if each is None else each for each in indices_or_sections]
@@ -1076,9 +1107,10 @@ def tensor_split(input, indices_or_sections, dim=0):
             else slice_dim.op(input, dim, 0, slice(0, stop).indices(total)[1], 1)
             for index, (start, stop) in enumerate(itertools.pairwise(bounds))
         )
-    sections = operator.index(indices_or_sections)
+    sections = integer("tensor_split", indices_or_sections, "indices_or_sections")
     if sections <= 0:
         raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {sections}")
+    addressable("tensor_split", (sections,), TENSOR_BYTES)
     small, larger = divmod(total, sections)
     return split_sizes.op(input, tuple(small + (at < larger) for at in range(sections)), dim)
 
