@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from typing import Any
 
 import numpy
@@ -1094,8 +1093,8 @@ def tensor_split(input, indices_or_sections, dim=0):
     if isinstance(indices_or_sections, Tensor):
         if indices_or_sections.dtype is not int64 or indices_or_sections.ndim > 1:
             raise RuntimeError(
-                "tensor_split: expected tensor_indices_or_sections to be a 0- or 1-dimensional tensor of int64, but got "
-                f"{indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
+                "tensor_split: expected tensor_indices_or_sections to be a 0- or 1-dimensional tensor of int64, but "
+                f"got {indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
             )
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, (tuple, list)):
