@@ -32,12 +32,12 @@ def push_forward(declaration: Any, args: list[Any], tangents: dict[int, Any], ou
     op = declaration.op
     if not op.differentiable or not any(out.kind.is_differentiable for out in outputs):
         return [None] * len(outputs)
-    if op.is_view or declaration.linear:
-        return linear(declaration, args, tangents)
     if declaration.forward is not None:
         found = declared(declaration, args, tangents, outputs)
         if found is not NotImplemented:
             return found
+    if op.is_view or declaration.linear:
+        return linear(declaration, args, tangents)
     is_real = not any(each.kind.is_complex for each in (*outputs, *present(tangents.values())))
     is_pointwise = declaration.batching == "elementwise" and (declaration.promotes or len(op.positions) == 1)
     if is_pointwise and is_real:
@@ -135,7 +135,7 @@ def diagonal(declaration: Any, args: list[Any], tangents: dict[int, Any], output
             total = found if total is None else total + found
     if total is not None and total._array.shape != shape:
         total = total.expand(shape)
-    return [total]
+    return [total, *[None] * (len(outputs) - 1)]
 
 
 def transposed(declaration: Any, args: list[Any], tangents: dict[int, Any], outputs: tuple[Any, ...]) -> list[Any]:
