@@ -46,3 +46,37 @@ def test_a_value_that_a_dtype_does_not_hold_is_refused(dtype, value):
 
 def test_small_negative_values_wrap_around_in_unsigned_integers():
     assert weft.full((1,), -5, dtype=weft.uint8).item() == 251
+
+
+def test_a_wrong_out_leaves_the_others_as_they_were():
+    values, where = weft.zeros(2), weft.zeros(2)
+    with pytest.raises(RuntimeError, match=r"max: Expected out tensor to have dtype weft.int64"):
+        weft.max(weft.ones(2, 3), 1, out=(values, where))
+    assert values.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "nansum"])
+def test_a_dtype_that_is_given_must_be_that_of_out(name):
+    with pytest.raises(RuntimeError, match=f"{name}: Expected out tensor to have dtype weft.float64"):
+        getattr(weft, name)(weft.ones(2), 0, dtype=weft.float64, out=weft.zeros(()))
+
+
+def test_the_dtype_of_out_is_what_a_sum_is_computed_in():
+    assert weft.sum(weft.tensor([1.5, 2.5]), 0, out=weft.zeros((), dtype=weft.int64)).item() == 3
+
+
+def test_out_that_grows_into_an_input_is_refused():
+    index = weft.tensor([0, 1, 1])
+    with pytest.raises(RuntimeError, match=r"gather: .*single memory location"), pytest.warns(UserWarning):
+        weft.gather(weft.tensor([4, 5, 6]), 0, index[1:], out=index[:1])
+
+
+def test_an_input_of_cat_is_no_out():
+    x, y = weft.zeros(0), weft.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"cat: .*single memory location"):
+        weft.cat([x, y], out=x)
+
+
+def test_positions_as_a_tuple_have_no_out():
+    with pytest.raises(RuntimeError, match=r"nonzero: .*as_tuple"):
+        weft.nonzero(weft.ones(2), as_tuple=True, out=weft.empty(0, dtype=weft.int64))

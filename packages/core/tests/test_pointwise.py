@@ -1,5 +1,7 @@
 """Ops element by element, where their shapes or dtypes are special."""
 
+import pytest
+
 import weft
 
 
@@ -36,3 +38,53 @@ def test_shifts_keep_all_bits_of_uint64():
     assert (x >> 64).tolist() == [0]
     x <<= 0
     assert x.tolist() == [(1 << 63) + 3]
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x - True, lambda x: True - x, lambda x: x - (x > 0), lambda x: weft.rsub(x, True),
+    lambda x: x.sub_(True), lambda x: -(x > 0),
+])  # fmt: skip
+def test_bool_is_no_operand_of_a_difference(call):
+    with pytest.raises(RuntimeError, match=r"^(sub|neg): .*logical_not"):
+        call(weft.ones(2))
+
+
+@pytest.mark.parametrize(("call", "expected"), [
+    (lambda: weft.add(4, 5), 9), (lambda: weft.mul(2, 1.5), 3.0), (lambda: weft.sub(2, 3), -1),
+    (lambda: weft.true_divide(7, 2), 3.5), (lambda: weft.div(-7, 2, rounding_mode="trunc"), -3),
+    (lambda: weft.floor_divide(-7, 2), -4), (lambda: weft.add(True, True), True),
+])  # fmt: skip
+def test_two_numbers_make_a_tensor_without_dimensions(call, expected):
+    made = call()
+    assert made.shape == ()
+    assert made.item() == expected
+    assert type(made.item()) is type(expected)
+
+
+def test_integers_beyond_64_bits_are_refused():
+    with pytest.raises(OverflowError, match="int too big"):
+        weft.tensor([1, 2]) * 2**70
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.clamp(max=1000), lambda x: x.add(x, alpha=1000), lambda x: x.addcmul(x, x, value=1000),
+    lambda x: x.masked_fill(x > 1, weft.tensor(300)), lambda x: x.index_fill(0, weft.tensor([0]), 300),
+])  # fmt: skip
+def test_numbers_that_a_dtype_has_not_are_refused(call):
+    with pytest.raises(RuntimeError, match=r"value cannot be converted to type weft\.int8 without overflow"):
+        call(weft.tensor([1, 2], dtype=weft.int8))
+
+
+def test_the_gradient_of_the_power_of_a_number_beyond_the_dtype_is_infinite():
+    x = weft.ones(1, requires_grad=True)
+    (1e300**x).sum().backward()
+    assert x.grad.item() == float("inf")
+
+
+def test_infinity_becomes_the_largest_number_of_a_half():
+    x = weft.tensor([float("inf"), -float("inf"), float("nan")])
+    assert x.half().nan_to_num().tolist() == [65504.0, -65504.0, 0.0]
+
+
+def test_heaviside_of_nan_is_zero():
+    assert weft.heaviside(weft.tensor(float("nan")), weft.tensor(2.0)).item() == 0.0

@@ -121,3 +121,63 @@ def test_storage_offset_counts_elements_from_the_start_of_the_memory():
     x = weft.arange(24.0).view(2, 3, 4)
     assert x[1, 2, 1:].storage_offset() == 21
     assert x[1].as_strided((2,), (1,)).storage_offset() == 12
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: weft.cat([x, x]), lambda x: weft.stack([x, x]), lambda x: x.repeat(1, 1), lambda x: x.roll(1),
+    lambda x: x.sum(0, keepdim=True), lambda x: x[None].amax(0), lambda x: x[None].all(0), lambda x: x.tril(),
+    lambda x: x.gather(0, x.long() * 0), lambda x: x.masked_fill(x > 3, 0.0), lambda x: x[None].median(0).values,
+    lambda x: x[:, [0, 1]], lambda x: weft.tensor(3.0).repeat(2, 2), lambda x: x[:, 0].ravel(),
+    lambda x: x.diag_embed(dim1=0, dim2=1), lambda x: x.index_select(0, weft.tensor([1, 0])),
+])  # fmt: skip
+def test_results_can_be_viewed_whatever_the_strides_of_the_input(make):
+    made = make(weft.arange(6.0).reshape(2, 3).t())
+    assert made.is_contiguous()
+    assert made.view(-1).shape == (made.numel(),)
+
+
+def test_a_view_made_without_recording_requires_grad_as_its_base_does():
+    x = weft.ones(3, requires_grad=True)
+    with weft.no_grad():
+        view, part = x.view(-1), x.unbind(0)[0]
+        assert not x.detach().view(-1).requires_grad
+    assert view.requires_grad
+    assert part.requires_grad
+    assert view.is_leaf
+
+
+def test_a_view_made_without_recording_is_refused_once_its_base_was_written_to():
+    x = weft.ones(3)
+    with weft.no_grad():
+        view = x.view(-1)
+    x.mul_(weft.ones(3, requires_grad=True))
+    with pytest.raises(RuntimeError, match="view: A view was created in no_grad mode"):
+        view * 2
+
+
+def test_one_of_several_views_is_refused_once_their_base_was_written_to():
+    x = weft.ones(4, requires_grad=True) * 1
+    first, _ = x.chunk(2)
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="Output 0 of SplitBackward0 is a view and its base"):
+        first.sum()
+
+
+def test_as_strided_counts_from_the_memory_of_a_base_that_begins_later():
+    x = weft.arange(6.0)[2:].detach().requires_grad_()
+    y = x * 1
+    part = x.clone().as_strided((2,), (2,), 1)
+    part.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 0.0, 1.0]
+    y.as_strided((2,), (1,), 0).mul_(3)
+    assert weft.autograd.grad(y.sum(), x)[0].tolist() == [3.0, 3.0, 1.0, 1.0]
+
+
+def test_writes_through_as_strided_can_be_differentiated_twice():
+    def write(x, source):
+        return weft.as_strided_scatter(x, source, (2, 2), (1, 2), 0) ** 2
+
+    x = weft.arange(9.0, dtype=weft.float64).reshape(3, 3).requires_grad_()
+    source = weft.ones(2, 2, dtype=weft.float64, requires_grad=True)
+    assert weft.autograd.gradcheck(write, (x, source))
+    assert weft.autograd.gradgradcheck(write, (x, source))

@@ -386,7 +386,7 @@ def fit_number(value: Any, element: dtype) -> Any:
         return bool(value)
     value = int(value)
     if not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(f"dtype: int too big to convert: {value} has more than the 64 bits of the largest integer dtype")
+        raise OverflowError(f"dtype: int too big to convert: {value} needs more than 64 bits, which no dtype has")
     bits = 8 * element.itemsize
     low = -(1 << (bits - 1)) if element.is_signed else 0
     return (value - low) % (1 << bits) + low

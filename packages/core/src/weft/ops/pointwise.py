@@ -67,7 +67,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     common = result_dtype((input, other))
     if isinstance(alpha, TensorBase):
         if alpha._array.ndim:
-            raise TypeError(f"{name}(): argument 'alpha' must be Number, not a Tensor of {alpha._array.ndim} dimensions")
+            raise TypeError(f"{name}(): argument 'alpha' must be Number, not a {alpha._array.ndim}-D Tensor")
         alpha = alpha.item()  # type: ignore[attr-defined]
     if isinstance(alpha, bool) and common.name != "bool":
         raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results; got a result of {common}")
@@ -984,7 +984,7 @@ def round(input, *, decimals=0):
     tensor([0., 2., 2.])
     """
     if decimals and input.dtype.category < 2:
-        raise NotImplementedError(f"round: not implemented for '{input.dtype.spoken}' with decimals; there is decimals=0")
+        raise NotImplementedError(f"round: not implemented for '{input.dtype.spoken}' with decimals; use decimals=0")
     return round.op(input, decimals)
 
 
@@ -1234,7 +1234,15 @@ def lerp(input, end, weight):
     return interpolated(input, end, weight)
 
 
-@op(tensors="input tensor1 tensor2", promotes=True, result="same", half="float32", accepts=NUMBERS, name="addcmul", batch="elementwise")
+@op(
+    tensors="input tensor1 tensor2",
+    promotes=True,
+    result="same",
+    half="float32",
+    accepts=NUMBERS,
+    name="addcmul",
+    batch="elementwise",
+)
 def plus_scaled_product(input, tensor1, tensor2, value):
     """``input + value * tensor1 * tensor2``."""
     return plus_scaled_product.op(input, tensor1, tensor2, value)
@@ -1274,7 +1282,8 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     result="same",
     half="float32",
     accepts="float complex",
-    name="addcdiv", batch="elementwise",
+    name="addcdiv",
+    batch="elementwise",
 )
 def plus_scaled_quotient(input, tensor1, tensor2, value):
     """``input + value * tensor1 / tensor2``."""
