@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.autograd import gradcheck
 
 
 @pytest.mark.parametrize("size", [256, 257, 1000, 1024])
@@ -26,3 +27,11 @@ def test_the_gradient_of_the_first_element_counts_all_sums():
     x = weft.ones(500, requires_grad=True)
     x.cumsum(0).sum().backward()
     assert (x.grad[0].item(), x.grad[499].item()) == (500.0, 1.0)
+
+
+def test_running_logarithms_of_complex_sums_have_their_closed_form_and_gradient():
+    x = weft.tensor([0.5 + 1.0j, -1.0 + 2.0j, 2.0 - 0.5j], dtype=weft.complex128, requires_grad=True)
+    got = weft.logcumsumexp(x, 0)
+    expected = np.cumsum(np.exp(x.detach().numpy()))
+    np.testing.assert_allclose(np.exp(got.detach().numpy()), expected)
+    assert gradcheck(lambda x: weft.logcumsumexp(x, 0), (x,))

@@ -32,3 +32,34 @@ def test_topk_is_the_beginning_of_sort(dim, largest, k):
 def test_kthvalue_owns_its_memory():
     values = weft.kthvalue(weft.rand(100, 100), 3).values
     assert values.untyped_storage().nbytes() == 400
+
+
+@pytest.mark.parametrize("element", [weft.float16, weft.bfloat16], ids=str)
+def test_nan_is_the_largest_of_half_precision_numbers_too(element):
+    x = weft.tensor([3.0, float("nan"), 1.0, 2.0], dtype=element)
+    assert weft.sort(x).indices.tolist() == [2, 3, 0, 1]
+    assert weft.topk(x, 2, largest=False).values.tolist() == [1.0, 2.0]
+    assert weft.kthvalue(x, 2).values.item() == 2.0
+    assert weft.nanmedian(x).item() == 2.0
+
+
+def test_every_nan_is_a_distinct_value():
+    values = weft.unique(weft.tensor([float("nan"), 1.0, float("nan")]))
+    assert values.isnan().tolist() == [False, True, True]
+
+
+def test_a_count_beyond_64_bits_is_refused():
+    with pytest.raises(RuntimeError, match="bincount"):
+        weft.bincount(weft.tensor([2**63 - 1]))
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "mode", "cummax"])
+def test_complex_numbers_have_no_order(name):
+    arguments = () if name == "mode" else (1,) if name == "kthvalue" else (0,)
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(weft, name)(weft.ones(3, dtype=weft.complex64), *arguments)
+
+
+def test_slices_without_elements_are_not_counted():
+    with pytest.raises(RuntimeError, match="unique"):
+        weft.unique(weft.ones(0, 3), dim=1)

@@ -45,3 +45,13 @@ def test_unravel_index_is_the_inverse_of_the_flat_position():
 def test_combinations_come_in_order():
     assert weft.combinations(weft.tensor([1, 2, 3])).tolist() == [[1, 2], [1, 3], [2, 3]]
     assert weft.combinations(weft.tensor([1, 2]), with_replacement=True).tolist() == [[1, 1], [1, 2], [2, 2]]
+
+
+def test_more_choices_than_memory_holds_are_refused_before_any_is_made():
+    with pytest.raises(RuntimeError, match="combinations"):
+        weft.combinations(weft.ones(1000), 100)
+
+
+def test_a_range_of_a_histogram_has_two_ends():
+    with pytest.raises(RuntimeError, match="2 elements"):
+        weft.histogram(weft.ones(3), 3, range=(1.0,))

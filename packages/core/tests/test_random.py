@@ -508,3 +508,32 @@ def test_a_wrong_call_draws_nothing():
 def test_a_range_that_the_dtype_does_not_hold_warns():
     with pytest.warns(UserWarning, match="weft.int64"):
         weft.empty(3, dtype=weft.float16).random_(0, 4000)
+
+
+@pytest.mark.parametrize("draw", [weft.randn, weft.rand], ids=lambda each: each.__name__)
+def test_out_is_filled_in_the_order_of_its_memory(draw):
+    weft.manual_seed(0)
+    flat = draw(3, 4)
+    weft.manual_seed(0)
+    out = weft.empty(4, 3).t()
+    assert draw(3, 4, out=out) is out
+    if draw is weft.rand:  # normal numbers of a strided tensor are drawn one by one
+        assert weft.equal(out.t().reshape(-1), flat.reshape(-1))
+    else:
+        weft.manual_seed(0)
+        assert weft.equal(out, weft.empty(4, 3).t().normal_())
+
+
+def test_bernoulli_and_normal_follow_the_order_of_out_as_their_in_place_forms_do():
+    p = weft.full((3, 4), 0.5)
+    results = []
+    for fill in (lambda out: weft.bernoulli(p, out=out), lambda out: out.bernoulli_(p)):
+        weft.manual_seed(0)
+        results.append(fill(weft.zeros(4, 3).t()))
+    assert weft.equal(*results)
+    weft.manual_seed(0)
+    made = weft.normal(weft.ones(3, 4), weft.full((3, 4), 2.0), out=weft.zeros(4, 3).t())
+    weft.manual_seed(0)
+    assert weft.equal(made, weft.zeros(4, 3).t().normal_() * 2 + 1)
+    with pytest.raises(NotImplementedError):
+        weft.normal(weft.ones(3), 1.0, out=weft.zeros(3, dtype=weft.int64))

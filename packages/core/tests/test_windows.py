@@ -97,3 +97,8 @@ def test_a_window_can_be_a_leaf():
 def test_a_wrong_call_is_refused(error, call):
     with pytest.raises(error):
         call()
+
+
+def test_a_window_beyond_memory_is_refused():
+    with pytest.raises(RuntimeError, match="hann_window"):
+        weft.hann_window(2**62)

@@ -138,6 +138,8 @@ def running(name: str, pick: str) -> Any:
     pair = named(name, "values indices")
 
     def function(input, dim):
+        if input.kind.is_complex:
+            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}', which has no order")
         return pair(*declared.op(input, wrap_dim(name, dim, input.ndim)))
 
     function.__name__ = function.__qualname__ = name

@@ -255,7 +255,7 @@ def stft(
         raise RuntimeError(f"stft: expected 0 < n_fft <= {size}, the length of the signal, but got n_fft={n_fft}")
     check_lengths("stft", n_fft, hop_length, win_length)
     window = window_of("stft", window, n_fft, win_length, input)
-    frames = signal.unfold(-1, n_fft, hop_length)  # (..., T, n_fft)
+    frames = signal.unfold(-1, n_fft, min(hop_length, size))  # (..., T, n_fft)
     frames = frames if window is None else frames * window
     scale = 1 / math.sqrt(n_fft) if normalized else 1.0
     dims = (frames.ndim - 1,)

@@ -114,6 +114,8 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
         from weft import linalg
 
         return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
     power = 2 if p is None or p == "fro" else p
     return vector_norm.op(
         input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim

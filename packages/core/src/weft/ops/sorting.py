@@ -10,7 +10,7 @@ from weft._dtypes import float64, int32, int64
 from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite, op
-from weft.ops._geometry import wrap_dim
+from weft.ops._geometry import elements, wrap_dim
 from weft.ops.reductions import at_positions
 
 
@@ -136,6 +136,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @composite("kthvalue", out="exact")
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest element along a dimension, and where it is."""
+    if input.kind.is_complex:
+        raise NotImplementedError(f"kthvalue: not implemented for '{input.kind.dtype.spoken}', which has no order")
     dim = wrap_dim("kthvalue", dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
     if input.ndim and not size:
@@ -282,6 +284,12 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             "searchsorted: side and right can't be set to opposites, got side of left while right was True"
         )
     scalar = not isinstance(input, TensorBase)
+    if sorted_sequence.is_complex():
+        raise NotImplementedError(
+            f"searchsorted: not implemented for '{sorted_sequence.dtype.spoken}', which has no order"
+        )
+    if not sorted_sequence.ndim:
+        raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
     values = (
         sorted_sequence.new_full((), input, dtype=None if not scalar else sorted_sequence.dtype) if scalar else input
     )
@@ -349,6 +357,8 @@ def bincount(input, weights=None, minlength=0):
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0; got {minlength}")
+    if input.numel():
+        elements("bincount", (int(input.max()) + 1,), 8)
     if weights is None:
         return counts.op(input.to(int64), None, minlength)
     if weights.shape != input.shape:
@@ -365,6 +375,8 @@ def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
+    if input.dtype.name == "bool":
+        raise NotImplementedError("histc: not implemented for 'Bool'; convert the input with .float()")
     low, high = (float(input.min()), float(input.max())) if min == max and input.numel() else (float(min), float(max))
     if low == high:
         low, high = low - 1, high + 1
@@ -396,9 +408,19 @@ def _(xp, input, dim):
 @composite("unique")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+    check_slices("unique", input, dim)
     return chosen(
         distinct.op(input, None if dim is None else wrap_dim("unique", dim, input.ndim)), return_inverse, return_counts
     )
+
+
+def check_slices(name: str, input: Any, dim: Any) -> None:
+    """Slices without elements are all equal, and PyTorch refuses to count them."""
+    if dim is None:
+        return
+    along = wrap_dim(name, dim, input.ndim)
+    if any(not size for d, size in enumerate(input.shape) if d != along):
+        raise RuntimeError(f"{name}: there are 0 sized dimensions besides dim {along}; got shape {list(input.shape)}")
 
 
 def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
@@ -431,6 +453,7 @@ def _(xp, input, dim):
 @composite("unique_consecutive")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Without the elements (or slices along ``dim``) that equal the one before."""
+    check_slices("unique_consecutive", input, dim)
     return chosen(
         runs.op(input, None if dim is None else wrap_dim("unique_consecutive", dim, input.ndim)),
         return_inverse,

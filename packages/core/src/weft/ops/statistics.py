@@ -13,7 +13,7 @@ from weft._dtypes import bool_, float64, get_default_dtype, int64
 from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite
-from weft.ops._geometry import wrap_dims
+from weft.ops._geometry import elements, wrap_dims
 from weft.ops.creation import from_host, linspace
 from weft.ops.sorting import counts, searchsorted
 
@@ -108,6 +108,8 @@ def corrcoef(input):
 def outer_edges(name: str, column: Any, limits: Any) -> tuple[float, float]:
     """The first and last edge: those given, or the least and the largest element."""
     if limits is not None:
+        if len(limits) != 2:
+            raise RuntimeError(f"{name}: range should have 2 elements, but got {len(limits)}")
         low, high = (float(each) for each in limits)
     elif column.numel():
         low, high = float(column.min()), float(column.max())
@@ -236,8 +238,16 @@ def combinations(input, r=2, with_replacement=False):
         raise RuntimeError(f"combinations: Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty(0)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    chosen = numpy.array(list(choose(range(input.numel()), r)), numpy.int64).reshape(-1, r)
+    size = input.numel()
+    choose, many = itertools.combinations, math.comb(size, r)
+    if with_replacement:
+        choose, many = itertools.combinations_with_replacement, math.comb(size + r - 1, r) if size else 0
+    elements("combinations", (many, r), 8)
+    places = itertools.chain.from_iterable(choose(range(size), r))
+    try:
+        chosen = numpy.fromiter(places, numpy.int64, many * r).reshape(many, r)
+    except MemoryError as error:
+        raise RuntimeError(f"combinations: not enough memory for {many} choices of {r} elements") from error
     return input[from_host(chosen, input.device)]
 
 
@@ -251,7 +261,7 @@ def unravel_index(indices, shape):
     (tensor(1), tensor(2))
     """
     if indices.dtype.category != 1:
-        raise ValueError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = [shape] if isinstance(shape, int) else [int(each) for each in shape]
     if any(each < 0 for each in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(sizes)}")

@@ -16,7 +16,7 @@ from weft._devices import resolve_device
 from weft._dtypes import float32, float64, get_default_dtype
 from weft._layout import strided
 from weft.ops.creation import finished, from_host
-from weft.ops.windows import BLACKMAN, bessel, cosine_sum, positions, triangle
+from weft.ops.windows import BLACKMAN, bessel, cosine_sum, points, triangle
 
 __all__ = [
     "bartlett",
@@ -48,8 +48,7 @@ def made(name: str, M: int, shape: Any, sym: bool, dtype: Any, layout: Any, devi
     element = get_default_dtype() if dtype is None else dtype
     if element not in (float32, float64):
         raise ValueError(f"{name}: expects float32 or float64 dtypes, got: {element}")
-    values = shape(positions(M, not sym)) if M > 1 else numpy.ones(M)
-    return finished(from_host(values, resolve_device(device)).to(element), requires_grad)
+    return finished(from_host(points(name, M, shape, not sym), resolve_device(device)).to(element), requires_grad)
 
 
 def general_cosine(
