@@ -160,10 +160,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input.clone(), weft.ones_like(input, dtype=weft.bool)
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"native_dropout: dropout probability has to be between 0 and 1, but got {p}")
-    if p == 1:
-        return input * 0, weft.zeros_like(input, dtype=weft.bool)
     mask = weft.empty_like(input, dtype=weft.bool).bernoulli_(1 - p)
-    return input * mask * (1 / (1 - p)), mask
+    return input * mask * (1 / (1 - p) if p < 1 else 0), mask
 
 
 # Normalization
@@ -344,7 +342,7 @@ def embedding_bag(
     -------
     output : Tensor, shape (B, embedding_dim)
     offset2bag : Tensor
-        The bag of each index; empty for sums.
+        The bag of each index; empty for sums without ``padding_idx``.
     bag_size : Tensor, shape (B,)
         How many rows count in each bag; 0 for sums.
     max_indices : Tensor, shape (B, embedding_dim) for mode 2, else (B,)
@@ -365,11 +363,13 @@ def embedding_bag(
         padding_idx=padding_idx,
     )
     bags = output.shape[0]
-    if mode == 0:
+    if mode == 0 and padding_idx is None:
         return output, offsets.new_empty(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
     starts = [*offsets.tolist()[:bags], flat.shape[0]]
     bag = weft.arange(bags).repeat_interleave(weft.tensor([b - a for a, b in pairwise(starts)]))
     kept = weft.ones_like(flat, dtype=weft.bool) if padding_idx is None else flat != padding_idx % weight.shape[0]
+    if mode == 0:
+        return output, bag.to(offsets.dtype), offsets.new_zeros(bags), offsets.new_zeros(bags)
     sizes = bag[kept].bincount(minlength=bags).to(offsets.dtype)
     if mode == 1:
         return output, bag.to(offsets.dtype), sizes, sizes.clone()
@@ -387,7 +387,8 @@ def greatest_rows(weight: Tensor, indices: Tensor, bag: Tensor, bags: int) -> Te
 
 # Losses
 
-REDUCTIONS = {1: "mean", 2: "sum"}  # every other number is "none", as in PyTorch
+# Every other number is "none". That is also the default: PyTorch's declarations say mean, and its functions do none.
+REDUCTIONS = {1: "mean", 2: "sum"}
 
 
 def reduction_name(name: str, reduction: Any) -> str:
@@ -411,7 +412,7 @@ def binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """See `weft.nn.functional.binary_cross_entropy_with_logits`; ``reduction`` is a number."""
     word = reduction_name("binary_cross_entropy_with_logits", reduction)
@@ -419,7 +420,7 @@ def binary_cross_entropy_with_logits(
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """See `weft.nn.functional.cosine_embedding_loss`; ``reduction`` is a number."""
     word = reduction_name("cosine_embedding_loss", reduction)
@@ -432,7 +433,7 @@ def ctc_loss(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: int = 1,
+    reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
     """See `weft.nn.functional.ctc_loss`; ``reduction`` is a number."""
@@ -440,12 +441,12 @@ def ctc_loss(
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, word, zero_infinity)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """See `weft.nn.functional.hinge_embedding_loss`; ``reduction`` is a number."""
     return F.hinge_embedding_loss(input, target, margin, reduction=reduction_name("hinge_embedding_loss", reduction))
 
 
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """See `weft.nn.functional.kl_div`; ``reduction`` is a number."""
     word = reduction_name("kl_div", reduction)
     loss = F.kl_div(input, target, reduction="none", log_target=log_target)
@@ -453,7 +454,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """See `weft.nn.functional.margin_ranking_loss`; ``reduction`` is a number."""
     word = reduction_name("margin_ranking_loss", reduction)
@@ -474,7 +475,7 @@ def triplet_margin_loss(
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """See `weft.nn.functional.triplet_margin_loss`; ``reduction`` is a number."""
     word = reduction_name("triplet_margin_loss", reduction)
