@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
     page
-    for pattern in ("*.md", "packages/**/*.md", "examples/**/*.md", "benchmarks/*.md", "tests/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "packages/**/*.md", "examples/**/*.md", "benchmarks/*.md", "tests/**/*.md")
     for page in sorted(ROOT.glob(pattern))
 ]
 

@@ -160,7 +160,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     >>> models = [weft.nn.Linear(2, 3) for _ in range(4)]
     >>> params, buffers = weft.func.stack_module_state(models)
     >>> params["weight"].shape
-    torch.Size([4, 3, 2])
+    weft.Size([4, 3, 2])
     """
     from weft.ops.joining import stack
 

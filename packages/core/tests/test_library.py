@@ -1,0 +1,96 @@
+"""weft.library: ops of one's own."""
+
+import numpy
+import pytest
+
+import weft
+from weft.library import custom_op
+
+
+def sine():
+    @custom_op("mylib::numpy_sin", mutates_args=())
+    def numpy_sin(x, scale=1.0):
+        return weft.from_numpy(numpy.sin(x.numpy())) * scale
+
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.scale = inputs[1]
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x.cos() * ctx.scale, None
+
+    numpy_sin.register_autograd(backward, setup_context=setup_context)
+    return numpy_sin
+
+
+def test_a_custom_op_is_called_as_its_function():
+    x = weft.tensor([0.5, 1.0])
+    assert weft.allclose(sine()(x, scale=2.0), 2 * x.sin())
+
+
+def test_a_custom_op_is_differentiated_as_registered():
+    x = weft.tensor([0.5, 1.0], requires_grad=True)
+    sine()(x, 3.0).sum().backward()
+    assert weft.allclose(x.grad, 3 * x.detach().cos())
+
+
+def test_a_custom_op_is_mapped_as_registered():
+    op = sine()
+    seen = []
+
+    @op.register_vmap
+    def rule(info, in_dims, x, scale):
+        seen.append(in_dims)
+        return op(x, scale), in_dims[0]
+
+    x = weft.arange(6.0).reshape(2, 3)
+    assert weft.allclose(weft.func.vmap(op)(x), x.sin())
+    assert seen == [(0, None)]
+
+
+def test_without_a_formula_backward_says_what_is_missing():
+    @custom_op("mylib::double")
+    def double(x):
+        return x * 2
+
+    with pytest.raises(RuntimeError, match="register_autograd"):
+        double(weft.ones(2, requires_grad=True)).sum().backward()
+
+
+def test_writes_to_arguments_are_counted():
+    @custom_op("mylib::fill_seven", mutates_args=("x",))
+    def fill_seven(x):
+        x.fill_(7)
+        return x.sum()
+
+    x = weft.zeros(2)
+    fill_seven(x)
+    assert x.tolist() == [7.0, 7.0]
+    assert x._version > 0
+
+
+def test_results_that_are_arguments_are_refused():
+    @custom_op("mylib::same")
+    def same(x):
+        return x
+
+    with pytest.raises(RuntimeError, match="alias"):
+        same(weft.ones(2))
+
+
+def test_kernels_are_chosen_by_device():
+    @custom_op("mylib::only_there", device_types="cuda")
+    def only_there(x):
+        return x * 2
+
+    with pytest.raises(NotImplementedError, match="no kernel for device 'cpu'"):
+        only_there(weft.ones(2))
+    only_there.register_kernel("cpu", lambda x: x * 3)
+    assert only_there(weft.ones(2)).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["sin", "a::b::c", "::sin"])
+def test_names_need_a_namespace(name):
+    with pytest.raises(ValueError, match="namespace::name"):
+        custom_op(name, lambda x: x)
