@@ -528,7 +528,7 @@ def pow(input, exponent):
     return power(input, exponent)
 
 
-@composite(out="exact")
+@composite("float_power", out="exact")
 def float_power(input, exponent):
     """`pow` in float64, or complex128 if one of the two is complex."""
     both = result_dtype((input, exponent))
