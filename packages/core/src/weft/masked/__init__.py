@@ -4,6 +4,8 @@
 part in the result and no gradient. `MaskedTensor` carries its mask with it.
 """
 
+from typing import Any
+
 from weft.masked._normalizations import cumprod, cumsum, log_softmax, normalize, softmax, softmin
 from weft.masked._reductions import (
     amax,
@@ -21,16 +23,23 @@ from weft.masked._reductions import (
     var,
 )
 
+# A subclass that overrides functions costs every call a check: these come when they are first asked for.
+_TENSORS = ("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor")
+
 __all__ = [
+    "MaskedTensor",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
     "mean",
     "median",
     "norm",
@@ -42,3 +51,15 @@ __all__ = [
     "sum",
     "var",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _TENSORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from weft.masked import _tensor
+
+    return getattr(_tensor, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 from weft._dtypes import bool_, dtype, iinfo
@@ -9,6 +10,19 @@ from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dims
 from weft.ops.views import broadcast_to
 
 INFINITY = float("inf")
+
+
+def masked_operation(function: Any) -> Any:
+    """An operation that takes a `MaskedTensor` as well: its elements, and its own mask instead of ``mask``."""
+
+    @wraps(function)
+    def operation(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
+        own = getattr(input, "_masked_mask", None)
+        if own is not None:
+            input, mask = input.get_data(), own
+        return function(input, *args, mask=mask, **kwargs)
+
+    return operation
 
 
 def canonical(name: str, input: Any, mask: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.masked._masks import dims_of, filled, highest, lowest
+from weft.masked._masks import dims_of, filled, highest, lowest, masked_operation
 from weft.masked._reductions import norm
 from weft.ops import cumulative
 from weft.ops import softmax as family
@@ -16,6 +16,7 @@ def along(name: str, dim: int, input: Any) -> int:
     return found
 
 
+@masked_operation
 def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """``exp(input)`` divided by its sum along a dimension, over the elements that the mask lets in.
 
@@ -42,6 +43,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
     return family.softmax(filled("softmax", input, mask, value), row, dtype=dtype or input.dtype)
 
 
+@masked_operation
 def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The logarithm of `softmax`, computed in one go; -inf where the mask leaves an element out."""
     value = None if mask is None else lowest("log_softmax", input.dtype)
@@ -49,6 +51,7 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) ->
     return family.log_softmax(filled("log_softmax", input, mask, value), row, dtype=dtype or input.dtype)
 
 
+@masked_operation
 def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """`softmax` of ``-input``: the smallest elements get the largest shares."""
     value = None if mask is None else highest("softmin", input.dtype)
@@ -56,6 +59,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
     return family.softmax(-filled("softmin", input, mask, value), row, dtype=dtype or input.dtype)
 
 
+@masked_operation
 def normalize(input: Any, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
     """Each vector along a dimension divided by its p-norm, or by ``eps`` if that is less.
 
@@ -72,6 +76,7 @@ def normalize(input: Any, ord: Any, dim: int, *, eps: float = 1e-12, dtype: Any 
     return filled("normalize", input, mask, 0) / length.clamp_min(eps)
 
 
+@masked_operation
 def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The sums along a dimension of all elements up to each one that the mask lets in.
 
@@ -86,6 +91,7 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     return cumulative.cumsum(filled("cumsum", input, mask, 0), row, dtype=dtype or input.dtype)
 
 
+@masked_operation
 def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
     """The products along a dimension of all elements up to each one that the mask lets in; see `cumsum`."""
     row = along("cumprod", dim, input)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from weft._dtypes import bool_, float32, int64
-from weft.masked._masks import canonical, dims_of, filled, highest, lowest
+from weft.masked._masks import canonical, dims_of, filled, highest, lowest, masked_operation
 from weft.ops.creation import ones
 from weft.ops.pointwise import logaddexp as log_of_sum
 
@@ -18,6 +18,7 @@ def summed_dtype(input: Any, dtype: Any) -> Any:
     return dtype
 
 
+@masked_operation
 def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The sum over some dimensions, or over all, of the elements that the mask lets in; of none it is 0.
 
@@ -42,6 +43,7 @@ def sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None
     return filled("sum", input, mask, 0).sum(dims, bool(keepdim), dtype=summed_dtype(input, dtype))
 
 
+@masked_operation
 def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The product over some dimensions, or over all; of no elements it is 1. The parameters are those of `sum`."""
     dims = dims_of("prod", dim, input)
@@ -51,6 +53,7 @@ def prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return result
 
 
+@masked_operation
 def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The largest element over some dimensions, or over all; of none it is the least number of the dtype.
 
@@ -66,6 +69,7 @@ def amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return filled("amax", input, mask, value).amax(dims, bool(keepdim)).to(dtype or input.dtype)
 
 
+@masked_operation
 def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The smallest element over some dimensions, or over all; of none it is the largest number of the dtype.
 
@@ -76,6 +80,7 @@ def amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return filled("amin", input, mask, value).amin(dims, bool(keepdim)).to(dtype or input.dtype)
 
 
+@masked_operation
 def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the largest element is along a dimension, or in the flattened input.
 
@@ -85,6 +90,7 @@ def argmax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = N
     return filled("argmax", input, mask, value).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
+@masked_operation
 def argmin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Where the smallest element is along a dimension, or in the flattened input; see `argmax`."""
     value = None if mask is None else highest("argmin", input.dtype)
@@ -97,6 +103,7 @@ def count_of(name: str, input: Any, mask: Any, dims: tuple[int, ...], keepdim: b
     return canonical(name, input, inside).sum(dims, bool(keepdim))
 
 
+@masked_operation
 def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The mean over some dimensions, or over all; of no elements it is nan. The parameters are those of `sum`.
 
@@ -115,6 +122,7 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return total / count_of("mean", input, mask, dims, keepdim)
 
 
+@masked_operation
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The median along a dimension, the lower of two in the middle; of no elements it is nan.
 
@@ -132,6 +140,7 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     return found.to(dtype or input.dtype)
 
 
+@masked_operation
 def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """The logarithm of the sum of exponentials over some dimensions, or over all; of no elements it is -inf."""
     dims = dims_of("logsumexp", dim, input)
@@ -154,6 +163,7 @@ def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = No
     return log_of_sum(left, right).to(dtype or input.dtype)
 
 
+@masked_operation
 def norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
@@ -165,6 +175,7 @@ def norm(
     return vector_norm(filled("norm", input, mask, value), ord, dims, bool(keepdim), dtype=dtype or input.dtype)
 
 
+@masked_operation
 def var(
     input: Any,
     dim: Any = None,
@@ -189,6 +200,7 @@ def var(
     return spread("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
+@masked_operation
 def std(
     input: Any,
     dim: Any = None,
