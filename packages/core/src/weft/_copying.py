@@ -108,6 +108,8 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
         source = UntypedStorage(0, device=self.kind.device)
     if isinstance(source, TensorBase | TypedStorage) and source.dtype is not element:  # type: ignore[union-attr]
         raise RuntimeError(f"set_: could not set a tensor of {source.dtype} to a tensor of {element}")  # type: ignore[union-attr]
+    if not isinstance(source, TensorBase | TypedStorage | UntypedStorage):
+        raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
     if source.device != self.kind.device:
         raise RuntimeError(f"set_: the source is on {source.device}, and the tensor on {self.kind.device}")
     if isinstance(source, TensorBase) and size is None:

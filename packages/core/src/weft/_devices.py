@@ -50,6 +50,8 @@ class device:
             if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"device: invalid device string {type!r}; expected '<type>' or '<type>:<index>'")
             index = int(number)
+        if index is not None and not 0 <= index < 1 << 31:
+            raise RuntimeError(f"device: Device index must not be negative, nor exceed 31 bits; got {index}")
         if not name.isidentifier():
             raise RuntimeError(f"device: invalid device string {type!r}; expected '<type>' or '<type>:<index>'")
         made = _interned.get((name, index))

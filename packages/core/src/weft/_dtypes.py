@@ -190,10 +190,28 @@ def scalar_dtype(value: Any) -> dtype:
         return int64
     if isinstance(value, (float, numpy.floating)):
         return _default
-    return _default.to_complex()
+    if isinstance(value, (complex, numpy.complexfloating)):
+        return _default.to_complex()
+    raise TypeError(f"result_type: expected a Tensor or a number, not {type(value).__name__}")
 
 
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
+
+
+def require_dtypes(name: str, **arguments: Any) -> None:
+    """All arguments are dtypes.
+
+    Raises
+    ------
+    TypeError
+        Naming the first that is none.
+    """
+    for position, (argument, value) in enumerate(arguments.items()):
+        if not isinstance(value, dtype):
+            raise TypeError(
+                f"{name}(): argument '{argument}' (position {position + 1}) must be weft.dtype, not "
+                f"{type(value).__name__}"
+            )
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
@@ -213,6 +231,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     """
     if type1 is type2:
         return type1
+    require_dtypes("promote_types", type1=type1, type2=type2)
     low, high = sorted((type1, type2), key=lambda each: each.category)
     if (type1 in _WIDE_UNSIGNED or type2 in _WIDE_UNSIGNED) and high.category != FLOATING:
         raise RuntimeError(
@@ -243,6 +262,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     >>> weft.can_cast(weft.float64, weft.float32), weft.can_cast(weft.float32, weft.int32)
     (True, False)
     """
+    require_dtypes("can_cast", from_=from_, to=to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOATING and to.category < FLOATING:

@@ -16,7 +16,17 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
 
-__all__ = ["arm", "call_override", "default_torch_function", "flatten", "offer", "overriding", "pop", "push", "unmasked"]
+__all__ = [
+    "arm",
+    "call_override",
+    "default_torch_function",
+    "flatten",
+    "offer",
+    "overriding",
+    "pop",
+    "push",
+    "unmasked",
+]
 
 _offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their names are public functions
 _dispatched: dict[Any, Any] = {}  # from a function to the one that asks first

@@ -416,7 +416,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = Capsule(ext_tensor, (CPU, 0))
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(ext_tensor).__name__}")
-    kind, index = (int(number) for number in ext_tensor.__dlpack_device__())
+    where = ext_tensor.__dlpack_device__()
+    if not isinstance(where, (tuple, list)) or len(where) != 2:
+        raise TypeError(f"from_dlpack: __dlpack_device__() must give a type and an index, not {where!r}")
+    kind, index = map(int, where)
     found = {CPU: "cpu", CUDA_HOST: "cpu", CUDA: f"cuda:{index}"}.get(kind)
     if found is None:
         raise BufferError(f"from_dlpack: arrays of DLPack device type {kind} cannot be shared")
@@ -503,6 +506,8 @@ def data_type(capsule: Any) -> Any:
     get_name.argtypes, get_name.restype = [ctypes.py_object], ctypes.c_char_p
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+    if type(capsule).__name__ != "PyCapsule":
+        raise TypeError(f"from_dlpack: __dlpack__() must give a DLPack capsule, not {type(capsule).__name__}")
     name = get_name(capsule)
     if name not in (b"dltensor", b"dltensor_versioned"):
         raise BufferError(f"from_dlpack: expected an unused DLPack capsule, got one named {name!r}")

@@ -56,9 +56,13 @@ def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
 
     Raises
     ------
+    TypeError
+        If it is no memory format.
     RuntimeError
         For a format that needs another number of dimensions.
     """
+    if format is not None and not isinstance(format, memory_format):
+        raise TypeError(f"{name}(): argument 'memory_format' must be weft.memory_format, not {type(format).__name__}")
     need = NEEDS.get(format)
     if need is not None:
         if ndim != need:

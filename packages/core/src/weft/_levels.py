@@ -18,7 +18,19 @@ from weft._devices import kind_of
 from weft._engine.dispatch import link_view, make, record, record_many
 from weft._engine.tensor import Extra, TensorBase, local, set_grad
 
-__all__ = ["Level", "Wrapped", "batched_like", "check_randomness", "drawn", "is_wrapped", "map_tensors", "record_of", "run", "settled", "wrap"]
+__all__ = [
+    "Level",
+    "Wrapped",
+    "batched_like",
+    "check_randomness",
+    "drawn",
+    "is_wrapped",
+    "map_tensors",
+    "record_of",
+    "run",
+    "settled",
+    "wrap",
+]
 
 
 class Wrapped:

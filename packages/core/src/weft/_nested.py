@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import reduce
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy
@@ -109,8 +110,20 @@ def flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
             if len(each) != size:
                 raise ValueError(f"tensor: expected sequence of length {size} at dim {len(shape)} (got {len(each)})")
         shape.append(size)
-        level = list(chain.from_iterable(level))
+        level = list(chain.from_iterable(members(each, size, len(shape)) for each in level))
     return tuple(shape), level
+
+
+def members(sequence: Any, size: int, dim: int) -> Any:
+    """The elements of a sequence; of one that is no list, as many as it says that it has."""
+    if isinstance(sequence, list | tuple):
+        return sequence
+    if size > sys.maxsize >> 10:
+        raise RuntimeError(f"tensor: not enough memory for a sequence of length {size} at dim {dim - 1}")
+    found = list(islice(sequence, size + 1))
+    if len(found) != size:
+        raise ValueError(f"tensor: expected sequence of length {size} at dim {dim - 1}, which has another number")
+    return found
 
 
 def check_depth(data: Any) -> None:

@@ -46,6 +46,10 @@ set_flush_denormal set_warn_always use_deterministic_algorithms
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
     "weft.func": "vmap",
+    "weft.amp": "autocast",
+    "weft.amp._autocast": """
+clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_dtype
+""",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

@@ -189,6 +189,10 @@ class Tensor(Methods):
         RuntimeError
             For a dtype without gradients, or to stop recording for a tensor that is no leaf.
         """
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+            )
         if requires_grad and not self.kind.is_differentiable:
             raise RuntimeError(
                 f"requires_grad_: only Tensors of floating point and complex dtype can require gradients; this one is "

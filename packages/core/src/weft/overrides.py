@@ -106,7 +106,9 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     return has_torch_function(relevant_args)
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """Give a call to the overrides of its arguments: what a library's own function does first.
 
     Parameters

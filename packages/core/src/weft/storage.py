@@ -95,6 +95,22 @@ def own_storage(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     return numpy.ndarray(array.shape, array.dtype, memory, 0, array.strides)
 
 
+def bytes_of(count: int) -> numpy.ndarray[Any, Any]:
+    """So many bytes, uninitialised.
+
+    Raises
+    ------
+    RuntimeError
+        If there are not so many.
+    """
+    if not 0 <= count < 1 << 63:
+        raise RuntimeError(f"UntypedStorage: size in bytes must be from 0 to 2**63 - 1; got {count}")
+    try:
+        return numpy.empty(count, numpy.uint8)
+    except MemoryError as error:
+        raise RuntimeError(f"UntypedStorage: not enough memory for {count} bytes") from error
+
+
 class UntypedStorage:
     """Bytes on a device.
 
@@ -118,7 +134,7 @@ class UntypedStorage:
     _device: Any
 
     def __init__(self, size: int | Iterable[int] = 0, *, device: Any = None) -> None:
-        content = numpy.empty(size, numpy.uint8) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
+        content = bytes_of(size) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
         made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
         self._array, self._device = made._array, made._device
 

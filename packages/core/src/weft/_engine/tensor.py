@@ -228,6 +228,8 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
     saved_hooks_refused = ""
     modes: Any = ()  # of __torch_function__, the innermost last
+    precision: Any = None  # of autocast
+    autocast_dtypes: Any = {}  # noqa: RUF012  # replaced, never changed: half types that were set, by type of device
     plain_only = False  # subclasses are not asked
     devices: Any = ()
     levels: Any = ()  # the function transforms that run, the innermost last

@@ -21,15 +21,14 @@ def any(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False) -> Tensor:
 
 
 def diff(
-    x: Tensor, /, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The differences between neighbours along an axis, ``n`` times.
 
     Parameters
     ----------
     x : Tensor
-    n, axis : int
-        By keyword in the standard; by position in this order, as NumPy has it, since libraries write it so.
+    axis, n : int
     prepend, append : Tensor, optional
         What comes before and after ``x`` along the axis.
     """

@@ -98,6 +98,8 @@ class set_grad_enabled(_Mode):
     """Record or not, from this call on; as a context manager, for its time only."""
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
         self.before = local.grad_enabled
         self.mode = bool(mode)
         set_grad(self.mode)

@@ -266,9 +266,7 @@ def compare_projection(
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
 
 
-def compare_forward(
-    func: Any, args: Any, watched: Any, number: int, eps: float, atol: float, rtol: float
-) -> None:
+def compare_forward(func: Any, args: Any, watched: Any, number: int, eps: float, atol: float, rtol: float) -> None:
     """Forward mode along a random direction of each input, against a difference along it."""
     from weft.autograd import forward_ad
 

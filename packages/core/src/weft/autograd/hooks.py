@@ -158,6 +158,8 @@ def hooks_of(tensor: Any) -> TensorHooks:
 
 def add(hooks: HookDict, hook: Callable[..., Any]) -> RemovableHandle:
     """Put a hook behind the others."""
+    if not callable(hook):
+        raise TypeError(f"register_hook: hook must be callable, not {type(hook).__name__}")
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle

@@ -81,8 +81,10 @@ def unreal(array: Any) -> Any:
     """An array of one example's shape, where there are no examples."""
     import numpy
 
-    return type(array)(array.shape[1:], array.dtype) if not isinstance(array, numpy.ndarray) else numpy.zeros(
-        array.shape[1:], array.dtype
+    return (
+        type(array)(array.shape[1:], array.dtype)
+        if not isinstance(array, numpy.ndarray)
+        else numpy.zeros(array.shape[1:], array.dtype)
     )
 
 
@@ -157,8 +159,10 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
             f"matching the structure of inputs, got: {type(in_dims).__name__}."
         )
     if not leaves:
-        raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
-                         "vmap over a function with no inputs. The latter is unsupported.")
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+            "vmap over a function with no inputs. The latter is unsupported."
+        )
     given = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     dims = broadcast_prefix(given, spec)
     if dims is None:

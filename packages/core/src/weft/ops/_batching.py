@@ -14,7 +14,17 @@ from typing import Any, NamedTuple
 from weft._engine.tensor import TensorBase, local
 from weft._levels import record_of, settled
 
-__all__ = ["Batch", "along_dims", "composed", "elementwise", "leading", "one_by_one", "random_numbers", "reads_values", "rule_for"]
+__all__ = [
+    "Batch",
+    "along_dims",
+    "composed",
+    "elementwise",
+    "leading",
+    "one_by_one",
+    "random_numbers",
+    "reads_values",
+    "rule_for",
+]
 
 
 class Batch(NamedTuple):

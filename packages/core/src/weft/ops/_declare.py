@@ -34,6 +34,7 @@ from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operato
 from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
+from weft._precision import in_precision
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
 from weft.ops._explain import explained
@@ -659,6 +660,7 @@ def op(
     numbers: str | None = None,
     batch: str = "",
     linear: str = "",
+    precision: str = "",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -692,6 +694,8 @@ def op(
         How it runs on a batch: a rule of ops/_batching.py.
     linear : str
         In which arguments it is linear: together, or each group between ``|`` for itself.
+    precision : str
+        What it wants inside of `weft.autocast`: ``"half"``, ``"float32"`` or ``"widest"`` of its arguments.
     """
 
     def declare(source: Any) -> Any:
@@ -707,7 +711,8 @@ def op(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.batching = batch
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
-        function = with_out(source, out, refusal) if out else guarded(source)
+        inner = in_precision(source, precision) if precision else source
+        function = with_out(inner, out, refusal) if out else guarded(inner)
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -715,7 +720,7 @@ def op(
             return rule
 
         function.kernel = kernel
-        attach(source if view and not out else function, methods, inplace, declaration, is_view=view)
+        attach(inner if view and not out else function, methods, inplace, declaration, is_view=view)
         return function
 
     return declare
@@ -759,6 +764,9 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             try:
                 return source(*args, **kwargs)
             except Exception as error:
+                renamed = without_numpy_names(source, error, kwargs)
+                if renamed is not None:
+                    return function(*args, **renamed)
                 reraise(source.__name__, source, error, args, kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
@@ -784,10 +792,29 @@ def guarded(source: Any) -> Any:
         try:
             return source(*args, **kwargs)
         except Exception as error:
+            renamed = without_numpy_names(source, error, kwargs)
+            if renamed is not None:
+                return function(*args, **renamed)
             reraise(source.__name__, source, error, args, kwargs)
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
     return function
+
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+
+def without_numpy_names(source: Any, error: Exception, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call that failed, under PyTorch's names where NumPy's were used; None if they were not."""
+    if not kwargs or not isinstance(error, TypeError) or "unexpected keyword argument" not in str(error):
+        return None
+    code = getattr(source, "__wrapped__", source).__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    renamed = {
+        NUMPY_NAMES[name] if name not in parameters and NUMPY_NAMES.get(name) in parameters else name: value
+        for name, value in kwargs.items()
+    }
+    return renamed if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys() else None
 
 
 def reraise(name: str, source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:

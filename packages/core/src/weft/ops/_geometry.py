@@ -80,6 +80,21 @@ def as_shape(name: str, size: Sequence[Any]) -> tuple[int, ...]:
     return sizes
 
 
+def one_by_one(name: str, args: tuple[Any, ...], value: Any, argument: str) -> tuple[Any, ...]:
+    """What a caller gave one by one, or as one sequence under the argument's name.
+
+    Raises
+    ------
+    TypeError
+        If there is neither.
+    """
+    if value is not None:
+        return (value,)
+    if not args:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
+    return args
+
+
 def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[int, ...]:
     """Integers that a caller gave one by one or as one sequence."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):

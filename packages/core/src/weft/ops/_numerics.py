@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 REAL = "bool int float"
 BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
@@ -19,9 +21,9 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
-    """A function of equally shaped arrays, applied to pieces whose temporaries fit the cache."""
+    """A function of equally shaped arrays, applied to pieces whose temporaries fit a processor's cache."""
     first = arrays[0]
-    if first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
+    if xp is not numpy or first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
         return function(*arrays)
     result = xp.empty(first.shape, first.dtype)
     flat, target = [each.reshape(-1) for each in arrays], result.reshape(-1)
@@ -29,6 +31,11 @@ def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
         stop = start + BLOCK
         target[start:stop] = function(*[each[start:stop] for each in flat])
     return result
+
+
+def doubly(xp: Any, function: Any, x: Any) -> Any:
+    """A function of an array of float64, of an array of another dtype: its result is rounded to that."""
+    return in_blocks(xp, lambda block: function(xp, wide(xp, block)).astype(block.dtype), xp.asarray(x))
 
 
 def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from weft.ops._declare import pointwise
-from weft.ops._numerics import REAL, pieces, polynomial, scipy_function, wide
+from weft.ops._numerics import REAL, doubly, pieces, polynomial, scipy_function
 
 # The modified functions of the first kind: below this the power series, whose terms are all positive; from it on
 # Hankel's asymptotic series, whose smallest term is then below the rounding.
@@ -45,11 +45,10 @@ def scaled_modified(xp: Any, order: int, x: Any) -> Any:
     return xp.copysign(value, x) if order else value
 
 
-def modified(xp: Any, order: int, input: Any) -> Any:
-    """The modified Bessel function of the first kind, of the order 0 or 1."""
-    x = wide(xp, input)
+def modified(xp: Any, order: int, x: Any) -> Any:
+    """The modified Bessel function of the first kind of an array of float64, for the orders 0 and 1."""
     half = xp.exp(xp.absolute(x) / 2)  # the whole would overflow before the result does
-    return (scaled_modified(xp, order, x) * half * half).astype(input.dtype)
+    return scaled_modified(xp, order, x) * half * half
 
 
 @pointwise("i0", "i0_", result="float", accepts=REAL)
@@ -61,7 +60,7 @@ def i0(xp, input):
     >>> weft.i0(weft.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
     """
-    return modified(xp, 0, input)
+    return doubly(xp, lambda xp, x: modified(xp, 0, x), input)
 
 
 @i0.gradient("input")
@@ -72,7 +71,7 @@ def _(grad, input):
 @pointwise(name="i0e", result="float", accepts=REAL)
 def i0e(xp, input):
     """``exp(-abs(x)) * i0(x)`` of each element x."""
-    return scaled_modified(xp, 0, wide(xp, input)).astype(input.dtype)
+    return doubly(xp, lambda xp, x: scaled_modified(xp, 0, x), input)
 
 
 @i0e.gradient("input")
@@ -83,7 +82,7 @@ def _(grad, input, output):
 @pointwise(name="i1", result="float", accepts=REAL)
 def i1(xp, input):
     """The modified Bessel function of the first kind of order 1."""
-    return modified(xp, 1, input)
+    return doubly(xp, lambda xp, x: modified(xp, 1, x), input)
 
 
 @i1.gradient("input")
@@ -94,7 +93,7 @@ def _(grad, input, output):
 @pointwise(name="i1e", result="float", accepts=REAL)
 def i1e(xp, input):
     """``exp(-abs(x)) * i1(x)`` of each element x."""
-    return scaled_modified(xp, 1, wide(xp, input)).astype(input.dtype)
+    return doubly(xp, lambda xp, x: scaled_modified(xp, 1, x), input)
 
 
 @i1e.gradient("input")
@@ -118,13 +117,13 @@ def slope(first: Any, second: Any, input: Any) -> Any:
 @pointwise(name="modified_bessel_i0", result="float", accepts=REAL, gradient=None)
 def modified_bessel_i0(xp, input):
     """`i0`, without a gradient."""
-    return modified(xp, 0, input)
+    return doubly(xp, lambda xp, x: modified(xp, 0, x), input)
 
 
 @pointwise(name="modified_bessel_i1", result="float", accepts=REAL, gradient=None)
 def modified_bessel_i1(xp, input):
     """`i1`, without a gradient."""
-    return modified(xp, 1, input)
+    return doubly(xp, lambda xp, x: modified(xp, 1, x), input)
 
 
 @pointwise(name="bessel_j0", result="float", accepts=REAL, gradient=None)

@@ -149,8 +149,23 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
     dtype : dtype, optional
         Default: that of the value.
     """
-    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    value = one_number("full", "fill_value", fill_value)
     return filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
+
+
+def one_number(name: str, argument: str, value: Any) -> Any:
+    """A number, or that of a tensor with one element.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if isinstance(value, TensorBase) and value._array.size == 1:
+        return value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, (int, float, complex, numpy.generic)):
+        raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+    return value
 
 
 def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, format: Any = None) -> Any:
@@ -428,9 +443,9 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
 
 
 @composite(out=False)
-def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A 0-d tensor of the default dtype."""
-    return filled("scalar_tensor", ((),), value, dtype or get_default_dtype(), device, requires_grad)
+    return filled("scalar_tensor", ((),), s, dtype or get_default_dtype(), device, requires_grad)
 
 
 @composite()

@@ -41,7 +41,7 @@ from weft.ops.matrices import matmul
 # Cholesky
 
 
-@op(name="linalg_cholesky", tensors="A", batch="leading")
+@op(name="linalg_cholesky", tensors="A", batch="leading", precision="float32")
 def cholesky_op(A, upper):
     """L with ``A = L L^H`` (or its conjugate transpose), and ``info``."""
     return cholesky_op.op(A, upper)
@@ -105,7 +105,7 @@ def cholesky_solve(input, L, upper=False):
     return cholesky_solve_op.op(input, L, bool(upper)).contiguous()
 
 
-@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="elementwise")
+@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="elementwise", precision="float32")
 def cholesky_solve_op(B, L, upper):
     """``(L L^H)^-1 B``."""
     return cholesky_solve_op.op(B, L, upper)
@@ -136,7 +136,7 @@ def cholesky_inverse(L, upper=False):
 # QR
 
 
-@op(name="linalg_qr", tensors="A", batch="leading")
+@op(name="linalg_qr", tensors="A", batch="leading", precision="float32")
 def qr_op(A, mode):
     """Q and R of matrices that are not wider than high."""
     return qr_op.op(A, mode)
@@ -205,7 +205,7 @@ def qr(input, some=True):
 # Singular values
 
 
-@op(name="linalg_svd", tensors="A", batch="leading")
+@op(name="linalg_svd", tensors="A", batch="leading", precision="float32")
 def svd_op(A, full_matrices, compute_uv):
     """U, the singular values from the largest, and V^H."""
     return svd_op.op(A, full_matrices, compute_uv)
@@ -255,7 +255,7 @@ def _(grads, outputs):
     return whole
 
 
-@op(name="linalg_svdvals", tensors="A", gradient=None, batch="leading")
+@op(name="linalg_svdvals", tensors="A", gradient=None, batch="leading", precision="float32")
 def svdvals_op(A):
     """The singular values from the largest, without history."""
     return svdvals_op.op(A)
@@ -300,7 +300,7 @@ def svd(input, some=True, compute_uv=True):
 # Eigenvalues
 
 
-@op(name="linalg_eigh", tensors="A", batch="leading")
+@op(name="linalg_eigh", tensors="A", batch="leading", precision="float32")
 def eigh_op(A, UPLO):
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
     return eigh_op.op(A, UPLO)
@@ -324,7 +324,7 @@ def _(grads, outputs):
     return matmul.op(V, matmul.op(inner, V.mH))
 
 
-@op(name="linalg_eigvalsh", tensors="A", gradient=None, batch="leading")
+@op(name="linalg_eigvalsh", tensors="A", gradient=None, batch="leading", precision="float32")
 def eigvalsh_op(A, UPLO):
     """The eigenvalues of Hermitian matrices in ascending order, without history."""
     return eigvalsh_op.op(A, UPLO)
@@ -335,7 +335,7 @@ def _(xp, A, UPLO):
     return converged("linalg.eigvalsh", xp.linalg.eigvalsh, A, UPLO)
 
 
-@op(name="linalg_eig", tensors="A", batch="leading")
+@op(name="linalg_eig", tensors="A", batch="leading", precision="float32")
 def eig_op(A):
     """Eigenvalues and eigenvectors, complex."""
     return eig_op.op(A)
@@ -367,7 +367,7 @@ def _(grads, outputs, A_dtype):
     return whole if A_dtype.is_complex else whole.real
 
 
-@op(name="linalg_eigvals", tensors="A", gradient=None, batch="leading")
+@op(name="linalg_eigvals", tensors="A", gradient=None, batch="leading", precision="float32")
 def eigvals_op(A):
     """The eigenvalues, complex, without history."""
     return eigvals_op.op(A)
@@ -381,7 +381,7 @@ def _(xp, A):
 # LU
 
 
-@op(name="linalg_lu_factor", tensors="A", batch="leading")
+@op(name="linalg_lu_factor", tensors="A", batch="leading", precision="float32")
 def lu_factor_op(A, pivot):
     """L and U in one matrix, the row exchanges, and ``info``."""
     return lu_factor_op.op(A, pivot)
@@ -428,6 +428,11 @@ def permutation_op(pivots, rows):
 
 @permutation_op.kernel
 def _(xp, pivots, rows):
+    if pivots.size and (pivots.min() < 1 or pivots.max() > rows):
+        raise RuntimeError(
+            f"lu_permutation: pivots must be between 1 and LU.size(-2), {rows}, inclusive; got {int(pivots.min())} to "
+            f"{int(pivots.max())}. Did you properly pass the result of lu_factor?"
+        )
     flat = pivots.reshape((math.prod(pivots.shape[:-1]), pivots.shape[-1])).astype(xp.int64) - 1
     order = xp.array(xp.broadcast_to(xp.arange(rows), (len(flat), rows)))
     each = xp.arange(len(flat))
@@ -531,7 +536,7 @@ def lu_solve(b, LU_data, LU_pivots):
 # LDL
 
 
-@op(name="linalg_ldl_factor", tensors="A", gradient="refused", batch="leading")
+@op(name="linalg_ldl_factor", tensors="A", gradient="refused", batch="leading", precision="float32")
 def ldl_factor_op(A, hermitian):
     """L and D in one matrix, LAPACK's pivots, and ``info``."""
     return ldl_factor_op.op(A, hermitian)
@@ -549,7 +554,7 @@ def _(xp, A, hermitian):
     return column_major(xp, xp.tril(LD)), pivots, info
 
 
-@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="elementwise")
+@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="elementwise", precision="float32")
 def ldl_solve_op(LD, pivots, B, hermitian):
     """``A^-1 B`` by the factorization of A; the pivots are a column, so that batches broadcast."""
     return ldl_solve_op.op(LD, pivots, B, hermitian)

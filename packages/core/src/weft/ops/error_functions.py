@@ -7,7 +7,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft.ops._declare import pointwise
-from weft.ops._numerics import REAL, in_blocks, pieces, polynomial, wide
+from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial
 
 # erf(x) = tanh(x p(x**2)) to 1.4e-7 where it is below 1 in float32: array libraries have a fast tanh. A fit of the
 # smooth function atanh(erf(x)) / x by relative error of erf; highest power first.
@@ -269,7 +269,7 @@ def _(grad, input):
 @pointwise("erfc", "erfc_", result="float", accepts=REAL)
 def erfc(xp, input):
     """``1 - erf(x)``, without loss of precision for large x."""
-    return erfc_array(xp, wide(xp, input)).astype(input.dtype)
+    return doubly(xp, erfc_array, input)
 
 
 @erfc.gradient("input")
@@ -286,7 +286,7 @@ def erfcx(xp, input):
     >>> weft.special.erfcx(weft.tensor([0.0, 100.0]))
     tensor([1.0000, 0.0056])
     """
-    return erfcx_array(xp, wide(xp, input)).astype(input.dtype)
+    return doubly(xp, erfcx_array, input)
 
 
 @erfcx.gradient("input")
@@ -297,9 +297,13 @@ def _(grad, input, output):
 @pointwise("erfinv", "erfinv_", result="float", accepts=REAL)
 def erfinv(xp, input):
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
-    half = xp.atleast_1d(wide(xp, input)) / 2
+    return doubly(xp, erfinv_array, input)
+
+
+def erfinv_array(xp: Any, x: Any) -> Any:
+    half = xp.atleast_1d(x) / 2
     quantile = normal_quantile(xp, half, lambda mask: 0.5 - xp.absolute(half[mask]))
-    return (quantile / math.sqrt(2)).astype(input.dtype).reshape(input.shape)
+    return (quantile / math.sqrt(2)).reshape(x.shape)
 
 
 @erfinv.gradient("input")
@@ -319,7 +323,7 @@ def ndtr(xp, input):
     >>> weft.special.ndtr(weft.tensor([0.0, 1.96]))
     tensor([0.5000, 0.9750])
     """
-    return (erfc_array(xp, wide(xp, input) * -math.sqrt(0.5)) / 2).astype(input.dtype)
+    return doubly(xp, lambda xp, x: erfc_array(xp, x * -math.sqrt(0.5)) / 2, input)
 
 
 @ndtr.gradient("input")
@@ -330,7 +334,11 @@ def _(grad, input):
 @pointwise(name="log_ndtr", result="float", accepts=REAL)
 def log_ndtr(xp, input):
     """The logarithm of `ndtr`, exact where that is too small to be represented."""
-    x = wide(xp, input) * math.sqrt(0.5)
+    return doubly(xp, log_ndtr_array, input)
+
+
+def log_ndtr_array(xp: Any, x: Any) -> Any:
+    x = x * math.sqrt(0.5)
 
     def tail(value: Any) -> Any:
         return xp.log(erfcx_array(xp, -value) / 2) - value * value
@@ -338,7 +346,7 @@ def log_ndtr(xp, input):
     def body(value: Any) -> Any:
         return xp.log1p(-erfc_array(xp, value) / 2)
 
-    return pieces(xp, x, (x < -1, tail), (x >= -1, body)).astype(input.dtype)
+    return pieces(xp, x, (x < -1, tail), (x >= -1, body))
 
 
 @log_ndtr.gradient("input")
@@ -352,12 +360,16 @@ def ndtri(xp, input):
 
     Infinite at 0 and 1, nan outside.
     """
-    p = xp.atleast_1d(wide(xp, input))
+    return doubly(xp, ndtri_array, input)
+
+
+def ndtri_array(xp: Any, probability: Any) -> Any:
+    p = xp.atleast_1d(probability)
 
     def smaller(mask: Any) -> Any:
         return xp.minimum(p[mask], 1 - p[mask])
 
-    return normal_quantile(xp, p - 0.5, smaller).astype(input.dtype).reshape(input.shape)
+    return normal_quantile(xp, p - 0.5, smaller).reshape(probability.shape)
 
 
 @ndtri.gradient("input")

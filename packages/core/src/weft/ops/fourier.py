@@ -18,7 +18,7 @@ from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
 
 
-@op(name="fft_c2c", result="same", accepts="complex", batch="along_dims", linear="input")
+@op(name="fft_c2c", result="same", accepts="complex", batch="along_dims", linear="input", precision="float32")
 def c2c(input, dims, forward, scale):
     """``scale * sum(input * exp(-+ 2 pi i j k / n))`` over each of some dims; minus is forward."""
     return c2c.op(input, dims, forward, scale)
@@ -47,7 +47,7 @@ def _(grad, dims, forward, scale):
     return c2c.op(grad, dims, not forward, scale)
 
 
-@op(name="fft_r2c", accepts="float", batch="along_dims", linear="input")
+@op(name="fft_r2c", accepts="float", batch="along_dims", linear="input", precision="float32")
 def r2c(input, dims, scale):
     """The forward transform of real numbers; of the last dim only the first half, the other is its conjugate."""
     return r2c.op(input, dims, scale)
@@ -65,7 +65,7 @@ def _(grad, input_shape, dims, scale):
     return c2c.op(whole, dims, False, scale).real
 
 
-@op(name="fft_c2r", accepts="complex", batch="along_dims", linear="input")
+@op(name="fft_c2r", accepts="complex", batch="along_dims", linear="input", precision="float32")
 def c2r(input, dims, size, scale):
     """The inverse transform of the first half of a Hermitian signal, ``size`` real numbers along the last dim."""
     return c2r.op(input, dims, size, scale)

@@ -9,7 +9,7 @@ from typing import Any
 from weft._dtypes import get_default_dtype
 from weft.ops._declare import composite, no_gradient, op, pointwise
 from weft.ops._geometry import elements, require_tensors
-from weft.ops._numerics import REAL, polynomial, scipy_function, wide
+from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial, scipy_function, wide
 from weft.ops.creation import arange
 
 EPS = 2.0**-53
@@ -18,39 +18,46 @@ EPS = 2.0**-53
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
-def shifted(xp: Any, x: Any, least: float, step: Any) -> tuple[Any, Any]:
-    """Add 1 to each element until it is at least ``least``; ``step(x)`` is summed over what it passes."""
-    passed = xp.zeros_like(x)
-    while xp.any(small := x < least):
-        passed += xp.where(small, step(xp.where(small, x, 1.0)), 0.0)
-        x = xp.where(small, x + 1, x)
-    return x, passed
+FAR = 10  # from here on the asymptotic series are exact; smaller numbers are shifted by as many steps
+
+
+def series(xp: Any, y: Any, divisor: Any) -> Any:
+    """The sum of ``bernoulli(2 k) / divisor(k) / y ** (2 k)`` over the numbers at hand."""
+    square = 1 / (y * y)
+    return square * polynomial(square, tuple(reversed([b / divisor(k) for k, b in enumerate(BERNOULLI, 1)])))
 
 
 def log_gamma_positive(xp: Any, x: Any) -> Any:
     """The logarithm of gamma for x > 0: Stirling's series, after recurrence."""
-    factor = xp.ones_like(x)
-    while xp.any(small := x < 10):
-        factor = xp.where(small, factor * x, factor)
-        x = xp.where(small, x + 1, x)
-    inverse = 1 / x
-    square = inverse * inverse
-    series = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1)]
-    rest = inverse * polynomial(square, tuple(reversed(series)))
-    return (x - 0.5) * xp.log(x) - x + 0.5 * math.log(2 * math.pi) + rest - xp.log(factor)
+    small = x < FAR
+    start = xp.where(small, x, 1.0)
+    passed = start.copy()
+    for k in range(1, FAR):
+        passed *= start + k
+    y = xp.where(small, x + FAR, x)
+    stirling = (y - 0.5) * xp.log(y) - y + 0.5 * math.log(2 * math.pi)
+    stirling += y * series(xp, y, lambda k: 2 * k * (2 * k - 1))
+    return stirling - xp.where(small, xp.log(passed), 0.0)
+
+
+def lgamma_array(xp: Any, x: Any) -> Any:
+    def reflected(value: Any) -> Any:
+        part = value - xp.floor(value)  # the sine of a large multiple of pi would lose its digits
+        return math.log(math.pi) - xp.log(xp.absolute(xp.sin(math.pi * part))) - log_gamma_positive(xp, 1 - value)
+
+    return pieces(
+        xp,
+        x,
+        (x >= 0.5, lambda value: log_gamma_positive(xp, value)),
+        (x < 0.5, reflected),
+        (xp.isinf(x), xp.absolute),
+    )
 
 
 @pointwise("lgamma", "lgamma_", result="float", accepts=REAL)
 def lgamma(xp, input):
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
-    x = wide(xp, input)
-    negative = x < 0.5
-    positive = log_gamma_positive(xp, xp.where(negative, 1 - x, xp.where(xp.isfinite(x), x, 1.0)))
-    part = x - xp.floor(x)  # the sine of a large multiple of pi would lose its digits
-    reflected = math.log(math.pi) - xp.log(xp.absolute(xp.sin(math.pi * part))) - positive
-    result = xp.where(negative, reflected, positive)
-    result = xp.where(negative & (part == 0) | xp.isinf(x), xp.inf, xp.where(xp.isnan(x), x, result))
-    return result.astype(input.dtype)
+    return doubly(xp, lgamma_array, input)
 
 
 @lgamma.gradient("input")
@@ -58,24 +65,39 @@ def _(grad, input):
     return grad * digamma(input)
 
 
-def digamma_array(xp: Any, input: Any) -> Any:
-    given = wide(xp, input)
-    negative = given < 0
-    x, passed = shifted(xp, xp.where(negative, 1 - given, given), 10, lambda value: 1 / value)
-    square = 1 / (x * x)
-    series = tuple(reversed([b / (2 * k) for k, b in enumerate(BERNOULLI, 1)]))
-    result = xp.log(x) - 0.5 / x - square * polynomial(square, series) - passed
-    part = given - xp.rint(given)
-    result = xp.where(negative, result - math.pi / xp.tan(math.pi * part), result)
-    result = xp.where(negative & (part == 0), xp.nan, result)
-    result = xp.where(given == 0, xp.copysign(xp.inf, -given), result)
-    return xp.where(xp.isposinf(given), given, result).astype(input.dtype)
+def digamma_positive(xp: Any, x: Any) -> Any:
+    """The derivative of the logarithm of gamma, for x > 0."""
+    small = x < FAR
+    start = xp.where(small, x, 1.0)
+    product, slope = start.copy(), xp.ones_like(start)
+    for k in range(1, FAR):
+        factor = start + k
+        slope = slope * factor + product
+        product *= factor
+    y = xp.where(small, x + FAR, x)
+    return xp.log(y) - 0.5 / y - series(xp, y, lambda k: 2 * k) - xp.where(small, slope / product, 0.0)
+
+
+def digamma_array(xp: Any, x: Any) -> Any:
+    def reflected(value: Any) -> Any:
+        part = value - xp.rint(value)
+        result = digamma_positive(xp, 1 - value) - math.pi / xp.tan(math.pi * part)
+        return xp.where(part == 0, xp.nan, result)
+
+    return pieces(
+        xp,
+        x,
+        (x > 0, lambda value: digamma_positive(xp, value)),
+        (x < 0, reflected),
+        (x == 0, lambda value: xp.copysign(xp.inf, -value)),
+        (xp.isposinf(x), lambda value: value),
+    )
 
 
 @pointwise("digamma", "digamma_", result="float", accepts=REAL)
 def digamma(xp, input):
     """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
-    return digamma_array(xp, input)
+    return doubly(xp, digamma_array, input)
 
 
 @digamma.gradient("input")
@@ -111,7 +133,8 @@ def zeta_positive(xp: Any, s: Any, q: Any) -> Any:
 def zeta_array(xp: Any, s: Any, q: Any) -> Any:
     """Hurwitz's zeta function of arrays of float64.
 
-    nan at infinity, as in PyTorch. Below 0, where s has to be whole, the negative terms are a sum of the same kind as the positive ones.
+    nan at infinity, as in PyTorch. Below 0, where s has to be whole, the negative terms are a sum of the same kind as
+    the positive ones.
     """
     s, q = xp.broadcast_arrays(xp.atleast_1d(s), xp.atleast_1d(q))
     whole = q == xp.floor(q)
@@ -165,25 +188,36 @@ def polygamma_op(input, n):
 @polygamma_op.kernel
 def _(xp, input, n):
     if n == 0:
-        return digamma_array(xp, input)
+        return doubly(xp, digamma_array, input)
     if n == 1:
-        return trigamma_array(xp, input)
+        return in_blocks(xp, lambda block: trigamma_array(xp, block), xp.asarray(input))
     values = zeta_array(xp, xp.asarray(n + 1.0), wide(xp, input))
     size = math.gamma(n + 1) if n < 171 else math.inf
     return ((-1.0) ** (n + 1) * size * values).astype(input.dtype).reshape(input.shape)
 
 
-def trigamma_array(xp: Any, input: Any) -> Any:
+def trigamma_positive(xp: Any, x: Any) -> Any:
+    """The derivative of `digamma`, for x > 0."""
+    small = x < FAR
+    start = xp.where(small, x, 1.0)
+    passed = xp.zeros_like(start)
+    for k in range(FAR):
+        inverse = 1 / (start + k)
+        passed += inverse * inverse
+    y = xp.where(small, x + FAR, x)
+    return (1 + 0.5 / y + series(xp, y, lambda k: 1)) / y + xp.where(small, passed, 0.0)
+
+
+def trigamma_array(xp: Any, x: Any) -> Any:
     """The derivative of `digamma`.
 
     By reflection below 0.5, with the angle rounded to the input's precision: what PyTorch has near the poles (and
     its large number instead of infinity on them) is this rounding.
     """
-    x = xp.atleast_1d(xp.asarray(input))
     negative = x < 0.5
-    positive = zeta_array(xp, xp.asarray(2.0), wide(xp, xp.where(negative, 1 - x, x)))
+    positive = trigamma_positive(xp, wide(xp, xp.where(negative, 1 - x, x)))
     sine = xp.sin(wide(xp, x * x.dtype.type(math.pi)))
-    return xp.where(negative, (math.pi / sine) ** 2 - positive, positive).astype(input.dtype).reshape(input.shape)
+    return xp.where(negative, (math.pi / sine) ** 2 - positive, positive).astype(x.dtype)
 
 
 @polygamma_op.gradient("input")

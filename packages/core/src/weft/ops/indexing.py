@@ -12,7 +12,7 @@ from weft._engine.tensor import TensorBase, local
 from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
-from weft.ops._declare import composite, fit_number, op
+from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
 from weft.ops.comparison import fill_where, filling
@@ -334,6 +334,9 @@ def index_put(input, indices, values, accumulate=False):
     accumulate : bool
         Add, so that repeated positions count each time.
     """
+    if isinstance(indices, TensorBase):
+        raise TypeError("index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
+    require_tensors("index_put", input=input, values=values)
     if values.dtype is not input.dtype:
         raise RuntimeError(
             f"index_put: Index put requires the source and destination dtypes match, got {input.dtype.spoken} for the "
@@ -344,6 +347,7 @@ def index_put(input, indices, values, accumulate=False):
         raise IndexError("index_put: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
     check_ranges("index_put", input, parsed)
+    check_broadcastable(values._array.shape, advanced_shape(input, parsed))
     return put.op(input, parsed, values, accumulate)
 
 
@@ -513,6 +517,8 @@ def index_select(input, dim, index):
     """
     dim = wrap_dim("index_select", dim, input.ndim)
     index = index_tensor("index_select", index, ndim=1)
+    if not input.ndim and index.numel() != 1:
+        raise RuntimeError(f"index_select: Index to scalar can have only 1 value, got {index.numel()} value(s)")
     in_range("index_select", index, input._array.shape[dim] if input.ndim else 1, dim, IndexError)
     return index_select.op(input, dim, index.reshape(-1))
 
@@ -700,7 +706,10 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     """
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"scatter: reduce argument must be either add or multiply; got {reduce!r}")
-    return checked_scatter("scatter", input, dim, index, value if src is None else src, reduce)
+    src = value if src is None else src
+    if src is None:
+        raise TypeError('scatter() missing 1 required positional arguments: "src"')
+    return checked_scatter("scatter", input, dim, index, src, reduce)
 
 
 def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduce: str | None) -> Any:
@@ -758,8 +767,11 @@ def _(batch):
     return index_added.op(input, dim + 1, index, source, alpha)
 
 
-def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
-    """The dim and the index of index_add and its like, checked."""
+def index_write(
+    name: str, input: Any, dim: int, index: Any, source: Any, outside: type = IndexError
+) -> tuple[int, Any]:
+    """The dim and the index of index_add and its like, checked; ``outside`` is what an index out of range raises."""
+    require_tensors(name, input=input, index=index, source=source)
     dim = wrap_dim(name, dim, input.ndim)
     index = index_tensor(name, index, ndim=1).reshape(-1)
     if source.dtype is not input.dtype:
@@ -775,20 +787,22 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
             f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
             f"{list(input.shape)} apart from dimension {dim}"
         )
-    in_range(name, index, input.shape[dim] if input.ndim else 1, dim, IndexError)
+    in_range(name, index, input.shape[dim] if input.ndim else 1, dim, outside)
     return dim, index
 
 
 @composite("index_add", "index_add_", out="exact")
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
-    dim, index = index_write("index_add", input, dim, index, source)
-    return index_added.op(input, dim, index, source, fit_number(alpha, input.dtype))
+    dim, index = index_write("index_add", input, dim, index, source, RuntimeError)
+    return index_added.op(input, dim, index, source, fitting("index_add", alpha, input.dtype))
 
 
 @composite("index_copy", "index_copy_", out="exact")
 def index_copy(input, dim, index, source):
     """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+    if isinstance(index, TensorBase) and index.kind.dtype is not int64:
+        raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index.kind.dtype.spoken}")
     dim, index = index_write("index_copy", input, dim, index, source)
     if not input.ndim:
         return replaced.op(input, source.reshape(()))
@@ -828,7 +842,7 @@ def _put(self, index, source, accumulate=False):
             f"(source) {source.kind.dtype.spoken}"
         )
     if index.numel() != source.numel():
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and "
             f"{index.numel()}"
         )

@@ -9,7 +9,15 @@ from weft._dtypes import int64, result_dtype
 from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import addressable, broadcast_shapes, integers, same_shape_except, wrap_dim, wrap_dims
+from weft.ops._geometry import (
+    addressable,
+    broadcast_shapes,
+    integers,
+    one_by_one,
+    same_shape_except,
+    wrap_dim,
+    wrap_dims,
+)
 from weft.ops.creation import contiguous_copy
 from weft.ops.views import expand, narrow, reshape
 
@@ -41,7 +49,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     return [each if each.kind.dtype is common else each.to(common) for each in tensors]
 
 
-@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors")
+@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors", precision="widest")
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along a dimension that they have.
 
@@ -90,7 +98,7 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
-@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors")
+@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors", precision="widest")
 def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension.
 
@@ -244,6 +252,10 @@ def block_diag(*tensors):
             raise RuntimeError(
                 f"block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} dimensions"
             )
+    if not tensors:
+        from weft.ops.creation import empty
+
+        return empty(1, 0)
     blocks = [each if each.ndim == 2 else reshape(each, (1, each.numel())) for each in tensors]
     width = builtins.sum(each.shape[1] for each in blocks)
     rows, start = [], 0
@@ -261,7 +273,7 @@ def block_diag(*tensors):
 @composite("repeat")
 def _repeat(self, *args, repeats=None):
     """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
-    times = integers("repeat", args if repeats is None else (repeats,), "repeats")
+    times = integers("repeat", one_by_one("repeat", args, repeats, "repeats"), "repeats")
     if len(times) < self.ndim:
         raise RuntimeError(
             f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of "
@@ -282,7 +294,7 @@ def _repeat(self, *args, repeats=None):
 @composite("tile")
 def tile(input, *args, dims=None):
     """The tensor repeated along each dimension; missing repeats are 1."""
-    times = integers("tile", args if dims is None else (dims,), "dims")
+    times = integers("tile", one_by_one("tile", args, dims, "dims"), "dims")
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
 
@@ -308,20 +320,35 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     size = input.shape[dim]
     if not isinstance(repeats, Tensor):
         repeats = tensor(repeats, device=input.device)
-    if repeats.is_floating_point() or repeats.ndim > 1:
-        raise RuntimeError(f"repeat_interleave: repeats must be 0-d or 1-d of int32 or int64, got {repeats.dtype}")
+    if repeats.is_floating_point():
+        raise NotImplementedError(f"repeat_interleave: not implemented for '{repeats.dtype.spoken}'; use int64 repeats")
+    if repeats.ndim > 1:
+        raise RuntimeError(f"repeat_interleave: repeats must be 0-d or 1-d of int32 or int64, got {repeats.ndim}-d")
     if repeats.numel() != size and repeats.numel() != 1:
         raise RuntimeError(
             f"repeat_interleave: repeats must have the same size as input along dim, but got {repeats.numel()} and "
             f"{size}"
         )
-    counts = expand(reshape(repeats, -1), size).tolist()
-    if any(each < 0 for each in counts):
-        raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {min(counts)}")
+    if (repeats < 0).any():
+        raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {repeats.min().item()}")
+    counts = expand(reshape(repeats, -1), size).to(int64)
+    total = int(counts.sum()) if counts.numel() == 0 or counts.max() < 2**40 else 2**62
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}")
     rest = [n for d, n in enumerate(input.shape) if d != dim]
-    addressable("repeat_interleave", (builtins.sum(counts), *rest), input.itemsize)
-    where = [place for place, count in enumerate(counts) for _ in range(count)]
-    return input.index_select(dim, tensor(where, dtype=int64, device=input.device))
+    addressable("repeat_interleave", (total, *rest), input.itemsize)
+    return input.index_select(dim, repeated_positions.op(counts))
+
+
+@op(name="repeat_interleave", tensors="counts", gradient=None)
+def repeated_positions(counts):
+    """Each position as often as its count says."""
+    return repeated_positions.op(counts)
+
+
+@repeated_positions.kernel
+def _(xp, counts):
+    return xp.repeat(xp.arange(counts.size), counts)
 
 
 @composite()
@@ -375,7 +402,8 @@ def flip(input, *args, dims=None):
     >>> weft.flip(weft.tensor([1, 2, 3]), [0])
     tensor([3, 2, 1])
     """
-    return flip.op(input, wrap_dims("flip", integers("flip", args if dims is None else (dims,), "dims"), input.ndim))
+    along = integers("flip", one_by_one("flip", args, dims, "dims"), "dims")
+    return flip.op(input, wrap_dims("flip", along, input.ndim))
 
 
 @flip.kernel
@@ -441,11 +469,11 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"rot90: expected total dims >= 2, but got total dims = {input.ndim}")
-    if dims[0] == dims[1] or builtins.abs(dims[0] - dims[1]) == input.ndim:
+    first, second = (wrap_dim("rot90", dim, input.ndim) for dim in dims)
+    if first == second:
         raise RuntimeError(
             f"rot90: expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    first, second = (wrap_dim("rot90", dim, input.ndim) for dim in dims)
     turn = k % 4
     if turn == 1:
         return flip(input, second).transpose(first, second)

@@ -25,7 +25,7 @@ from weft.ops.matrices import matmul
 # Systems of equations
 
 
-@op(name="linalg_solve", tensors="A B", batch="elementwise")
+@op(name="linalg_solve", tensors="A B", batch="elementwise", precision="float32")
 def solve_op(A, B):
     """``A^-1 B`` and ``info``."""
     return solve_op.op(A, B)
@@ -69,7 +69,7 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
     return (result if left else result.mT), info
 
 
-@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="elementwise")
+@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="elementwise", precision="float32")
 def solve_triangular_op(A, B, upper, unitriangular):
     """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
     return solve_triangular_op.op(A, B, upper, unitriangular)
@@ -116,7 +116,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 # Inverse and determinant
 
 
-@op(name="linalg_inv", tensors="A", batch="leading")
+@op(name="linalg_inv", tensors="A", batch="leading", precision="float32")
 def inv_op(A):
     """The inverse and ``info``."""
     return inv_op.op(A)

@@ -37,7 +37,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
             )
 
 
-@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact", linear="input | other")
+@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact", linear="input | other", precision="half")
 def matmul(input, other):
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
 
@@ -247,7 +247,7 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
-@op(tensors="input a b", result="same", half="float32", name="addmm", batch="elementwise")
+@op(tensors="input a b", result="same", half="float32", name="addmm", batch="elementwise", precision="half")
 def sum_with_product(input, a, b, beta, alpha):
     """``beta * input + alpha * (a @ b)`` for matrices or batches of them."""
     return sum_with_product.op(input, a, b, beta, alpha)

@@ -20,7 +20,7 @@ from weft.ops.views import complex_op
 # Determinants
 
 
-@op(name="linalg_det", tensors="A", result="same", accepts="float complex", batch="leading")
+@op(name="linalg_det", tensors="A", result="same", accepts="float complex", batch="leading", precision="float32")
 def det_op(A):
     """The determinant."""
     return det_op.op(A)
@@ -64,7 +64,7 @@ def det(input):
     return det_op.op(input)
 
 
-@op(name="linalg_slogdet", tensors="A", batch="leading")
+@op(name="linalg_slogdet", tensors="A", batch="leading", precision="float32")
 def slogdet_op(A):
     """The sign (a number of modulus 1) of the determinant and the logarithm of its modulus."""
     return slogdet_op.op(A)
@@ -113,7 +113,7 @@ def logdet(input):
 # The Moore-Penrose inverse
 
 
-@op(name="linalg_pinv", tensors="A", result="same", accepts="float complex", batch="leading")
+@op(name="linalg_pinv", tensors="A", result="same", accepts="float complex", batch="leading", precision="float32")
 def pinv_op(A, atol, rtol, hermitian):
     """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0."""
     return pinv_op.op(A, atol, rtol, hermitian)
@@ -189,7 +189,7 @@ PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
 
 
-@op(name="linalg_matrix_exp", tensors="A", result="same", half="float32", accepts="float complex", batch="leading")
+@op(name="linalg_matrix_exp", tensors="A", result="same", half="float32", accepts="float complex", batch="leading", precision="float32")
 def matrix_exp_op(A):
     """The exponential of a matrix."""
     return matrix_exp_op.op(A)

@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from weft.ops._declare import op
-from weft.ops._numerics import REAL
+from weft.ops._numerics import REAL, in_blocks
 
+LOW = 1000  # one degree for all up to here needs no look at the points that take no steps
 STEPS = 100_000  # a recurrence that would take more is refused: it would seem to hang
 
 polynomial = partial(
@@ -27,10 +28,13 @@ polynomial = partial(
 )
 
 
-def operands(xp: Any, input: Any, n: Any) -> tuple[Any, Any]:
-    """The points, and the degrees as integers, broadcast."""
+def evaluated(xp: Any, function: Any, name: str, input: Any, n: Any) -> Any:
+    """A function of the array namespace, the op's name, points and integer degrees: broadcast, or one for all."""
     dtype = getattr(input, "dtype", None) or n.dtype
-    return tuple(xp.broadcast_arrays(xp.asarray(input, dtype), xp.asarray(n).astype(xp.int64)))
+    x, degree = xp.asarray(input, dtype), xp.asarray(n).astype(xp.int64)
+    if degree.ndim:
+        return function(xp, name, *xp.broadcast_arrays(x, degree)).astype(dtype)
+    return in_blocks(xp, lambda block: function(xp, name, block, degree).astype(dtype), x)
 
 
 def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int, Any, Any], Any]) -> Any:
@@ -49,7 +53,7 @@ def recurrence(xp: Any, name: str, degree: Any, first: Any, step: Callable[[int,
     result = xp.where(degree < 0, 0, xp.where(degree == 0, previous, first))
     for k in range(1, top):
         previous, current = current, step(k, current, previous)
-        result = xp.where(degree > k, current, result)
+        result = xp.where(degree > k, current, result) if degree.ndim else current
         if k % 64 == 0 and not xp.any((degree > k) & (current == current)):
             break  # nan stays nan
         if k == STEPS:
@@ -74,14 +78,20 @@ def chebyshev(xp: Any, name: str, x: Any, degree: Any, first: Any, ends: Any, in
     inside : function
         The values between, from the degree and the angle ``acos(x)``: for degrees above ``high``.
     """
+
+    def step(k: int, current: Any, previous: Any) -> Any:
+        return fused(xp, 2 * x, current, previous)
+
+    if not degree.ndim and degree <= high:
+        return recurrence(xp, name, degree, first, step)
     size = xp.absolute(x)
     closed = (degree > high) & (size < 1)
     angle = xp.arccos(xp.where(closed, x, 0))
     steps = xp.where(closed | (size == 1), 0, degree)
-    result = recurrence(xp, name, steps, first, lambda k, current, previous: fused(xp, 2 * x, current, previous))
+    result = recurrence(xp, name, steps, first, step)
     result = xp.where(closed, inside(degree.astype(x.dtype), angle), result)
     at_end = xp.where(x > 0, *ends)
-    return xp.where((size == 1) & (degree >= 0), at_end, xp.where(degree < 0, 0, result)).astype(x.dtype)
+    return xp.where((size == 1) & (degree >= 0), at_end, xp.where(degree < 0, 0, result))
 
 
 def alternating(xp: Any, degree: Any) -> Any:
@@ -129,7 +139,7 @@ def chebyshev_polynomial_t(input, n):
 
 @chebyshev_polynomial_t.kernel
 def _(xp, input, n):
-    return chebyshev_t(xp, "chebyshev_polynomial_t", *operands(xp, input, n))
+    return evaluated(xp, chebyshev_t, "chebyshev_polynomial_t", input, n)
 
 
 @polynomial(name="chebyshev_polynomial_u")
@@ -140,7 +150,7 @@ def chebyshev_polynomial_u(input, n):
 
 @chebyshev_polynomial_u.kernel
 def _(xp, input, n):
-    return chebyshev_u(xp, "chebyshev_polynomial_u", *operands(xp, input, n))
+    return evaluated(xp, chebyshev_u, "chebyshev_polynomial_u", input, n)
 
 
 @polynomial(name="chebyshev_polynomial_v")
@@ -151,7 +161,7 @@ def chebyshev_polynomial_v(input, n):
 
 @chebyshev_polynomial_v.kernel
 def _(xp, input, n):
-    return chebyshev_v(xp, "chebyshev_polynomial_v", *operands(xp, input, n))
+    return evaluated(xp, chebyshev_v, "chebyshev_polynomial_v", input, n)
 
 
 @polynomial(name="chebyshev_polynomial_w")
@@ -162,10 +172,14 @@ def chebyshev_polynomial_w(input, n):
 
 @chebyshev_polynomial_w.kernel
 def _(xp, input, n):
-    return chebyshev_w(xp, "chebyshev_polynomial_w", *operands(xp, input, n))
+    return evaluated(xp, chebyshev_w, "chebyshev_polynomial_w", input, n)
 
 
 # Shifted to the interval from 0 to 1
+
+
+def shifted(polynomial: Any) -> Any:
+    return lambda xp, name, x, n: polynomial(xp, name, 2 * x - 1, n)
 
 
 @polynomial(name="shifted_chebyshev_polynomial_t")
@@ -176,8 +190,7 @@ def shifted_chebyshev_polynomial_t(input, n):
 
 @shifted_chebyshev_polynomial_t.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return chebyshev_t(xp, "shifted_chebyshev_polynomial_t", 2 * x - 1, degree)
+    return evaluated(xp, shifted(chebyshev_t), "shifted_chebyshev_polynomial_t", input, n)
 
 
 @polynomial(name="shifted_chebyshev_polynomial_u")
@@ -188,8 +201,7 @@ def shifted_chebyshev_polynomial_u(input, n):
 
 @shifted_chebyshev_polynomial_u.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return chebyshev_u(xp, "shifted_chebyshev_polynomial_u", 2 * x - 1, degree)
+    return evaluated(xp, shifted(chebyshev_u), "shifted_chebyshev_polynomial_u", input, n)
 
 
 @polynomial(name="shifted_chebyshev_polynomial_v")
@@ -200,8 +212,7 @@ def shifted_chebyshev_polynomial_v(input, n):
 
 @shifted_chebyshev_polynomial_v.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return chebyshev_v(xp, "shifted_chebyshev_polynomial_v", 2 * x - 1, degree)
+    return evaluated(xp, shifted(chebyshev_v), "shifted_chebyshev_polynomial_v", input, n)
 
 
 @polynomial(name="shifted_chebyshev_polynomial_w")
@@ -212,8 +223,7 @@ def shifted_chebyshev_polynomial_w(input, n):
 
 @shifted_chebyshev_polynomial_w.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return chebyshev_w(xp, "shifted_chebyshev_polynomial_w", 2 * x - 1, degree)
+    return evaluated(xp, shifted(chebyshev_w), "shifted_chebyshev_polynomial_w", input, n)
 
 
 # Others
@@ -227,8 +237,7 @@ def hermite_polynomial_h(input, n):
 
 @hermite_polynomial_h.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return hermite(xp, "hermite_polynomial_h", x, degree, 2)
+    return evaluated(xp, partial(hermite, factor=2), "hermite_polynomial_h", input, n)
 
 
 @polynomial(name="hermite_polynomial_he")
@@ -239,11 +248,10 @@ def hermite_polynomial_he(input, n):
 
 @hermite_polynomial_he.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
-    return hermite(xp, "hermite_polynomial_he", x, degree, 1)
+    return evaluated(xp, partial(hermite, factor=1), "hermite_polynomial_he", input, n)
 
 
-def hermite(xp: Any, name: str, x: Any, degree: Any, factor: int) -> Any:
+def hermite(xp: Any, name: str, x: Any, degree: Any, *, factor: int) -> Any:
     """Hermite polynomials; nan from the degree on for which PyTorch has nan, since they overflow soon."""
     beyond = degree > (128 if x.dtype.itemsize == 4 else 512)
     steps = xp.where(beyond, 0, degree)
@@ -251,7 +259,7 @@ def hermite(xp: Any, name: str, x: Any, degree: Any, factor: int) -> Any:
     def step(k: int, current: Any, previous: Any) -> Any:
         return fused(xp, factor * x, current, factor * k * previous)
 
-    return xp.where(beyond, xp.nan, recurrence(xp, name, steps, factor * x, step)).astype(x.dtype)
+    return xp.where(beyond, xp.nan, recurrence(xp, name, steps, factor * x, step))
 
 
 @polynomial(name="laguerre_polynomial_l")
@@ -262,13 +270,16 @@ def laguerre_polynomial_l(input, n):
 
 @laguerre_polynomial_l.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
+    return evaluated(xp, laguerre, "laguerre_polynomial_l", input, n)
 
+
+def laguerre(xp: Any, name: str, x: Any, degree: Any) -> Any:
     def step(k: int, current: Any, previous: Any) -> Any:
         return fused(xp, 2 * k + (1 - x), current, k * previous) / (k + 1)
 
-    steps = xp.where((x == 0) & (degree > 0), 0, degree)  # it is 1
-    return recurrence(xp, "laguerre_polynomial_l", steps, 1 - x, step).astype(x.dtype)
+    if degree.ndim or degree > LOW:
+        degree = xp.where((x == 0) & (degree > 0), 0, degree)  # it is 1
+    return recurrence(xp, name, degree, 1 - x, step)
 
 
 @polynomial(name="legendre_polynomial_p")
@@ -279,11 +290,15 @@ def legendre_polynomial_p(input, n):
 
 @legendre_polynomial_p.kernel
 def _(xp, input, n):
-    x, degree = operands(xp, input, n)
+    return evaluated(xp, legendre, "legendre_polynomial_p", input, n)
 
+
+def legendre(xp: Any, name: str, x: Any, degree: Any) -> Any:
     def step(k: int, current: Any, previous: Any) -> Any:
         return fused(xp, (2 * k + 1) * x, current, k * previous) / (k + 1)
 
+    if not degree.ndim and degree <= LOW:
+        return recurrence(xp, name, degree, x, step)
     at_end = (xp.absolute(x) == 1) & (degree >= 0)
-    result = recurrence(xp, "legendre_polynomial_p", xp.where(at_end, 0, degree), x, step)
-    return xp.where(at_end, xp.where(x > 0, 1, alternating(xp, degree)), result).astype(x.dtype)
+    result = recurrence(xp, name, xp.where(at_end, 0, degree), x, step)
+    return xp.where(at_end, xp.where(x > 0, 1, alternating(xp, degree)), result)

@@ -69,7 +69,7 @@ def broadcast_shapes(*shapes):
     listed = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
     for shape in listed:
         if any(size < 0 for size in shape):
-            raise RuntimeError(f"broadcast_shapes: Trying to create tensor with negative dimension: {list(shape)}")
+            raise ValueError(f"broadcast_shapes: Attempting to broadcast a dimension with negative length: {list(shape)}")
     return Size(_geometry.broadcast_shapes("broadcast_shapes", listed))
 
 

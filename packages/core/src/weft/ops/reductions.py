@@ -169,7 +169,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@op("prod", out="dtype", result="same", half="float32", batch="along_dims")
+@op("prod", out="dtype", result="same", half="float32", batch="along_dims", precision="float32")
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product over one dimension, or over all."""
     if isinstance(dim, (tuple, list)):
@@ -571,7 +571,8 @@ def variance(input, dim, correction, keepdim):
 def _(xp, input, dim, correction, keepdim):
     axis = axes(input, dim)
     count = math.prod(input.shape[d] for d in dim) if input.ndim else 1
-    deviation = input - xp.mean(input, axis=axis, keepdims=True)
+    center = xp.mean(input, axis=axis, keepdims=True) if count else 0  # the array library warns of the mean of nothing
+    deviation = input - center
     square = deviation.real**2 + deviation.imag**2 if input.dtype.kind == "c" else deviation * deviation
     spread_out = xp.sum(square, axis=axis, keepdims=keepdim) / square.dtype.type(builtins.max(count - correction, 0))
     return in_order(xp, spread_out)

@@ -11,6 +11,7 @@ from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, wrap_dim
+from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions
 
 
@@ -312,6 +313,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
                 f"searchsorted: boundary and sorter must have the same size, but got {list(sorted_sequence.shape)} "
                 f"and {list(sorter.shape)}"
             )
+        if sorter.dtype is not int64:
+            raise RuntimeError(f"searchsorted: sorter must be a tensor of long dtype but got dtype {sorter.dtype.spoken}")
+        in_range("searchsorted: sorter", sorter, sorted_sequence.shape[-1], -1)
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     found = search.op(sorted_sequence, values, right or side == "right")
     return found.to(int32) if out_int32 else found

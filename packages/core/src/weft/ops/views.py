@@ -21,6 +21,7 @@ from weft.ops._geometry import (
     elements,
     integer,
     integers,
+    one_by_one,
     require_tensors,
     wrap_dim,
     wrap_dims,
@@ -67,6 +68,7 @@ def view(input, *shape):
     """
     if len(shape) == 1 and isinstance(shape[0], dtype):
         return view_dtype(input, shape[0])
+    shape = one_by_one("view", shape, None, "size")
     return view.op(input, infer_shape("view", integers("view", shape), input.numel()))
 
 
@@ -121,7 +123,7 @@ def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...
 @composite("reshape")
 def reshape(input, *args, shape=None):
     """The same elements under another shape: a view where the strides allow it, else a copy."""
-    shape = infer_shape("reshape", integers("reshape", args if shape is None else (shape,)), input.numel())
+    shape = infer_shape("reshape", integers("reshape", one_by_one("reshape", args, shape, "shape")), input.numel())
     if can_view(input._array, shape):
         return view.op(input, shape)
     return view.op(input.contiguous(), shape)
@@ -234,7 +236,7 @@ def _(batch):
 @op("permute", view=True)
 def permute(input, *args, dims=None):
     """The dimensions in another order, sharing memory."""
-    order = integers("permute", args if dims is None else (dims,), "dims")
+    order = integers("permute", one_by_one("permute", args, dims, "dims"), "dims")
     if len(order) != input.ndim:
         raise RuntimeError(
             f"permute: permute(sparse_coo): number of dimensions in the tensor input ({input.ndim}) does not match the "
@@ -265,7 +267,7 @@ def _(batch):
 @op("expand", view=True)
 def expand(input, *args, size=None, implicit=False):
     """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
-    sizes = integers("expand", args if size is None else (size,))
+    sizes = integers("expand", one_by_one("expand", args, size, "size"))
     shape = input._array.shape
     lead = len(sizes) - len(shape)
     if lead < 0:
@@ -967,7 +969,7 @@ def _(grad):
     return complex_op.op(grad.select(-1, 0), grad.select(-1, 1))
 
 
-@op(view=True, batch="elementwise")
+@op(view=True, batch="elementwise", precision="float32")
 def view_as_complex(input):
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
     if input.dtype.name not in ("float32", "float64"):

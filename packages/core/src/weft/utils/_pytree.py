@@ -62,7 +62,9 @@ register_pytree_node(
 )
 register_pytree_node(deque, lambda value: (list(value), value.maxlen), lambda children, size: deque(children, size))
 register_pytree_node(
-    namedtuple, lambda value: (list(value), type(value)), lambda children, cls: cls(*children)  # type: ignore[arg-type]
+    namedtuple,
+    lambda value: (list(value), type(value)),
+    lambda children, cls: cls(*children),  # type: ignore[arg-type]
 )
 
 

@@ -3,6 +3,7 @@
 import sys
 
 from weft._intercept import offer
+from weft.nn.functional._common import explaining
 from weft.nn.functional.activation import (
     celu,
     celu_,
@@ -271,4 +272,5 @@ __all__ = [
     "unfold",
 ]
 
+explaining(sys.modules[__name__], __all__)
 offer(sys.modules[__name__], __all__)  # to overrides by __torch_function__

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from functools import wraps
 from typing import Any
 
 import weft
 from weft import Tensor
 from weft._layout import is_channels_last
-from weft.ops._geometry import no_integer
+from weft.ops._declare import guarded
 from weft.ops._inplace import write_inplace
 
-__all__ = ["check_floating", "in_layout_of", "in_single", "inplace_or_not", "reduce_loss", "sizes"]
+__all__ = [
+    "check_floating",
+    "explaining",
+    "in_layout_of",
+    "in_single",
+    "inplace_or_not",
+    "reduce_loss",
+    "require_flags",
+    "sizes",
+    "whole_number",
+]
+
+LIMIT = 1 << 63
+SEVERAL = "int or tuple of ints"
+
+
+def explaining(namespace: Any, names: Iterable[str]) -> None:
+    """Have the exceptions of Python's own that public functions end with put into their words, as ops have it."""
+    for name in names:
+        function = vars(namespace)[name]
+        if not hasattr(function, "declaration") and not hasattr(function, "__wrapped__"):
+            setattr(namespace, name, wraps(function)(guarded(function)))
+            getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
 
 
 def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
@@ -27,11 +51,9 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     if isinstance(value, Tensor) and value.ndim:
         value = value.tolist()
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    try:
-        whole = tuple([operator.index(each) for each in given])
-    except TypeError:
-        wrong = type(no_integer(given)).__name__
-        raise TypeError(f"{name}(): argument '{argument}' must be int or tuple of ints, but found {wrong}") from None
+    whole = tuple([each if type(each) is int else whole_number(name, argument, each, SEVERAL) for each in given])
+    if whole and not -LIMIT <= min(whole) <= max(whole) < LIMIT:
+        raise ValueError(f"{name}: {argument}={list(whole)} needs more than 64 bits")
     if len(whole) == 1:
         return whole * count
     if len(whole) != count:
@@ -40,6 +62,35 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
             f"spatial dimension, but got {argument}={list(whole)}"
         )
     return whole
+
+
+def whole_number(name: str, argument: str, value: Any, wanted: str = "int") -> int:
+    """An integer, which a truth value is not.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name}(): argument '{argument}' must be {wanted}, but found {type(value).__name__}")
+
+
+def require_flags(name: str, **flags: Any) -> None:
+    """Options that are true or false are given as such.
+
+    Raises
+    ------
+    TypeError
+        Naming the first that is not.
+    """
+    for argument, value in flags.items():
+        if value is not True and value is not False and type(value).__name__ not in ("bool", "bool_"):
+            raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
 
 
 def reduce_loss(name: str, loss: Tensor, reduction: str) -> Tensor:
@@ -83,14 +134,14 @@ def in_layout_of(result: Tensor, *inputs: Tensor) -> Tensor:
 
 
 def check_floating(name: str, tensor: Tensor) -> None:
-    """The tensor holds real or complex floating-point numbers.
+    """The tensor holds real floating-point numbers.
 
     Raises
     ------
     NotImplementedError
         If it does not.
     """
-    if not tensor.kind.is_differentiable:
+    if not tensor.dtype.is_floating_point:
         raise NotImplementedError(
             f"{name}: not implemented for '{tensor.dtype.spoken}' ({tensor.dtype}); convert with .float()"
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 from weft import Tensor
 from weft._layout import is_channels_last
-from weft.nn.functional._common import in_layout_of, in_single, sizes
+from weft.nn.functional._common import in_layout_of, in_single, sizes, whole_number
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops.matrices import same_dtype
@@ -361,15 +361,18 @@ def convolution(count: int) -> tuple[Any, Any]:
             input, padding = padded_by_name(name, input, weight, padding, stride, dilation)
         else:
             padding = sizes(name, "padding", padding, count)
+        groups = whole_number(name, "groups", groups)
         check_sizes(name, stride, padding, dilation, groups)
         check_channels(name, input._array.shape, weight._array.shape, groups, bias)
         check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
+        # A stride beyond the input means one place, and must not overflow on the way to it.
+        stride = tuple([min(s, n + 2 * p) for s, n, p in zip(stride, input._array.shape[2:], padding)])
         result = in_layout_of(forward.op(input, weight, bias, stride, padding, dilation, groups), input, weight)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count])
-    forward = op(tensors="input weight bias", result="same", half="float32", namespace="nn")(function)
+    forward = op(tensors="input weight bias", result="same", half="float32", precision="half", namespace="nn")(function)
     forward.kernel(convolve)
     by_input = bilinear_op(f"{name}_input_gradient", "output_grad weight", input_gradient)
     by_weight = bilinear_op(f"{name}_weight_gradient", "output_grad input", weight_gradient)
@@ -458,7 +461,13 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = kernel.__doc__
     declared = op(
-        tensors=tensors, result="same", half="float32", namespace="nn", name=name, linear=" | ".join(tensors.split())
+        tensors=tensors,
+        result="same",
+        half="float32",
+        precision="half",
+        namespace="nn",
+        name=name,
+        linear=" | ".join(tensors.split()),
     )(function)
     declared.kernel(kernel)
     return declared
@@ -541,6 +550,10 @@ def check_bias(name: str, bias: Tensor | None, out_channels: int) -> None:
 def check_reach(name: str, spatial: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if 0 in kernel:
         raise RuntimeError(f"{name}: kernel size must be greater than zero, got {list(kernel)}")
+    if 0 in spatial:
+        raise RuntimeError(
+            f"{name}: only the batch or the channels may be empty, got input of spatial size {list(spatial)}"
+        )
     padded = [n + 2 * p for n, p in zip(spatial, padding)]
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
     if any(n < r for n, r in zip(padded, reach)):
@@ -599,6 +612,7 @@ def transposed(count: int, by_input: Any) -> Any:
         padding = sizes(name, "padding", padding, count)
         dilation = sizes(name, "dilation", dilation, count)
         extra = sizes(name, "output_padding", output_padding, count)
+        groups = whole_number(name, "groups", groups)
         check_sizes(name, stride, padding, dilation, groups)
         check_extra(name, extra, stride, dilation)
         in_channels, out_channels = weight.shape[0], weight.shape[1] * groups

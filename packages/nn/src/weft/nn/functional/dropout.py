@@ -8,7 +8,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import inplace_or_not
+from weft.nn.functional._common import inplace_or_not, require_flags
 
 __all__ = [
     "alpha_dropout",
@@ -22,9 +22,13 @@ __all__ = [
 SELU_LIMIT = -1.7580993408473766  # of selu at minus infinity
 
 
-def check_probability(name: str, p: float) -> None:
+def check_options(name: str, input: Any, p: float, training: bool) -> None:
+    """What comes back unchanged is checked as well."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+    require_flags(name, training=training)
 
 
 def noise(input: Tensor, shape: Any, p: float) -> Tensor:
@@ -51,7 +55,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ----------
     arXiv:1207.0580.
     """
-    check_probability("dropout", p)
+    check_options("dropout", input, p, training)
     if not training:
         return input
     if p == 0:
@@ -65,7 +69,7 @@ def channel_shape(input: Tensor) -> list[int]:
 
 
 def by_channel(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    check_probability(name, p)
+    check_options(name, input, p, training)
     if not training or p == 0:
         return input
     if input.ndim < 2:
@@ -126,7 +130,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     ----------
     arXiv:1706.02515.
     """
-    check_probability("alpha_dropout", p)
+    check_options("alpha_dropout", input, p, training)
     if not training or p == 0:
         return input
     return inplace_or_not(alpha_masked, "alpha_dropout_", input, inplace, p, None)
@@ -134,7 +138,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels of an input (N, C, ...)."""
-    check_probability("feature_alpha_dropout", p)
+    check_options("feature_alpha_dropout", input, p, training)
     if not training or p == 0:
         return input
     if input.ndim < 2:

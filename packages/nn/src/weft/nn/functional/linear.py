@@ -14,7 +14,7 @@ from weft.ops.pointwise import conj
 __all__ = ["bilinear", "grouped_mm", "linear"]
 
 
-@op(tensors="input weight bias", result="same", half="float32", namespace="nn")
+@op(tensors="input weight bias", result="same", half="float32", namespace="nn", precision="half")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -134,6 +134,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear: bias must have {weight.shape[0]} elements, one for each output feature, got {tuple(bias.shape)}"
         )
+    same_dtype("bilinear", input1, input2, weight, *(() if bias is None else (bias,)))
     batch = input1.shape[:-1]
     first, second = rows(input1), rows(input2)  # (M, I), (M, J)
     out_features, in1_features, in2_features = weight.shape

@@ -44,7 +44,7 @@ def same_sizes(name: str, input: Tensor, target: Tensor) -> None:
 # Classification
 
 
-@op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="nll_loss")
+@op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="nll_loss", precision="float32")
 def nll_loss_op(input, target, weight, reduction, ignore_index):
     """The negated element of each row (N, C, places) at its class (N, places), times the class's weight."""
     return nll_loss_op.op(input, target, weight, reduction, ignore_index)
@@ -232,14 +232,16 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     check_class_range(name, target, classes, ignore_index)
 
 
-def check_class_range(name: str, target: Tensor, classes: int, ignore_index: int) -> None:
+def check_class_range(
+    name: str, target: Tensor, classes: int, ignore_index: int, refusal: type[Exception] = IndexError
+) -> None:
     """Every class is in range; where reading them would wait for a device they are not looked at."""
     if target.device.type != "cpu" or not target._array.size:
         return
     values = target._array
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
-        raise IndexError(
+        raise refusal(
             f"{name}: Target {int(values[wrong].flat[0])} is out of bounds for {classes} classes; classes are 0 to "
             f"{classes - 1}, or ignore_index={ignore_index}"
         )
@@ -457,6 +459,7 @@ def huber_loss(
     namespace="nn",
     name="binary_cross_entropy",
     batch="elementwise",
+    precision="float32",
 )
 def binary_cross_entropy_op(input, target):
     """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
@@ -809,7 +812,7 @@ def multi_margin_loss(
             f"multi_margin_loss: inconsistent target size, expected {rows.shape[0]} classes for input "
             f"{list(input.shape)} but got {list(target.shape)}"
         )
-    check_class_range("multi_margin_loss", target, classes, -1 - classes)
+    check_class_range("multi_margin_loss", target, classes, -1 - classes, RuntimeError)
     excess = (margin - rows.gather(1, index) + rows).clamp_min(0)
     if p == 2:
         excess = excess.square()
@@ -860,7 +863,7 @@ def multilabel_margin_loss(
     classes = input.shape[-1] if input.ndim else 1
     rows, index = input.reshape(-1, classes), target.reshape(-1, classes)
     named = (index >= 0).to(weft.int64).cumprod(1) == 1  # up to the first negative one
-    check_class_range("multilabel_margin_loss", index.masked_fill(~named, 0), classes, -1)
+    check_class_range("multilabel_margin_loss", index.masked_fill(~named, 0), classes, -1, RuntimeError)
     safe = index.masked_fill(~named, 0)
     is_target = weft.zeros_like(rows.detach()).scatter_add(1, safe, named.to(rows.dtype)) > 0
     excess = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)  # (N, target, class)
@@ -1067,7 +1070,7 @@ def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
 # Connectionist temporal classification
 
 
-@op(tensors="log_probs targets", half="native", accepts="float", namespace="nn", name="ctc_loss")
+@op(tensors="log_probs targets", half="native", accepts="float", namespace="nn", name="ctc_loss", precision="float32")
 def ctc_loss_op(log_probs, targets, lengths, label_lengths, blank):
     """The negated log-probability of each label sequence (N, S) under (T, N, C), and the forward variables."""
     return ctc_loss_op.op(log_probs, targets, lengths, label_lengths, blank)

@@ -13,7 +13,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
-from weft.nn.functional._common import in_layout_of, in_single
+from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 
@@ -151,7 +151,7 @@ def batch_norm(
     check_batch_norm(input, (running_mean, running_var, weight, bias), training)
     if not training:
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
-    if input.kind.is_differentiable and weight is not None and weight.kind is not input.kind:
+    if weight is not None and weight.kind is not input.kind:
         return mixed_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps)
     result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
@@ -170,6 +170,7 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
     channels = input.shape[1]
+    check_statistics(input, parameters, training)
     if training and input.numel() == channels:
         raise ValueError(
             f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; "
@@ -177,13 +178,28 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
             "larger batch, or eval() mode"
         )
     for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
-        if each is not None and each.numel() != channels:
+        if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(
                 f"batch_norm: {name} should contain {channels} elements, one for each channel of input "
-                f"{list(input.shape)}, not {each.numel()}"
+                f"{list(input.shape)}, not be of shape {list(each.shape)}"
             )
     if not training and (parameters[0] is None or parameters[1] is None):
         raise RuntimeError("batch_norm: Expected running_mean and running_var to be defined when training=False")
+
+
+def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+    """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
+    require_flags("batch_norm", training=training)
+    check_floating("batch_norm", input)
+    if (parameters[0] is None) != (parameters[1] is None):
+        raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
+    element = input.dtype
+    for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
+        if each is not None and each.dtype is not element and not (element.is_half and each.dtype is weft.float32):
+            raise RuntimeError(
+                f"batch_norm: expected {name} of the input's dtype {element}, or of float32 for half precision, got "
+                f"{each.dtype}"
+            )
 
 
 def normalized_by(
@@ -545,6 +561,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(
             f"local_response_norm: Expected 3D or higher dimensionality input (got {input.ndim} dimensions)"
         )
+    if size < 1:
+        raise RuntimeError(f"local_response_norm: size must be greater than 0, but got {size}")
     if not input.numel():
         return input
     from weft.nn.functional.padding import pad

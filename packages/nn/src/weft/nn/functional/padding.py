@@ -9,7 +9,7 @@ import numpy
 from weft import Tensor
 from weft.nn.functional._common import in_layout_of
 from weft.ops._declare import op
-from weft.ops._geometry import elements
+from weft.ops._geometry import elements, integers
 from weft.ops.creation import from_host
 
 __all__ = ["pad"]
@@ -58,7 +58,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     value : float, optional
         For "constant"; 0 unless given.
     """
-    amounts = [int(each) for each in pad]
+    amounts = list(integers("pad", (tuple(pad),), "pad"))
     if mode not in MODES:
         raise NotImplementedError(f"pad: Unrecognised padding mode {mode!r}; expected one of {', '.join(MODES)}")
     if len(amounts) % 2 or len(amounts) // 2 > input.ndim:

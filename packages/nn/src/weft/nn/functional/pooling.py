@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
 import weft
 from weft import Tensor
-from weft.nn.functional._common import in_layout_of, sizes
+from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
 from weft.ops._declare import op
-from weft.ops._geometry import elements
+from weft.ops._geometry import addressable
 from weft.ops._inplace import write_out
+from weft.ops.creation import from_host
 
 Sizes = tuple[int, ...]
 SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -29,6 +32,7 @@ def pooled_sizes(
     RuntimeError
         If a size, stride or padding is out of range, or the output would be empty.
     """
+    require_flags(name, ceil_mode=ceil_mode)
     if min(kernel) < 1:
         raise RuntimeError(f"{name}: kernel size should be greater than zero, but got kernel_size={list(kernel)}")
     if min(stride) < 1:
@@ -351,6 +355,9 @@ def average_pooling(count: int) -> Any:
         kernel = sizes(name, "kernel_size", kernel_size, count)
         stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
         padding = sizes(name, "padding", padding, count)
+        require_flags(name, count_include_pad=count_include_pad)
+        if divisor_override is not None:
+            (divisor_override,) = sizes(name, "divisor_override", divisor_override, 1)
         if divisor_override == 0:
             raise RuntimeError(f"{name}: divisor must be not zero, got divisor_override=0")
         input, batched = prepared(name, count, input)
@@ -395,6 +402,8 @@ avg_pool3d = average_pooling(3)
 
 def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Sizes:
     """The output's spatial sizes; None keeps that of the input."""
+    if output_size is None:
+        raise TypeError(f"{name}(): argument 'output_size' must be int or tuple of ints, not NoneType")
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) == 1:
         given *= count
@@ -404,13 +413,23 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
     out = sizes(name, "output_size", kept, count)
     if min(out) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}")
-    elements(name, out)
+    addressable(name, (*[max(n, 1) for n in input.shape[:-count]], *out), 2 * input.itemsize)
+    for n, o in zip(input.shape[-count:], out):
+        addressable(name, (n, o), 8)  # the matrix of weights
     return out
 
 
 def segments(size: int, out: int) -> list[tuple[int, int]]:
     """Where each of ``out`` windows begins and ends."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def segment_weights(size: int, out: int) -> Any:
+    """What each element (size) counts in the mean of each window (out)."""
+    number = numpy.arange(out)[:, None]
+    start, stop = number * size // out, -(-(number + 1) * size // out)
+    element = numpy.arange(size)
+    return numpy.where((element >= start) & (element < stop), 1 / (stop - start), 0.0)
 
 
 def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
@@ -422,8 +441,7 @@ def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
     element = input.dtype
     result = input.float() if element.is_half else input
     for dim, (n, o) in enumerate(zip(spatial, out), 2):
-        rows = [[1 / (stop - start) if start <= i < stop else 0.0 for i in range(n)] for start, stop in segments(n, o)]
-        weights = result.new_tensor(rows).reshape(o, n)
+        weights = from_host(segment_weights(n, o), input.device).to(result.dtype)
         result = weft.matmul(result.movedim(dim, -1), weights.t()).movedim(-1, dim)
     return result.to(element).contiguous()
 
@@ -434,6 +452,7 @@ def adaptive_average(count: int) -> Any:
 
     def function(input: Tensor, output_size: Any) -> Tensor:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
+        check_floating(name, input)
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
         return result if batched else result.squeeze(0)
 
@@ -454,7 +473,7 @@ adaptive_avg_pool2d = adaptive_average(2)
 adaptive_avg_pool3d = adaptive_average(3)
 
 
-@op(tensors="input", accepts="int float", half="native", namespace="nn", batch="merged")
+@op(tensors="input", accepts="float", half="native", namespace="nn", batch="merged")
 def adaptive_max_pool_with_indices(input, out):
     """The greatest element of each of ``out`` windows that cover the input evenly, and its place."""
     return adaptive_max_pool_with_indices.op(input, out)
@@ -707,6 +726,11 @@ def fractional(count: int) -> tuple[Any, Any]:
         samples = _random_samples
         if samples is None:
             samples = weft.rand(*input.shape[:2], count, dtype=input.dtype, device=input.device)
+        if samples.dtype is not input.dtype or samples.ndim != 3 or samples.shape[2] != count:
+            raise RuntimeError(
+                f"{name}: Expect _random_samples of the input's dtype {input.dtype} and of shape (N, C, {count}), got "
+                f"{samples.dtype} {list(samples.shape)}"
+            )
         samples = samples.detach()[: input.shape[0]].reshape(*input.shape[:2], count)
         values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))

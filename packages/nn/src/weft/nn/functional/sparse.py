@@ -6,6 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import op
 from weft.ops.indexing import in_range
@@ -13,7 +14,7 @@ from weft.ops.indexing import in_range
 __all__ = ["embedding", "one_hot"]
 
 
-def checked_indices(name: str, indices: Any, rows: int) -> None:
+def checked_indices(name: str, indices: Any, rows: int, refusal: type[Exception] = IndexError) -> None:
     """Indices are int32 or int64, and in range.
 
     Raises
@@ -29,7 +30,7 @@ def checked_indices(name: str, indices: Any, rows: int) -> None:
             "int32; "
             f"but got {indices.dtype} instead. Convert with .long()"
         )
-    in_range(name, indices, rows, 0, IndexError)
+    in_range(name, indices, rows, 0, refusal)
 
 
 @op(tensors="weight indices", namespace="nn", name="embedding", linear="weight")
@@ -238,11 +239,12 @@ def embedding_bag(
     if not isinstance(input, Tensor) or not isinstance(weight, Tensor):
         raise TypeError(f"{name}(): arguments 'input' and 'weight' must be Tensors")
     check_bag(input, weight, offsets, mode, per_sample_weights)
+    check_bag_dtypes(weight, offsets, per_sample_weights)
     indices, bag, bags = flattened_bags(name, input, offsets, include_last_offset)
-    checked_indices(name, indices, weight.shape[0])
+    checked_indices(name, indices, weight.shape[0], RuntimeError)
     each_weight = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
-        padding_idx = check_padding(name, padding_idx, weight.shape[0])
+        padding_idx = check_padding(name, whole_number(name, "padding_idx", padding_idx), weight.shape[0])
         kept = (indices != padding_idx).nonzero().reshape(-1)
         indices, bag = indices[kept], bag[kept]
         each_weight = None if each_weight is None else each_weight[kept]
@@ -292,6 +294,18 @@ def check_bag(
             raise NotImplementedError(
                 f"{name}: per_sample_weights was not None. It is only supported for mode='sum', got {mode!r}"
             )
+
+
+def check_bag_dtypes(weight: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None) -> None:
+    name = "embedding_bag"
+    if not weight.dtype.is_floating_point:
+        raise RuntimeError(f"{name}: expected weight of a floating-point dtype, but got {weight.dtype}")
+    if offsets is not None and offsets.dtype not in (weft.int64, weft.int32):
+        raise RuntimeError(f"{name}: expected offsets of int64 or int32, but got {offsets.dtype}")
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"{name}: expected per_sample_weights of weight's dtype {weight.dtype}, got {per_sample_weights.dtype}"
+        )
 
 
 def check_padding(name: str, padding_idx: int, rows: int) -> int:

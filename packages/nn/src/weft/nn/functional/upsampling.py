@@ -123,6 +123,8 @@ def output_sizes(
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size.")
         return tuple(int(each) for each in listed), [None] * count
     factors = [float(each) for each in listed]
+    if not all(map(math.isfinite, factors)):
+        raise RuntimeError(f"interpolate: scale_factor cannot be converted to a size without overflow: {scale_factor}")
     out = tuple(math.floor(float(n) * f) for n, f in zip(input.shape[2:], factors))
     return out, [None] * count if recompute else list(factors)
 

@@ -12,6 +12,7 @@ from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.activation import hardtanh
 from weft.nn.functional.pooling import taps
 from weft.ops._declare import op
+from weft.ops._geometry import addressable
 
 Sizes = tuple[int, ...]
 
@@ -265,6 +266,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     if align_corners is None:
         warn_align("affine_grid")
     spatial = size[2:]
+    addressable("affine_grid", (theta.shape[0], *spatial, count + 1), theta.itemsize)
     axes = [theta.new_tensor(places(n, bool(align_corners))) for n in spatial]
     shape = [*spatial, 1]
     parts = [
