@@ -466,9 +466,9 @@ def _replaced(input: Any, source: Any) -> Any:
     return replaced.op(input, source.to(input.device, input.dtype))
 
 
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Write the values of another tensor, converted to this dtype and device, and broadcast."""
-    copied: Tensor = copy_values(self, src, "copy_")
+    copied: Tensor = copy_values(self, other, "copy_")
     return copied
 
 
@@ -832,13 +832,13 @@ def take(input, index):
 
 
 @composite("put", "put_")
-def _put(self, index, source, accumulate=False):
+def _put(input, index, source, accumulate=False):
     """A copy with ``source`` at positions of the flattened tensor."""
     if index.kind.dtype is not int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.kind.dtype.spoken}")
-    if source.kind.dtype is not self.kind.dtype:
+    if source.kind.dtype is not input.kind.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got (self) {self.kind.dtype.spoken} and "
+            f"put_(): self and source expected to have the same dtype, but got (self) {input.kind.dtype.spoken} and "
             f"(source) {source.kind.dtype.spoken}"
         )
     if index.numel() != source.numel():
@@ -846,9 +846,9 @@ def _put(self, index, source, accumulate=False):
             f"put_(): Expected source and index to have the same number of elements, but got {source.numel()} and "
             f"{index.numel()}"
         )
-    flat = reshape(self, -1)
+    flat = reshape(input, -1)
     check_ranges("put_", flat, [index])
-    return reshape(put.op(flat, [index.reshape(-1)], source.reshape(-1), accumulate), self.shape)
+    return reshape(put.op(flat, [index.reshape(-1)], source.reshape(-1), accumulate), input.shape)
 
 
 # Masks and positions

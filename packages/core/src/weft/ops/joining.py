@@ -49,7 +49,15 @@ def promoted(tensors: list[Any]) -> list[Any]:
     return [each if each.kind.dtype is common else each.to(common) for each in tensors]
 
 
-@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors", precision="widest")
+@op(
+    tensors="tensors",
+    sequence="tensors",
+    out="apart",
+    refusal=TypeError,
+    batch="along_dims",
+    linear="tensors",
+    precision="widest",
+)
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along a dimension that they have.
 
@@ -98,7 +106,15 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
-@op(tensors="tensors", sequence="tensors", out="apart", refusal=TypeError, batch="along_dims", linear="tensors", precision="widest")
+@op(
+    tensors="tensors",
+    sequence="tensors",
+    out="apart",
+    refusal=TypeError,
+    batch="along_dims",
+    linear="tensors",
+    precision="widest",
+)
 def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension.
 
