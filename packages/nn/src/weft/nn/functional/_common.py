@@ -33,7 +33,7 @@ def explaining(namespace: Any, names: Iterable[str]) -> None:
     """Have the exceptions of Python's own that public functions end with put into their words, as ops have it."""
     for name in names:
         function = vars(namespace)[name]
-        if not hasattr(function, "declaration") and not hasattr(function, "__wrapped__"):
+        if not hasattr(function, "is_public"):  # those of declarations do it already
             setattr(namespace, name, wraps(function)(guarded(function)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
 

@@ -464,7 +464,6 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
         tensors=tensors,
         result="same",
         half="float32",
-        precision="half",
         namespace="nn",
         name=name,
         linear=" | ".join(tensors.split()),

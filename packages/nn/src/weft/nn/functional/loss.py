@@ -9,6 +9,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._precision import in_full_precision
 from weft.nn.functional._common import check_reduction, in_single, reduce_loss
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
@@ -148,6 +149,7 @@ def _(batch):
     return batch.whole(output_grad.new_zeros(shape).scatter(1, classes, share.unsqueeze(1)))
 
 
+@in_full_precision
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -247,6 +249,7 @@ def check_class_range(
         )
 
 
+@in_full_precision
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -353,6 +356,7 @@ def entropy_of_probabilities(
 # Regression
 
 
+@in_full_precision
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -396,6 +400,7 @@ def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
     return loss.sum() if reduction == "sum" else loss.sum() / weight.sum()
 
 
+@in_full_precision
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -410,6 +415,7 @@ def l1_loss(
     return weighted("l1_loss", (input - target).abs(), weight, reduction)
 
 
+@in_full_precision
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -434,6 +440,7 @@ def smooth_l1_loss(
     return reduce_loss("smooth_l1_loss", loss, reduction)
 
 
+@in_full_precision
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
@@ -483,6 +490,7 @@ def _(grad, input):
     return grad * ((-input).log1p().clamp_min(-100) - input.log().clamp_min(-100))
 
 
+@in_full_precision
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -536,6 +544,7 @@ def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
         )
 
 
+@in_full_precision
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -572,6 +581,7 @@ def binary_cross_entropy_with_logits(
     return reduce_loss("binary_cross_entropy_with_logits", loss if weight is None else loss * weight, reduction)
 
 
+@in_full_precision
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -608,6 +618,7 @@ def kl_div(
     return result.to(element) if element.is_half else result
 
 
+@in_full_precision
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -685,6 +696,7 @@ def gaussian_nll_loss(
 # Margins
 
 
+@in_full_precision
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -700,6 +712,7 @@ def hinge_embedding_loss(
     return reduce_loss("hinge_embedding_loss", loss, reduction)
 
 
+@in_full_precision
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -720,6 +733,7 @@ def margin_ranking_loss(
     return reduce_loss("margin_ranking_loss", loss, reduction)
 
 
+@in_full_precision
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -751,6 +765,7 @@ def cosine_embedding_loss(
     return reduce_loss("cosine_embedding_loss", loss, reduction)
 
 
+@in_full_precision
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -779,6 +794,7 @@ def multilabel_soft_margin_loss(
     return reduce_loss("multilabel_soft_margin_loss", loss.sum(-1) / input.shape[-1], reduction)
 
 
+@in_full_precision
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -837,6 +853,7 @@ def require_classes(name: str, target: Tensor) -> None:
         )
 
 
+@in_full_precision
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -872,6 +889,7 @@ def multilabel_margin_loss(
     return reduce_loss("multilabel_margin_loss", loss.reshape(input.shape[:-1]), reduction)
 
 
+@in_full_precision
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -1174,6 +1192,7 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
     return (gradient * output_grad.astype(wide.dtype)[None, :, None]).astype(log_probs.dtype)
 
 
+@in_full_precision
 @reads_values
 def ctc_loss(
     log_probs: Tensor,

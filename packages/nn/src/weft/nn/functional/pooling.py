@@ -9,6 +9,7 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft._precision import in_full_precision
 from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
@@ -245,7 +246,7 @@ MAX_DOC = """The greatest element of each window of an input (N, C, {spatial}) o
 
 max_pool1d, max_pool1d_with_indices = max_pooling(1)
 max_pool2d, max_pool2d_with_indices = max_pooling(2)
-max_pool3d, max_pool3d_with_indices = max_pooling(3)
+max_pool3d, max_pool3d_with_indices = map(in_full_precision, max_pooling(3))
 
 
 # Average pooling
@@ -394,7 +395,7 @@ AVERAGE_DOC = """The mean of each window of an input (N, C, {spatial}) or (C, {s
 
 avg_pool1d = average_pooling(1)
 avg_pool2d = average_pooling(2)
-avg_pool3d = average_pooling(3)
+avg_pool3d = in_full_precision(average_pooling(3))
 
 
 # Adaptive pooling: windows that cover the input evenly, from floor(i n / m) to ceil((i + 1) n / m).
@@ -470,7 +471,7 @@ def adaptive_average(count: int) -> Any:
 
 adaptive_avg_pool1d = adaptive_average(1)
 adaptive_avg_pool2d = adaptive_average(2)
-adaptive_avg_pool3d = adaptive_average(3)
+adaptive_avg_pool3d = in_full_precision(adaptive_average(3))
 
 
 @op(tensors="input", accepts="float", half="native", namespace="nn", batch="merged")
@@ -533,7 +534,7 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
 
 adaptive_max_pool1d, adaptive_max_pool1d_with_indices = adaptive_maximum(1)
 adaptive_max_pool2d, adaptive_max_pool2d_with_indices = adaptive_maximum(2)
-adaptive_max_pool3d, adaptive_max_pool3d_with_indices = adaptive_maximum(3)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = map(in_full_precision, adaptive_maximum(3))
 
 
 # Unpooling
@@ -629,8 +630,8 @@ def check_places(name: str, indices: Tensor, total: int, spatial: Sizes) -> None
 
 
 max_unpool1d = unpooling(1)
-max_unpool2d = unpooling(2)
-max_unpool3d = unpooling(3)
+max_unpool2d = in_full_precision(unpooling(2))
+max_unpool3d = in_full_precision(unpooling(3))
 
 
 # Norms of windows
@@ -785,5 +786,5 @@ def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any,
     return out
 
 
-fractional_max_pool2d, fractional_max_pool2d_with_indices = fractional(2)
-fractional_max_pool3d, fractional_max_pool3d_with_indices = fractional(3)
+fractional_max_pool2d, fractional_max_pool2d_with_indices = map(in_full_precision, fractional(2))
+fractional_max_pool3d, fractional_max_pool3d_with_indices = map(in_full_precision, fractional(3))

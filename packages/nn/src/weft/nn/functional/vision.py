@@ -8,6 +8,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._precision import in_full_precision
 from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.activation import hardtanh
 from weft.nn.functional.pooling import taps
@@ -296,6 +297,7 @@ def warn_align(name: str) -> None:
     )
 
 
+@in_full_precision
 def grid_sample(
     input: Tensor,
     grid: Tensor,

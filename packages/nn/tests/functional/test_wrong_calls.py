@@ -1,0 +1,91 @@
+"""Calls that no op foresees, and those that must not pass in silence."""
+
+import inspect
+import pickle
+
+import pytest
+
+import weft
+from weft.nn import functional as F
+
+IMAGE = weft.arange(32.0).reshape(1, 2, 4, 4)
+WEIGHT = weft.ones(2, 2, 3, 3)
+ROWS = weft.ones(3, 2)
+INDICES = weft.tensor([0, 2])
+START = weft.tensor([0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: F.batch_norm(1.5, None, None), r"batch_norm\(\): argument 'input'.*float"),
+        (lambda: F.batch_norm(IMAGE, None, None, "x", training=True), r"batch_norm\(\): argument 'weight'.*str"),
+        (lambda: F.mse_loss([1.0], weft.ones(1)), r"mse_loss\(\): argument 'input'.*list"),
+        (lambda: F.interpolate(None, 2), r"interpolate\(\): argument 'input'.*NoneType"),
+        (lambda: F.dropout("x", training=False), r"dropout\(\): argument 'input'.*str"),
+        (lambda: F.dropout(IMAGE, training=1), r"dropout\(\): argument 'training' must be bool, not int"),
+        (lambda: F.batch_norm(IMAGE, None, None, training=1), "'training' must be bool"),
+        (lambda: F.avg_pool2d(IMAGE, True), r"avg_pool2d\(\): argument 'kernel_size' must be int.*bool"),
+        (lambda: F.max_pool2d(IMAGE, 2, ceil_mode="yes"), r"max_pool2d\(\): argument 'ceil_mode' must be bool"),
+        (lambda: F.conv2d(IMAGE, WEIGHT, groups=1.5), r"conv2d\(\): argument 'groups' must be int.*float"),
+        (lambda: F.adaptive_avg_pool2d(IMAGE, None), r"adaptive_avg_pool2d\(\): argument 'output_size'"),
+        (lambda: F.embedding_bag(INDICES, ROWS, START, mode="sum", padding_idx=1.5), "'padding_idx' must be int"),
+    ],
+)
+def test_a_wrong_kind_of_argument_is_a_type_error_that_names_it(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: F.conv2d(IMAGE, WEIGHT, stride=2**64), "conv2d.*stride.*64 bits"),
+        (lambda: F.avg_pool2d(IMAGE, 2, padding=-(2**70)), "avg_pool2d.*padding.*64 bits"),
+        (lambda: F.batch_norm(IMAGE, weft.zeros(2), None, training=True), "batch_norm.*both be None"),
+    ],
+)
+def test_a_wrong_value_is_a_value_error(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: F.adaptive_avg_pool1d(weft.ones(0, 2, 8), 2**62), "adaptive_avg_pool1d.*overflow"),
+        (lambda: F.adaptive_max_pool2d(IMAGE, 2**40), "adaptive_max_pool2d.*(memory|overflow)"),
+        (lambda: F.conv2d(weft.ones(1, 2, 0, 4), WEIGHT, padding=3), "conv2d.*empty"),
+        (lambda: F.batch_norm(IMAGE.double(), weft.zeros(2), weft.ones(2)), "batch_norm.*running_mean.*float64"),
+        (lambda: F.batch_norm(IMAGE, weft.zeros(2, 1), weft.ones(2)), r"batch_norm.*running_mean.*\[2, 1\]"),
+        (lambda: F.bilinear(ROWS, ROWS.double(), weft.ones(1, 2, 2)), "bilinear.*float32.*float64"),
+        (lambda: F.embedding_bag(INDICES, ROWS.long(), START), "embedding_bag.*weight.*int64"),
+        (lambda: F.embedding_bag(INDICES, ROWS, weft.zeros(1)), "embedding_bag.*offsets.*float32"),
+        (lambda: F.embedding_bag(INDICES, ROWS, START, mode="sum", per_sample_weights=INDICES), "per_sample_weights"),
+        (
+            lambda: F.fractional_max_pool2d(IMAGE, 2, 2, _random_samples=weft.zeros(1, 2, 2, dtype=weft.float64)),
+            "fractional_max_pool2d.*_random_samples.*float64",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_not_converted(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("call", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d], ids=["average", "maximum"])
+def test_adaptive_pooling_takes_no_integers(call):
+    with pytest.raises(NotImplementedError, match=r"adaptive.*int64"):
+        call(IMAGE.long(), 3)
+
+
+@pytest.mark.parametrize("stride", [4, 5, 2**40, 2**63 - 1])
+def test_a_stride_beyond_the_input_gives_one_place(stride):
+    assert weft.equal(F.conv2d(IMAGE, WEIGHT, stride=stride), F.conv2d(IMAGE, WEIGHT)[..., :1, :1])
+    assert weft.equal(F.avg_pool2d(IMAGE, 2, stride), F.avg_pool2d(IMAGE, 2)[..., :1, :1])
+    assert weft.equal(F.max_pool2d(IMAGE, 2, stride), F.max_pool2d(IMAGE, 2)[..., :1, :1])
+
+
+def test_functions_keep_their_signature_and_can_be_pickled():
+    assert next(iter(inspect.signature(F.batch_norm).parameters)) == "input"
+    assert pickle.loads(pickle.dumps(F.softplus)) is F.softplus
