@@ -71,7 +71,7 @@ __all__ = [
 # Inverse and systems of equations
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def inv(A: Any) -> Any:
     """The inverse of each square matrix of a batch.
 
@@ -89,7 +89,7 @@ def inv(A: Any) -> Any:
     return linear_systems.inverse_checked("linalg.inv", A)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and for each matrix 0 or the place of the pivot that is zero.
 
@@ -130,7 +130,7 @@ def raise_singular(name: str, info: Any) -> None:
     )
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """The solution X of ``A X = B``, or with ``left=False`` of ``X A = B``.
 
@@ -194,7 +194,7 @@ def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unit
     return in_columns(result)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 @reads_values
 def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that minimizes the length of ``input X - b``, the shortest one where several do.
@@ -245,7 +245,7 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
 # Decompositions
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def cholesky(input: Any, *, upper: bool = False) -> Any:
     """The lower triangular L of a positive-definite matrix ``A = L L^H``; with ``upper=True`` its adjoint.
 
@@ -257,7 +257,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     return decompositions.cholesky_checked("linalg.cholesky", input, upper)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
 
@@ -271,7 +271,7 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
     return named("linalg_cholesky_ex", "L info")(*decompositions.cholesky_op.op(input, bool(upper)))
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def qr(A: Any, mode: str = "reduced") -> Any:
     """``A = Q R`` with orthonormal columns in Q and an upper triangular R.
 
@@ -288,7 +288,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     return named("linalg_qr", "Q R")(*decompositions.qr_checked("linalg.qr", A, mode))
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """``A = U diag(S) Vh``, the singular values from the largest.
 
@@ -315,7 +315,7 @@ def refuse_driver(name: str, A: Any, driver: str | None) -> None:
         raise RuntimeError(f"{name}: keyword argument `driver=` is only supported on CUDA inputs; got {driver!r}")
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values, from the largest."""
     check_matrix("linalg.svdvals", A)
@@ -330,7 +330,7 @@ def triangle(name: str, UPLO: str) -> str:
     return UPLO.upper()
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def eigh(input: Any, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
 
@@ -349,7 +349,7 @@ def eigh(input: Any, UPLO: str = "L") -> Any:
     return named("linalg_eigh", "eigenvalues eigenvectors")(*result)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of a Hermitian matrix, in ascending order."""
     check_square("linalg.eigvalsh", input)
@@ -359,7 +359,7 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     return decompositions.eigvalsh_op.op(input, UPLO)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def eig(input: Any) -> Any:
     """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
 
@@ -371,7 +371,7 @@ def eig(input: Any) -> Any:
     return named("linalg_eig", "eigenvalues eigenvectors")(*decompositions.eig_op.op(input))
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def eigvals(input: Any) -> Any:
     """The eigenvalues of a square matrix, complex, in no order."""
     check_finite("linalg.eigvals", input)
@@ -513,7 +513,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     return decompositions.ldl_solve_op.op(LD, pivots.unsqueeze(-1), B, bool(hermitian))
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of a product of Householder reflections, as QR decompositions keep them."""
     return decompositions.orgqr(input, tau)
@@ -550,7 +550,7 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
     return matrix_functions.pinv_op.op(input, *limits, bool(hermitian))
 
 
-@composite(out=True)
+@composite(out=True, precision="float32")
 def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values are larger than ``max(atol, rtol * largest)``.
 
@@ -570,7 +570,7 @@ def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: A
     return significant(values, *limits).sum(-1)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def cond(input: Any, p: Any = None) -> Any:
     """The condition number: the norm of a matrix times that of its inverse.
 
@@ -803,7 +803,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 # Tensors as linear maps
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def tensorinv(input: Any, ind: int = 2) -> Any:
     """The inverse of the map that `tensordot` makes of a tensor.
 
@@ -825,7 +825,7 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
     return flat.contiguous().reshape(shape[ind:] + shape[:ind])
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def tensorsolve(input: Any, other: Any, dims: Any = None) -> Any:
     """The X with ``tensordot(input, X, X.ndim) = other``.
 

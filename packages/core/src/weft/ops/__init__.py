@@ -44,7 +44,7 @@ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ er
 floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
 reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ t_ tan_ tanh_ transpose_
 trunc_ unsqueeze_ xlogy_ zero_
-get_device is_complex is_floating_point is_signed numel put
+put
 """.split()
 
 

@@ -159,7 +159,7 @@ def one_by_one(batch: Batch) -> Any:
     rows = [batch.declaration(*example(batch, number)) for number in range(max(batch.size, 1))]
     if not isinstance(rows[0], tuple):
         return stack(rows)[: batch.size]
-    return tuple(stack(column)[: batch.size] for column in zip(*rows))
+    return tuple(stack(list(column))[: batch.size] for column in zip(*rows))
 
 
 def example(batch: Batch, number: int) -> list[Any]:

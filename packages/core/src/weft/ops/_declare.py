@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
+from inspect import CO_VARARGS
 from typing import Any, NoReturn
 
 import numpy
@@ -735,16 +736,18 @@ def composite(
     view: bool = False,
     plain: Any = None,
     by_value: bool = False,
+    precision: str = "",
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
     function then writes directly. ``by_value``: the function reads values (sizes, bounds) from its tensors, so that
-    `vmap` runs it for each example.
+    `vmap` runs it for each example. ``precision``: see `op`.
     """
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if by_value else source
+        inner = in_precision(inner, precision) if precision else inner
         function = with_out(inner, out, refusal) if out else guarded(inner)
         dress(function, source, None, True)
         method = inner if view and not out else function
@@ -764,9 +767,9 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             try:
                 return source(*args, **kwargs)
             except Exception as error:
-                renamed = without_numpy_names(source, error, kwargs)
-                if renamed is not None:
-                    return function(*args, **renamed)
+                again = respelled(source, error, args, kwargs)
+                if again is not None:
+                    return function(*again[0], **again[1])
                 reraise(source.__name__, source, error, args, kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
@@ -792,9 +795,9 @@ def guarded(source: Any) -> Any:
         try:
             return source(*args, **kwargs)
         except Exception as error:
-            renamed = without_numpy_names(source, error, kwargs)
-            if renamed is not None:
-                return function(*args, **renamed)
+            again = respelled(source, error, args, kwargs)
+            if again is not None:
+                return function(*again[0], **again[1])
             reraise(source.__name__, source, error, args, kwargs)
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
@@ -804,17 +807,26 @@ def guarded(source: Any) -> Any:
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
-def without_numpy_names(source: Any, error: Exception, kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of a call that failed, under PyTorch's names where NumPy's were used; None if they were not."""
+def respelled(
+    source: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a call that failed, as the function takes them; None if nothing is to change.
+
+    NumPy's names are taken for PyTorch's, and ``size=(2, 3)`` where sizes may also come one by one.
+    """
     if not kwargs or not isinstance(error, TypeError) or "unexpected keyword argument" not in str(error):
         return None
     code = getattr(source, "__wrapped__", source).__code__
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    count = code.co_argcount + code.co_kwonlyargcount
+    parameters, rest = code.co_varnames[:count], code.co_varnames[count : count + 1]
+    if code.co_flags & CO_VARARGS and rest[0] in kwargs and len(args) <= code.co_argcount:
+        others = {name: value for name, value in kwargs.items() if name != rest[0]}
+        return (*args, kwargs[rest[0]]), others
     renamed = {
         NUMPY_NAMES[name] if name not in parameters and NUMPY_NAMES.get(name) in parameters else name: value
         for name, value in kwargs.items()
     }
-    return renamed if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys() else None
+    return (args, renamed) if len(renamed) == len(kwargs) and renamed.keys() != kwargs.keys() else None
 
 
 def reraise(name: str, source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:

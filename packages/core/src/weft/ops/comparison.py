@@ -213,9 +213,15 @@ def _(grad):
     return grad * 0
 
 
-@pointwise("heaviside", "heaviside_", accepts=REAL, gradient="refused", numbers="")
-def heaviside(xp, input, values):
+@composite("heaviside", "heaviside_", out=True)
+def heaviside(input, values):
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
+    return heaviside_op(input, values)
+
+
+@pointwise(name="heaviside", accepts=REAL, gradient="refused", numbers="")
+def heaviside_op(xp, input, values):
+    """The step function, with values for 0."""
     return xp.where(input == 0, values, input > 0).astype(input.dtype)
 
 
@@ -278,8 +284,12 @@ def equal(input, other):
 
 
 @composite("isin", out="exact")
-def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    """Where each element is one of ``test_elements``."""
+def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None, test_element=None):
+    """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
+    elements = element if elements is None else elements
+    test_elements = test_element if test_elements is None else test_elements
+    if elements is None or test_elements is None:
+        raise TypeError("isin(): missing elements or test_elements")
     if result_dtype((elements, test_elements)).is_complex:
         raise RuntimeError("isin: Unsupported input type encountered for isin(): complex numbers have no order")
     return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)

@@ -34,8 +34,8 @@ diagonal_copy = copying(views.diagonal, "diagonal_copy")
 expand_copy = copying(views.expand, "expand_copy")
 permute_copy = copying(views.permute, "permute_copy")
 select_copy = copying(views.select, "select_copy")
-split_copy = copying(views.split, "split_copy")
-split_with_sizes_copy = copying(views.split, "split_with_sizes_copy")
+split_copy = copying(views._split, "split_copy")
+split_with_sizes_copy = copying(views.split_with_sizes, "split_with_sizes_copy")
 squeeze_copy = copying(views.squeeze, "squeeze_copy")
 t_copy = copying(views.t, "t_copy")
 transpose_copy = copying(views.transpose, "transpose_copy")
@@ -133,9 +133,9 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 @composite("unsafe_split")
-def unsafe_split(tensor, split_size, dim=0):
+def unsafe_split(input, split_size, dim=0):
     """`split`, in pieces that may be written to, since each has a history of its own."""
-    return separated(tensor, views.split(tensor, split_size, dim), dim)
+    return separated(input, views.split(input, split_size, dim), dim)
 
 
 @composite("unsafe_chunk")

@@ -82,7 +82,7 @@ def cholesky_checked(name: str, A: Any, upper: bool) -> Any:
     return result
 
 
-@composite("cholesky", out="exact")
+@composite("cholesky", out="exact", precision="float32")
 def cholesky(input, upper=False):
     """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint.
 
@@ -91,18 +91,19 @@ def cholesky(input, upper=False):
     return cholesky_checked("linalg.cholesky", input, upper).contiguous()
 
 
-@composite("cholesky_solve", out="exact")
-def cholesky_solve(input, L, upper=False):
-    """The solution of ``A X = input`` from A's Cholesky factor."""
-    check_square("cholesky_solve", L)
-    check_matrix("cholesky_solve", L, input)
-    if input.shape[-2] != L.shape[-1]:
+@composite("cholesky_solve", out="exact", precision="float32")
+def cholesky_solve(input, input2, upper=False):
+    """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
+    check_square("cholesky_solve", input2)
+    check_matrix("cholesky_solve", input2, input)
+    size = input2.shape[-1]
+    if input.shape[-2] != size:
         raise RuntimeError(
-            f"cholesky_solve: Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by "
-            f"{L.shape[-1]} but each b matrix is {input.shape[-2]} by {input.shape[-1]}"
+            f"cholesky_solve: Incompatible matrix sizes for cholesky_solve: each A matrix is {size} by {size} but each "
+            f"b matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
-    broadcast_shapes("cholesky_solve", [L._array.shape[:-2], input._array.shape[:-2]])
-    return cholesky_solve_op.op(input, L, bool(upper)).contiguous()
+    broadcast_shapes("cholesky_solve", [input2._array.shape[:-2], input._array.shape[:-2]])
+    return cholesky_solve_op.op(input, input2, bool(upper)).contiguous()
 
 
 @op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="elementwise", precision="float32")
@@ -126,11 +127,11 @@ def _(grad, L, output, upper):
     return right, -(matmul.op(L, both) if upper else matmul.op(both, L))
 
 
-@composite("cholesky_inverse", out="exact")
-def cholesky_inverse(L, upper=False):
+@composite("cholesky_inverse", out="exact", precision="float32")
+def cholesky_inverse(input, upper=False):
     """The inverse of a matrix from its Cholesky factor."""
-    check_square("cholesky_inverse", L)
-    return cholesky_solve_op.op(identity(L, L.shape[-1]), L, bool(upper))
+    check_square("cholesky_inverse", input)
+    return cholesky_solve_op.op(identity(input, input.shape[-1]), input, bool(upper))
 
 
 # QR
@@ -191,7 +192,7 @@ def qr_checked(name: str, A: Any, mode: str) -> tuple[Any, Any]:
     return (A.new_empty(0) if mode == "r" else Q), R
 
 
-@composite("qr", out="exact")
+@composite("qr", out="exact", precision="float32")
 def qr(input, some=True):
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R.
 
@@ -276,7 +277,7 @@ def is_watched(A: Any) -> bool:
     return A.kind.wrapped or (A.requires_grad and local.grad_enabled)
 
 
-@composite("svd", out="exact")
+@composite("svd", out="exact", precision="float32")
 def svd(input, some=True, compute_uv=True):
     """``input = U diag(S) V^H``.
 
@@ -527,10 +528,10 @@ def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoin
     return solve_triangle(LU, inner, upper=True)
 
 
-@composite("lu_solve", out="exact")
-def lu_solve(b, LU_data, LU_pivots):
-    """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
-    return lu_solve_checked("lu_solve", LU_data, LU_pivots, b, True, False)
+@composite("lu_solve", out="exact", precision="float32")
+def lu_solve(input, LU_data, LU_pivots):
+    """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+    return lu_solve_checked("lu_solve", LU_data, LU_pivots, input, True, False)
 
 
 # LDL
@@ -608,7 +609,7 @@ def ldl_factor_checked(name: str, A: Any, hermitian: bool, check: bool) -> tuple
 # Products of reflections
 
 
-@composite("orgqr", out="exact")
+@composite("orgqr", out="exact", precision="float32")
 def orgqr(input, input2):
     """The first columns of a product of Householder reflections ``I - tau v v^H``.
 
@@ -656,7 +657,7 @@ def reflected(input: Any, tau: Any, other: Any, adjoint: bool) -> Any:
     return in_columns(other - matmul.op(V, inner))
 
 
-@composite("ormqr", out="exact")
+@composite("ormqr", out="exact", precision="float32")
 def ormqr(input, input2, input3, left=True, transpose=False):
     """``Q input3`` with the Q of Householder reflections, all its columns.
 
@@ -694,7 +695,7 @@ def _(xp, input):
     return column_major(xp, xp.swapaxes(vectors, -1, -2)), tau
 
 
-@composite("geqrf", out="exact")
+@composite("geqrf", out="exact", precision="float32")
 def geqrf(input):
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes.
 

@@ -68,7 +68,7 @@ def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:
         raise RuntimeError(f"{name}: only supports non-negative p values, got p={p}")
 
 
-@composite()
+@composite(precision="float32")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of each vector of ``x1`` to each of ``x2``.
 

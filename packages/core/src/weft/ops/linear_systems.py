@@ -97,18 +97,18 @@ def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangu
     return solve_triangular_op.op(A.mT, B.mT, not upper, unitriangular).mT
 
 
-@composite("triangular_solve", out="exact")
-def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
-    """The solution of ``A X = b`` with a triangular A, and a copy of A."""
+@composite("triangular_solve", out="exact", precision="float32")
+def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
+    """The solution of ``A X = input`` with a triangular A, and a copy of A."""
     check_square("triangular_solve", A)
-    check_matrix("triangular_solve", A, b)
-    if b.shape[-2] != A.shape[-1]:
+    check_matrix("triangular_solve", A, input)
+    if input.shape[-2] != A.shape[-1]:
         raise RuntimeError(
             f"triangular_solve: Incompatible matrix sizes: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
-            f"matrix is {b.shape[-2]} by {b.shape[-1]}"
+            f"matrix is {input.shape[-2]} by {input.shape[-1]}"
         )
     matrix = A.mT if transpose else A
-    solution = solve_triangle(matrix, b, upper=bool(upper) != bool(transpose), unitriangular=bool(unitriangular))
+    solution = solve_triangle(matrix, input, upper=bool(upper) != bool(transpose), unitriangular=bool(unitriangular))
     copy = in_columns(A.expand([*solution.shape[:-2], *A.shape[-2:]]))
     return named("triangular_solve", "solution cloned_coefficient")(solution, copy)
 
@@ -152,7 +152,7 @@ def inverse_checked(name: str, A: Any) -> Any:
     return result
 
 
-@composite("inverse", out="exact")
+@composite("inverse", out="exact", precision="float32")
 def inverse(input):
     """The inverse of each square matrix of a batch.
 

@@ -145,7 +145,7 @@ def expect(name: str, **dims: Any) -> None:
             )
 
 
-@composite("mm", out="exact")
+@composite("mm", out="exact", precision="half")
 def mm(input, mat2, *, out_dtype=None):
     """The product of two matrices."""
     same_dtype("mm", input, mat2)
@@ -154,7 +154,7 @@ def mm(input, mat2, *, out_dtype=None):
     return matmul.op(input, mat2)
 
 
-@composite("bmm", out="exact")
+@composite("bmm", out="exact", precision="half")
 def bmm(input, mat2, *, out_dtype=None):
     """The products of two batches of matrices of one batch size."""
     same_dtype("bmm", input, mat2)
@@ -292,14 +292,14 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
-@composite("addmm", "addmm_", out="exact")
+@composite("addmm", "addmm_", out="exact", precision="half")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     return with_product("addmm", input, mat1, mat2, mm, beta, alpha)
 
 
-@composite("addmv", "addmv_", out="exact")
+@composite("addmv", "addmv_", out="exact", precision="half")
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     return plus_product("addmv", input, mv(mat, vec), beta, alpha)
@@ -315,7 +315,7 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     return plus_product("addr", input, product, beta, alpha)
 
 
-@composite("baddbmm", "baddbmm_", out="exact")
+@composite("baddbmm", "baddbmm_", out="exact", precision="half")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     expect("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
@@ -323,7 +323,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
-@composite("addbmm", out="exact")
+@composite("addbmm", out="exact", precision="half")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
     return plus_product("addbmm", input, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
@@ -341,7 +341,7 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 Tensor.addbmm_ = _addbmm_
 
 
-@composite()
+@composite(precision="half")
 def chain_matmul(*matrices):
     """The product of several matrices."""
     result = matrices[0]
@@ -431,7 +431,7 @@ def kron(input, other):
     return blocks.reshape([m * n for m, n in zip(a, b)])
 
 
-@composite("trace")
+@composite("trace", precision="float32")
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -464,7 +464,7 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
 # einsum
 
 
-@composite()
+@composite(precision="half")
 def einsum(equation, *operands):
     """Sums of products of elements, by Einstein's convention.
 

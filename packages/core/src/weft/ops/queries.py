@@ -19,6 +19,36 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
+@composite()
+def numel(input):
+    """The number of elements of a tensor."""
+    return input.numel()
+
+
+@composite()
+def is_floating_point(input):
+    """Whether a tensor's dtype is floating (complex is not)."""
+    return input.is_floating_point()
+
+
+@composite()
+def is_complex(input):
+    """Whether a tensor's dtype is complex."""
+    return input.is_complex()
+
+
+@composite()
+def is_signed(input):
+    """Whether a tensor's dtype has negative numbers."""
+    return input.is_signed()
+
+
+@composite()
+def get_device(input):
+    """The index of a tensor's device; -1 for the CPU."""
+    return input.get_device()
+
+
 @composite("is_nonzero")
 def is_nonzero(input):
     """Whether the only element of a tensor is not 0.
@@ -41,7 +71,7 @@ def is_same_size(input, other):
 
 
 @composite()
-def result_type(tensor1, tensor2):
+def result_type(tensor, other):
     """The dtype that two tensors or numbers are brought to when they meet.
 
     Examples
@@ -49,7 +79,7 @@ def result_type(tensor1, tensor2):
     >>> weft.result_type(weft.tensor([1, 2]), 1.0)
     weft.float32
     """
-    return result_dtype((tensor1, tensor2))
+    return result_dtype((tensor, other))
 
 
 @composite()
@@ -69,7 +99,9 @@ def broadcast_shapes(*shapes):
     listed = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
     for shape in listed:
         if any(size < 0 for size in shape):
-            raise ValueError(f"broadcast_shapes: Attempting to broadcast a dimension with negative length: {list(shape)}")
+            raise ValueError(
+                f"broadcast_shapes: Attempting to broadcast a dimension with negative length: {list(shape)}"
+            )
     return Size(_geometry.broadcast_shapes("broadcast_shapes", listed))
 
 

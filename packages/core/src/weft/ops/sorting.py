@@ -234,13 +234,13 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     return found if q.ndim else found.squeeze(0)
 
 
-@composite("quantile", out="exact")
+@composite("quantile", out="exact", precision="float32")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a share q of the elements lies, along a dimension or over all."""
     return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite("nanquantile", out="exact")
+@composite("nanquantile", out="exact", precision="float32")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are not nan."""
     return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)

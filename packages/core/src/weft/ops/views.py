@@ -210,7 +210,7 @@ def expand_as(input, other):
     return expand(input, other._array.shape)
 
 
-@op("transpose swapaxes swapdims", inplace="transpose_ swapaxes_ swapdims_", view=True)
+@op("transpose swapdims", inplace="transpose_ swapdims_", view=True)
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged, sharing memory."""
     ndim = input._array.ndim
@@ -435,7 +435,13 @@ def movedim(input, source, destination):
 
 
 moveaxis = movedim
-swapaxes = swapdims = transpose
+swapdims = transpose
+
+
+@composite("swapaxes", inplace="swapaxes_", view=True)
+def swapaxes(input, axis0, axis1):
+    """Two dimensions exchanged, sharing memory, see `transpose`."""
+    return transpose(input, axis0, axis1)
 
 
 @composite("t", inplace="t_", view=True)
@@ -876,7 +882,7 @@ def complex(real, imag):
     return complex_op.op(real, imag)
 
 
-@composite(out="exact")
+@composite(out="exact", precision="float32")
 def polar(abs, angle):
     """Complex numbers from their absolute values and angles (radians)."""
     require_tensors("polar", abs=abs, angle=angle)
@@ -1033,7 +1039,7 @@ def _(batch):
     return split_sizes.op(input, sizes, dim + 1)
 
 
-@composite("split split_with_sizes")
+@composite()
 def split(tensor, split_size_or_sections, dim=0):
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension.
 
@@ -1064,7 +1070,16 @@ def split(tensor, split_size_or_sections, dim=0):
     return split_sizes.op(tensor, tuple(min(size, total - at * size) for at in range(count)), dim)
 
 
-split_with_sizes = split
+@composite("split_with_sizes")
+def split_with_sizes(input, split_sizes, dim=0):
+    """Pieces of the sizes given along a dimension, see `split`."""
+    return split(input, split_sizes, dim)
+
+
+@composite("split")
+def _split(input, split_size, dim=0):
+    """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
+    return split(input, split_size, dim)
 
 
 @composite("chunk")
@@ -1085,9 +1100,28 @@ def chunk(input, chunks, dim=0):
 TENSOR_BYTES = 512  # of a tensor, besides its elements
 
 
+def parts_asked_for(name: str, *given: Any) -> Any:
+    """Where to split: PyTorch has a name for a number of sections, and one for indices.
+
+    Raises
+    ------
+    TypeError
+        If there is none, or more than one.
+    """
+    said = [each for each in given if each is not None]
+    if len(said) != 1:
+        raise TypeError(f"{name}(): takes sections (a number) or indices (a tuple), got {len(said)} of them")
+    return said[0]
+
+
 @composite("tensor_split")
-def tensor_split(input, indices_or_sections, dim=0):
+def tensor_split(
+    input, indices_or_sections=None, dim=0, *, sections=None, indices=None, tensor_indices_or_sections=None
+):
     """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+    indices_or_sections = parts_asked_for(
+        "tensor_split", indices_or_sections, sections, indices, tensor_indices_or_sections
+    )
     if not input.ndim:
         raise RuntimeError("tensor_split: expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim("tensor_split", dim, input.ndim)
@@ -1119,7 +1153,8 @@ def tensor_split(input, indices_or_sections, dim=0):
 def along(name: str, dim: Any, least: int) -> Any:
     """`tensor_split` along a fixed dimension."""
 
-    def function(input, indices_or_sections):
+    def function(input, indices_or_sections=None, *, sections=None, indices=None):
+        indices_or_sections = parts_asked_for(name, indices_or_sections, sections, indices)
         if input.ndim < least:
             raise RuntimeError(
                 f"{name}: requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "

@@ -20,11 +20,11 @@ __all__ = [
     "tree_unflatten",
 ]
 
-# For each type of container: its children and what else it is, and how it is made from them.
-_nodes: dict[type, tuple[Callable[[Any], tuple[list[Any], Any]], Callable[[Any, Any], Any]]] = {}
+# For each type of container (`namedtuple` stands for all that it made): its children and what else it is, and how it is made from them.
+_nodes: dict[Any, tuple[Callable[[Any], tuple[list[Any], Any]], Callable[[Any, Any], Any]]] = {}
 
 
-def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **names: Any) -> None:
+def register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, **names: Any) -> None:
     """Make a type a container.
 
     Parameters
@@ -64,7 +64,7 @@ register_pytree_node(deque, lambda value: (list(value), value.maxlen), lambda ch
 register_pytree_node(
     namedtuple,
     lambda value: (list(value), type(value)),
-    lambda children, cls: cls(*children),  # type: ignore[arg-type]
+    lambda children, cls: cls(*children),
 )
 
 
