@@ -107,3 +107,31 @@ def test_wrong_arguments_are_refused():
         fft.fft(weft.ones(4), dim=1)
     with pytest.raises(RuntimeError, match="must have the same length"):
         fft.fftn(weft.ones(4, 4), s=(2,), dim=(0, 1))
+
+
+def test_subclasses_see_the_public_function():
+    seen = []
+
+    class Watching(weft.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    result = weft.fft.rfft(weft.ones(4).as_subclass(Watching), n=2)
+    assert seen == [weft.fft.rfft]
+    assert type(result) is Watching
+
+
+@pytest.mark.parametrize("name", ["ifft", "ihfft"])
+def test_an_empty_out_takes_the_order_in_memory_of_an_inverse_of_real_numbers(name):
+    x = signal(3, 4, 5)
+    out = weft.empty(0, dtype=weft.complex128)
+    getattr(fft, name)(x, dim=1, out=out)
+    assert out.stride(1) == 1
+    assert_close(out, getattr(fft, name)(x, dim=1))
+
+
+def test_transforms_of_several_dims_round_once():
+    x = signal(8, 9, 10)
+    assert weft.equal(fft.fftn(x.float()), fft.fftn(x.float().double()).to(weft.complex64))

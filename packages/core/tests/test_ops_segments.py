@@ -50,3 +50,10 @@ def test_segments_without_elements_have_the_mean_nan():
 def test_lengths_that_do_not_add_up_are_refused():
     with pytest.raises(RuntimeError, match=r"segment_reduce.*axis 0, 3"):
         weft.segment_reduce(weft.ones(3), "sum", lengths=weft.tensor([1, 1]))
+
+
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+def test_complex_numbers_have_no_extremes(name):
+    x = weft.ones(2, dtype=weft.complex64)
+    with pytest.raises(NotImplementedError, match=f"{name}.*no order"):
+        getattr(x, name)(0, weft.tensor([0, 1]), x, "amax")

@@ -193,6 +193,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 
 def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     """The distances between samples: a number or a tensor that broadcasts along dim."""
+    if y.dtype.name == "bool":
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported; convert with .float()")
     dim = wrap_dim(name, dim, y.ndim)
     if x is None:
         return (1 if dx is None else dx), dim

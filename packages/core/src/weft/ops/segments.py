@@ -15,6 +15,21 @@ from weft.ops.indexing import checked_along, combine_at, gather, index_write, pl
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
+def check_order(name: str, input: Any, reduce: str) -> None:
+    """Extremes are only there of numbers that have an order.
+
+    Raises
+    ------
+    NotImplementedError
+        For those of complex numbers.
+    """
+    if reduce in ("amax", "amin") and input.is_complex():
+        raise NotImplementedError(
+            f"{name}(): {reduce} is not implemented for '{input.dtype.spoken}', which has no order; take 'sum', 'prod' "
+            "or 'mean'"
+        )
+
+
 def identity(reduce: str, element: Any) -> Any:
     """What a reduction starts from: no element changes it."""
     if reduce in ("sum", "mean"):
@@ -111,6 +126,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"scatter_reduce(): reduce argument must be one of {', '.join(REDUCTIONS)}; got {reduce!r}")
+    check_order("scatter_reduce", input, reduce)
     if src.dtype is not input.dtype:
         raise RuntimeError(
             f"scatter_reduce(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {src.dtype}"
@@ -138,6 +154,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    check_order("index_reduce", input, reduce)
     dim, index = index_write("index_reduce", input, dim, index, source)
     if source.ndim:
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
