@@ -4,6 +4,7 @@ The lists come from PyTorch itself, so that a release that brings names makes th
 """
 
 import fnmatch
+import inspect
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -54,7 +55,7 @@ def test_every_public_name_is_there_or_left_out_with_a_reason(which: str) -> Non
     assert not missing, f"{which}: {len(missing)} names are neither there nor in left_out.toml: {' '.join(missing)}"
 
 
-@pytest.mark.parametrize("which", LEFT_OUT)
+@pytest.mark.parametrize("which", sorted(LEFT_OUT.keys() & NAMESPACES.keys()))
 def test_what_is_left_out_is_in_pytorch_and_not_here(which: str) -> None:
     reference, library = NAMESPACES[which]
     missing = [name for name in public(reference) if not hasattr(library, name)]
@@ -84,3 +85,47 @@ def test_named_results_have_the_same_fields(name: str) -> None:
     made = expected(values)
     assert all(getattr(found, field) == getattr(made, field) for field in found._fields)
     assert len(found) == len(made)
+
+
+# Names of arguments
+
+SCHEMAS: dict[str, list[Any]] = {}
+for _schema in torch._C._jit_get_all_schemas():
+    if _schema.name.startswith("aten::"):
+        SCHEMAS.setdefault(_schema.name.removeprefix("aten::"), []).append(_schema)
+
+
+def is_public_overload(schema: Any) -> bool:
+    """Whether it is one that Python reaches: of tensors, neither writing to ``out`` nor with names of dimensions."""
+    types = [str(each.type) for each in schema.arguments]
+    writes = any(each.kwarg_only and each.alias_info is not None for each in schema.arguments)
+    return any("Tensor" in each for each in types) and not writes and not any("Dimname" in each for each in types)
+
+
+def expected_names(name: str, is_method: bool) -> set[str]:
+    """The names of arguments that PyTorch's function or method takes."""
+    names = {each.name for schema in SCHEMAS.get(name, ()) if is_public_overload(schema) for each in schema.arguments}
+    if "self" in names:
+        names = names - {"self"} | (set() if is_method else {"input"})
+    return names
+
+
+def taken_names(function: Any) -> set[str] | None:
+    """The names that a function of the library takes; None if it takes any."""
+    parameters = inspect.signature(inspect.unwrap(function)).parameters.values()
+    return None if any(each.kind is each.VAR_KEYWORD for each in parameters) else {each.name for each in parameters}
+
+
+@pytest.mark.parametrize("which", ["torch", "torch.Tensor"])
+def test_arguments_have_pytorchs_names(which: str) -> None:
+    reference, library = NAMESPACES[which]
+    table = LEFT_OUT["arguments"]
+    wrong = []
+    for name in public(reference):
+        function = getattr(library, name, None)
+        if not inspect.isroutine(function) or not inspect.isroutine(getattr(reference, name)) or name.startswith("__"):
+            continue
+        taken = taken_names(function)
+        missing = set() if taken is None else expected_names(name, which == "torch.Tensor") - taken
+        wrong += [f"{name}({each})" for each in sorted(missing) if not matches(f"{name}.{each}", table)]
+    assert not wrong, f"{which}: these arguments have another name, or are missing: {' '.join(wrong)}"

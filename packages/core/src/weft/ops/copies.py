@@ -55,9 +55,9 @@ def narrow_copy(input, dim, start, length):
 
 
 @composite(out="exact")
-def view_copy(input, size):
+def view_copy(input, size=None, *, dtype=None):
     """`Tensor.view` to a shape or a dtype, in new memory."""
-    return contiguous_copy.op(views.view(input, size))
+    return contiguous_copy.op(views.view(input, size=size, dtype=dtype) if dtype else views.view(input, size))
 
 
 @composite(out="exact")

@@ -186,13 +186,33 @@ def randperm(
 
 
 @composite()
-def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+def rand_like(
+    input,
+    *,
+    generator=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    memory_format=None,
+):
     """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
     return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
 
 
 @composite()
-def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+def randn_like(
+    input,
+    *,
+    generator=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    memory_format=None,
+):
     """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
     return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
 
@@ -207,6 +227,7 @@ def randint_like(
     dtype=None,
     layout=None,
     device=None,
+    pin_memory=False,
     requires_grad=False,
     memory_format=None,
 ):

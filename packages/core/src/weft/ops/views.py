@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import dtype, int64
+from weft._dtypes import dtype as dtype_class
+from weft._dtypes import int64
 from weft._engine.dispatch import View
 from weft._layout import order_of
 from weft._tensor import Tensor
@@ -58,7 +59,7 @@ def _(grad):
 
 
 @op("view", view=True)
-def view(input, *shape):
+def view(input, *args, size=None, dtype=None):
     """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
 
     Raises
@@ -66,9 +67,11 @@ def view(input, *shape):
     RuntimeError
         If the number of elements differs, or the strides do not allow it without a copy: use `reshape` then.
     """
-    if len(shape) == 1 and isinstance(shape[0], dtype):
-        return view_dtype(input, shape[0])
-    shape = one_by_one("view", shape, None, "size")
+    if len(args) == 1 and isinstance(args[0], dtype_class):
+        return view_dtype(input, args[0])
+    if dtype is not None:
+        return view_dtype(input, dtype)
+    shape = one_by_one("view", args, size, "size")
     return view.op(input, infer_shape("view", integers("view", shape), input.numel()))
 
 
