@@ -7,7 +7,7 @@ itself does not do it, and raises anything else when the library under test fail
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -601,12 +601,13 @@ def errors(case: Case, sample: Any) -> None:
 
 @dataclass
 class Tally:
-    """What a column found for one name."""
+    """What a column found for one name; ``dtypes`` has the numbers of samples that passed and failed for each."""
 
     passed: int = 0
     failed: int = 0
     unjudged: int = 0
-    causes: dict[str, str] | None = None
+    causes: dict[str, str] = field(default_factory=dict)
+    dtypes: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -646,7 +647,7 @@ def cause_of(error: BaseException) -> str:
 
 def run(column: Column, name: str, library: Library, dtypes: set[str] | None, seeds: int) -> Tally:
     """All entries of ``name``, all dtypes and samples of one column."""
-    tally = Tally(causes={})
+    tally = Tally()
     for entry in entries.by_name()[name]:
         if not column.applies(entry):
             continue
@@ -661,7 +662,7 @@ def run(column: Column, name: str, library: Library, dtypes: set[str] | None, se
 
 def _run_samples(column: Column, case: Case, seed: int, tally: Tally) -> None:
     """Count the samples of one case into ``tally``; the first of each cause is kept."""
-    assert tally.causes is not None
+    counted = tally.dtypes.setdefault(case.dtype, [0, 0])
     try:
         drawn = list(column.samples(case.entry, case.dtype, column.requires_grad, seed))
     except Exception:
@@ -674,9 +675,11 @@ def _run_samples(column: Column, case: Case, seed: int, tally: Tally) -> None:
                 warnings.simplefilter("ignore")
                 column.check(case, sample)
             tally.passed += 1
+            counted[0] += 1
         except Unjudged:
             tally.unjudged += 1
         except Exception as error:
             tally.failed += 1
+            counted[1] += 1
             line = " ".join(str(error).split())[:300]
             tally.causes.setdefault(cause_of(error), f"{shown} -> {type(error).__name__}: {line}")

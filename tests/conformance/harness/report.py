@@ -22,10 +22,23 @@ def counts(results: Results, columns: list[str]) -> str:
         passing = sum(t["status"] == "pass" for t in tallies)
         good, bad = (sum(t[key] for t in tallies) for key in ("passed", "failed"))
         lines.append(f"{column:<16} {passing:>6} of {len(tallies):>6}   {good} of {good + bad}")
+        if column.startswith("forward") and column != "forward_mode":
+            lines.extend(by_dtype(tallies))
     if {"forward", "gradient"} <= set(columns):
         whole = sorted(name for name, tallies in results.items() if passes(tallies))
         lines.append(f"{'forward+gradient':<16} {len(whole):>6} of {len(results):>6}")
     return "\n".join(lines)
+
+
+def by_dtype(tallies: list[dict[str, Any]]) -> list[str]:
+    """Names that pass of those that are judged, for each dtype."""
+    names = sorted({dtype for tally in tallies for dtype in tally.get("dtypes", {})})
+    lines = []
+    for dtype in names:
+        judged = [tally["dtypes"][dtype] for tally in tallies if sum(tally.get("dtypes", {}).get(dtype, [0]))]
+        passing = sum(not failed for _, failed in judged)
+        lines.append(f"  {dtype:<14} {passing:>6} of {len(judged):>6}")
+    return lines
 
 
 def failures(results: Results, columns: list[str], examples: bool = False) -> str:
