@@ -43,6 +43,7 @@ def test_a_wrong_kind_of_argument_is_a_type_error_that_names_it(call, words):
         (lambda: F.conv2d(IMAGE, WEIGHT, stride=2**64), "conv2d.*stride.*64 bits"),
         (lambda: F.avg_pool2d(IMAGE, 2, padding=-(2**70)), "avg_pool2d.*padding.*64 bits"),
         (lambda: F.batch_norm(IMAGE, weft.zeros(2), None, training=True), "batch_norm.*both be None"),
+        (lambda: F.group_norm(weft.ones(1, 2), 2), "group_norm.*more than 1 value"),
     ],
 )
 def test_a_wrong_value_is_a_value_error(call, words):
@@ -62,6 +63,13 @@ def test_a_wrong_value_is_a_value_error(call, words):
         (lambda: F.embedding_bag(INDICES, ROWS.long(), START), "embedding_bag.*weight.*int64"),
         (lambda: F.embedding_bag(INDICES, ROWS, weft.zeros(1)), "embedding_bag.*offsets.*float32"),
         (lambda: F.embedding_bag(INDICES, ROWS, START, mode="sum", per_sample_weights=INDICES), "per_sample_weights"),
+        (lambda: F.layer_norm(IMAGE, (4,), weft.ones(4).double()), "layer_norm.*weight.*float32.*float64"),
+        (lambda: F.group_norm(IMAGE, 1, weft.ones(2).half()), "group_norm.*weight.*float16"),
+        (lambda: F.instance_norm(IMAGE, weight=weft.ones(1)), r"instance_norm.*weight.*2 elements.*\[1\]"),
+        (lambda: F.nll_loss(ROWS, weft.tensor([0, 1, 0]), weft.ones(2).double()), "nll_loss.*weight.*float64"),
+        (lambda: F.kl_div(ROWS.long(), ROWS, reduction="sum"), "kl_div.*int64"),
+        (lambda: F.huber_loss(ROWS, ROWS, delta=float("nan")), "huber_loss.*nan"),
+        (lambda: F.multilabel_margin_loss(ROWS[:1], weft.tensor([[-1, -5]])), "multilabel_margin_loss.*-5"),
         (
             lambda: F.fractional_max_pool2d(IMAGE, 2, 2, _random_samples=weft.zeros(1, 2, 2, dtype=weft.float64)),
             "fractional_max_pool2d.*_random_samples.*float64",
@@ -73,10 +81,20 @@ def test_what_does_not_fit_is_refused_and_not_converted(call, words):
         call()
 
 
-@pytest.mark.parametrize("call", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d], ids=["average", "maximum"])
-def test_adaptive_pooling_takes_no_integers(call):
-    with pytest.raises(NotImplementedError, match=r"adaptive.*int64"):
-        call(IMAGE.long(), 3)
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: F.adaptive_avg_pool2d(IMAGE.long(), 3), r"adaptive_avg_pool2d.*int64"),
+        (lambda: F.adaptive_max_pool2d(IMAGE.long(), 3), r"adaptive_max_pool.*int64"),
+        (lambda: F.max_unpool2d(IMAGE.long(), IMAGE.long(), 2), r"max_unpool2d.*int64"),
+        (lambda: F.mse_loss(ROWS + 1j, ROWS), r"mse_loss.*complex64"),
+        (lambda: F.glu(IMAGE.bool()), r"glu.*bool"),
+        (lambda: F.batch_norm(IMAGE.long(), None, None, training=True), r"batch_norm.*int64"),
+    ],
+)
+def test_a_dtype_that_has_no_such_function_is_not_implemented(call, words):
+    with pytest.raises(NotImplementedError, match=words):
+        call()
 
 
 @pytest.mark.parametrize("stride", [4, 5, 2**40, 2**63 - 1])
@@ -89,3 +107,19 @@ def test_a_stride_beyond_the_input_gives_one_place(stride):
 def test_functions_keep_their_signature_and_can_be_pickled():
     assert next(iter(inspect.signature(F.batch_norm).parameters)) == "input"
     assert pickle.loads(pickle.dumps(F.softplus)) is F.softplus
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.kl_div(ROWS, ROWS),
+        lambda: F.upsample_nearest(IMAGE, 2),
+        lambda: weft.nn.Softmax()(ROWS),
+        lambda: F.grid_sample(IMAGE, weft.zeros(1, 1, 1, 2)),
+        lambda: F.mse_loss(ROWS, weft.ones(2)),
+    ],
+)
+def test_a_warning_names_the_line_of_the_caller(call):
+    with pytest.warns(UserWarning) as found:
+        call()
+    assert found[0].filename == __file__

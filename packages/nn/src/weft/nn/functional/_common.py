@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+import warnings
 from collections.abc import Iterable
 from functools import wraps
 from typing import Any
@@ -22,6 +24,7 @@ __all__ = [
     "reduce_loss",
     "require_flags",
     "sizes",
+    "warn",
     "whole_number",
 ]
 
@@ -36,6 +39,14 @@ def explaining(namespace: Any, names: Iterable[str]) -> None:
         if not hasattr(function, "is_public"):  # those of declarations do it already
             setattr(namespace, name, wraps(function)(guarded(function)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside of the library from which it was called."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "weft":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:

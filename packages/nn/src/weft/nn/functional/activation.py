@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import inplace_or_not
+from weft.nn.functional._common import check_floating, inplace_or_not, warn
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops._numerics import in_blocks
@@ -134,31 +133,30 @@ def _(grad, output_grad, input, approximate):
 # Softmax and its relatives
 
 
-def chosen_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     """The dimension, or what it was before it had to be given."""
     if dim is not None:
         return dim
-    warnings.warn(
+    warn(
         f"{name}: Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-        "argument.",
-        stacklevel=stacklevel,
+        "argument."
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`."""
-    return core_softmax(input, chosen_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+    return core_softmax(input, chosen_dim("softmax", input, dim), dtype=dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The softmax of the negated input."""
-    return core_softmax(-input, chosen_dim("softmin", input, dim, _stacklevel), dtype=dtype)
+    return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision."""
-    return core_log_softmax(input, chosen_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
+    return core_log_softmax(input, chosen_dim("log_softmax", input, dim), dtype=dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -636,6 +634,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     """
     if input.ndim == 0:
         raise RuntimeError("glu: glu does not support 0-dimensional tensors")
+    check_floating("glu", input)
     size = input.shape[wrap_dim("glu", dim, input.ndim)]
     if size % 2:
         raise RuntimeError(f"glu: Halving dimension must be even, but dimension {dim} is size {size}")

@@ -197,8 +197,10 @@ def multi_head_attention_forward(
     if mask is not None:
         mask = check_mask(name, mask, length, key.shape[0], batch * num_heads)
     added = int(bias_k is not None) + int(add_zero_attn)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError(f"{name}: bias_k and bias_v must be given together")
     if bias_k is not None and bias_v is not None:
-        k, v = weft.cat([k, bias_k.expand(1, batch, embed_dim)]), weft.cat([v, bias_v.expand(1, batch, embed_dim)])
+        k, v = weft.cat([k, bias_k.repeat(1, batch, 1)]), weft.cat([v, bias_v.repeat(1, batch, 1)])
     q = by_head(q, batch * num_heads, head_dim)
     k = by_head(k, batch * num_heads, head_dim) if static_k is None else static_k
     v = by_head(v, batch * num_heads, head_dim) if static_v is None else static_v

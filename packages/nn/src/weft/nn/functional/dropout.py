@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import inplace_or_not, require_flags
+from weft.nn.functional._common import inplace_or_not, require_flags, warn
 
 __all__ = [
     "alpha_dropout",
@@ -89,17 +88,15 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, H, W)."""
     if input.ndim not in (3, 4):
-        warnings.warn(
+        warn(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
-            "in a future release. Use dropout for elements, dropout1d or dropout3d for other channels.",
-            stacklevel=2,
+            "in a future release. Use dropout for elements, dropout1d or dropout3d for other channels."
         )
     if input.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is "
             "desired "
-            "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension.",
-            stacklevel=2,
+            "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension."
         )
     return by_channel("dropout2d", input, p, training, inplace)
 
@@ -107,10 +104,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
     if input.ndim not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
-            "in a future release. Use dropout for elements, dropout1d or dropout2d for other channels.",
-            stacklevel=2,
+            "in a future release. Use dropout for elements, dropout1d or dropout2d for other channels."
         )
     return without_batch("dropout3d", 4, input, p, training, inplace)
 

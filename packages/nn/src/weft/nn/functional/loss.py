@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import weft
 from weft import Tensor
 from weft._precision import in_full_precision
-from weft.nn.functional._common import check_reduction, in_single, reduce_loss
+from weft.nn.functional._common import check_floating, check_reduction, in_single, reduce_loss, warn
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
+from weft.ops.matrices import same_dtype
 from weft.ops.softmax import log_softmax_op
 
 
@@ -24,22 +24,32 @@ def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | N
     if size_average is None and reduce is None:
         return reduction
     meant = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.", stacklevel=3
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.")
     return meant
 
 
 def same_sizes(name: str, input: Tensor, target: Tensor) -> None:
     """Warn where broadcasting hides a mistake."""
     if target.shape != input.shape:
-        warnings.warn(
+        warn(
             f"{name}: Using a target size {tuple(target.shape)} that is different to the input size "
             f"{tuple(input.shape)}. This will likely lead to incorrect results due to broadcasting. Please ensure they "
-            "have the same size.",
-            stacklevel=3,
+            "have the same size."
         )
         broadcast_shapes(name, [input._array.shape, target._array.shape])
+
+
+def require_real(name: str, *tensors: Tensor) -> None:
+    """Squares of complex differences are no losses.
+
+    Raises
+    ------
+    NotImplementedError
+        If a tensor is complex.
+    """
+    for each in tensors:
+        if each.dtype.is_complex:
+            raise NotImplementedError(f"{name}: not implemented for '{each.dtype.spoken}' ({each.dtype}); use l1_loss")
 
 
 # Classification
@@ -226,6 +236,8 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             "sample, "
             f"but got {list(target.shape)}"
         )
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"{name}: expected weight of the input's dtype {input.dtype}, got {weight.dtype}")
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"{name}: weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -382,6 +394,7 @@ def mse_loss(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("mse_loss", input, target)
+    require_real("mse_loss", input, target)
     return weighted("mse_loss", (input - target).square(), weight, reduction)
 
 
@@ -432,6 +445,7 @@ def smooth_l1_loss(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("smooth_l1_loss", input, target)
+    require_real("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: does not support negative values for beta, got beta={beta}")
     difference = input - target
@@ -446,7 +460,8 @@ def huber_loss(
 ) -> Tensor:
     """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``."""
     same_sizes("huber_loss", input, target)
-    if delta <= 0:
+    require_real("huber_loss", input, target)
+    if not delta > 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
     difference = input - target
     element, difference = difference.dtype, in_single(difference)
@@ -603,12 +618,16 @@ def kl_div(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "kl_div: reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
-            "divides only by the batch size, and aligns with the KL div math definition.",
-            stacklevel=2,
+            "divides only by the batch size, and aligns with the KL div math definition."
         )
     element = weft.promote_types(input.dtype, target.dtype)
+    for each in (input, target):
+        if not each.dtype.is_floating_point:
+            raise RuntimeError(
+                f"kl_div: expected floating-point input and target, got {input.dtype} and {target.dtype}"
+            )
     input, target = in_single(input), in_single(target)
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
@@ -821,6 +840,7 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got shape {list(weight.shape)}")
     require_classes("multi_margin_loss", target)
+    check_floating("multi_margin_loss", input)
     rows, classes = (input.unsqueeze(0) if input.ndim < 2 else input), input.shape[-1] if input.ndim else 1
     rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
     if index.shape[0] != rows.shape[0]:
@@ -872,6 +892,7 @@ def multilabel_margin_loss(
     reduction = legacy_reduction(reduction, size_average, reduce)
     check_reduction("multilabel_margin_loss", reduction)
     require_classes("multilabel_margin_loss", target)
+    check_floating("multilabel_margin_loss", input)
     if target.shape != input.shape or input.ndim > 2:
         raise RuntimeError(
             f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: "
@@ -880,7 +901,7 @@ def multilabel_margin_loss(
     classes = input.shape[-1] if input.ndim else 1
     rows, index = input.reshape(-1, classes), target.reshape(-1, classes)
     named = (index >= 0).to(weft.int64).cumprod(1) == 1  # up to the first negative one
-    check_class_range("multilabel_margin_loss", index.masked_fill(~named, 0), classes, -1, RuntimeError)
+    check_class_range("multilabel_margin_loss", index, classes, -1, RuntimeError)
     safe = index.masked_fill(~named, 0)
     is_target = weft.zeros_like(rows.detach()).scatter_add(1, safe, named.to(rows.dtype)) > 0
     excess = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)  # (N, target, class)
@@ -1049,6 +1070,7 @@ def linear_cross_entropy(
         )
     element = input.dtype
     if options is not None and takes_options(len(shape), target, label_smoothing):
+        same_dtype("linear_cross_entropy", input, linear_weight, *(() if linear_bias is None else (linear_bias,)))
         compute = dtype_for(options, input.dtype)
         input, linear_weight = input.to(compute), linear_weight.to(compute)
         linear_bias, weight = (None if each is None else each.to(compute) for each in (linear_bias, weight))
@@ -1077,10 +1099,9 @@ def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
     """Whether `linear_cross_entropy` heeds its options; it warns where it does not."""
     if dims == 1 and target.dtype is weft.int64 and label_smoothing == 0:
         return True
-    warnings.warn(
+    warn(
         "linear_cross_entropy: options are ignored: they need linear_weight of 2 dimensions, a target of int64 and no "
-        f"label smoothing; got {dims + 1} dimensions, {target.dtype} and {label_smoothing}",
-        stacklevel=3,
+        f"label smoothing; got {dims + 1} dimensions, {target.dtype} and {label_smoothing}"
     )
     return False
 

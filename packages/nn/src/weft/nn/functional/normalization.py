@@ -187,19 +187,25 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
         raise RuntimeError("batch_norm: Expected running_mean and running_var to be defined when training=False")
 
 
-def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+def check_parameters(name: str, input: Tensor, **parameters: Tensor | None) -> None:
     """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
-    require_flags("batch_norm", training=training)
-    check_floating("batch_norm", input)
-    if (parameters[0] is None) != (parameters[1] is None):
-        raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
+    check_floating(name, input)
     element = input.dtype
-    for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
+    for argument, each in parameters.items():
         if each is not None and each.dtype is not element and not (element.is_half and each.dtype is weft.float32):
             raise RuntimeError(
-                f"batch_norm: expected {name} of the input's dtype {element}, or of float32 for half precision, got "
+                f"{name}: expected {argument} of the input's dtype {element}, or of float32 for half precision, got "
                 f"{each.dtype}"
             )
+
+
+def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+    """Both running statistics are there, or none is, and all have dtypes that fit."""
+    require_flags("batch_norm", training=training)
+    if (parameters[0] is None) != (parameters[1] is None):
+        raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
+    names = ("running_mean", "running_var", "weight", "bias")
+    check_parameters("batch_norm", input, **dict(zip(names, parameters)))
 
 
 def normalized_by(
@@ -377,6 +383,7 @@ def layer_norm(
     tensor([-1.2247,  0.0000,  1.2247])
     """
     shape = check_normalized("layer_norm", input, normalized_shape, weight, bias)
+    check_parameters("layer_norm", input, weight=weight, bias=bias)
     if weight is not None and weight.kind is not input.kind and input.dtype.is_half:
         wide = layer_norm_op.op(input.to(weight.dtype), weight, bias, len(shape), eps)[0]
         return wide.to(input.dtype)
@@ -471,8 +478,11 @@ def group_norm(
                 "got "
                 f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
+    check_parameters("group_norm", input, weight=weight, bias=bias)
     if not input.numel():
         return affine(input, weight, bias)
+    if input.numel() == batch * num_groups:
+        raise ValueError(f"group_norm: Expected more than 1 value per group, got input size {list(input.shape)}")
     grouped = in_single(input).reshape(batch * num_groups, -1)
     normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(input.shape)
     return in_layout_of(affine(normal, in_single(weight), in_single(bias)).to(input.dtype), input)
@@ -530,6 +540,7 @@ def instance_norm(
             f"instance_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}"
         )
     batch, channels = input.shape[:2]
+    check_by_channel(input, (running_mean, running_var, weight, bias))
     count = math.prod(input.shape[2:])
     if count == 1:
         raise ValueError(
@@ -543,6 +554,20 @@ def instance_norm(
         mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
         update_running(running_mean, running_var, mean, variance, count, momentum)
     return affine(normal.reshape(input.shape), in_single(weight), in_single(bias)).to(input.dtype)
+
+
+def check_by_channel(input: Tensor, parameters: tuple[Tensor | None, ...]) -> None:
+    """Parameters of `instance_norm`: one element for each channel, of a dtype that fits."""
+    names = ("running_mean", "running_var", "weight", "bias")
+    check_parameters("instance_norm", input, **dict(zip(names, parameters)))
+    if (parameters[0] is None) != (parameters[1] is None):
+        raise ValueError("instance_norm: running_mean and running_var must either both be None or neither be None")
+    for name, each in zip(names, parameters):
+        if each is not None and tuple(each.shape) != (input.shape[1],):
+            raise RuntimeError(
+                f"instance_norm: {name} should contain {input.shape[1]} elements, one for each channel of input "
+                f"{list(input.shape)}, not be of shape {list(each.shape)}"
+            )
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

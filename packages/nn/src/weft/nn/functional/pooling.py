@@ -567,6 +567,7 @@ def unpooling(count: int) -> Any:
                 f"{SPATIAL[count]}), "
                 f"but got input of size: {list(input.shape)}"
             )
+        check_floating(name, input)
         spatial = unpooled_sizes(name, input.shape[-count:], kernel, stride, padding, output_size)
         lead, total = input.shape[:-count], math.prod(spatial)
         check_places(name, indices, total, spatial)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import weft
 from weft import Tensor
 from weft._precision import in_full_precision
-from weft.nn.functional._common import in_layout_of, sizes
+from weft.nn.functional._common import in_layout_of, sizes, warn
 from weft.nn.functional.activation import hardtanh
 from weft.nn.functional.pooling import taps
 from weft.ops._declare import op
@@ -289,11 +288,10 @@ def places(size: int, align_corners: bool) -> list[float]:
 
 def warn_align(name: str) -> None:
     """Say that ``align_corners`` was left open."""
-    warnings.warn(
+    warn(
         f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
         "specify "
-        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        stacklevel=3,
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
     )
 
 
