@@ -10,6 +10,7 @@ from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import (
+    MAX_ELEMENTS,
     addressable,
     broadcast_shapes,
     integers,
@@ -83,6 +84,8 @@ def cat(tensors, dim=0, *, axis=None):
     dim = wrap_dim("cat", dim, joined[0]._array.ndim)
     if len(joined) > 1:
         same_shape_except("cat", [each._array.shape for each in joined], dim)
+        if builtins.sum(each._array.size for each in joined) > MAX_ELEMENTS // 16:
+            raise RuntimeError(f"cat: Storage size calculation overflowed with {len(joined)} tensors")
     return cat.op(joined, dim)
 
 

@@ -286,7 +286,9 @@ def finder(name: str, xp_name: str) -> Any:
     """The op that gives the position of an extreme along a dim."""
 
     def function(input, dim=None, keepdim=False):
-        if input.kind.is_complex or input.kind.dtype is bool_:
+        if input.kind.is_complex:
+            raise RuntimeError(f"{name}: does not support complex input, which has no order")
+        if input.kind.dtype is bool_:
             raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
         if not input._array.size and (dim is None or not input._array.shape[wrap_dim(name, dim, input.ndim)]):
             what = (
@@ -480,7 +482,8 @@ def _(xp, input, dim, keepdim):
     begins = xp.concatenate([xp.ones((*ordered.shape[:-1], 1), bool), ordered[..., 1:] != ordered[..., :-1]], -1)
     start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
     best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
-    where = xp.ascontiguousarray(xp.moveaxis(xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1), -1, dim))
+    ends = xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1)
+    where = xp.array(xp.moveaxis(ends, -1, dim), order="C")  # also the strides of sizes 1 are those of a new array
     values = in_order(xp, xp.take_along_axis(input, where, axis=dim))
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 

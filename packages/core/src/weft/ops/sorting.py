@@ -125,8 +125,12 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     RuntimeError
         If k is negative or larger than the dimension.
     """
-    if input.kind.is_complex or input.kind.dtype.name == "bool":
-        raise NotImplementedError(f"topk: not implemented for '{input.kind.dtype.spoken}'")
+    if input.kind.is_complex:
+        raise RuntimeError(f"topk: does not support complex dtypes, which have no order; got {input.kind.dtype}")
+    if input.kind.dtype.name == "bool":
+        raise NotImplementedError(
+            f"topk: not implemented for '{input.kind.dtype.spoken}'; convert with .to(weft.uint8)"
+        )
     dim = wrap_dim("topk", dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
     if not 0 <= k <= size:
@@ -314,7 +318,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
                 f"and {list(sorter.shape)}"
             )
         if sorter.dtype is not int64:
-            raise RuntimeError(f"searchsorted: sorter must be a tensor of long dtype but got dtype {sorter.dtype.spoken}")
+            raise RuntimeError(
+                f"searchsorted: sorter must be a tensor of long dtype but got dtype {sorter.dtype.spoken}"
+            )
         in_range("searchsorted: sorter", sorter, sorted_sequence.shape[-1], -1)
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     found = search.op(sorted_sequence, values, right or side == "right")

@@ -15,7 +15,9 @@ from weft._named import named
 from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
 from weft.ops.creation import from_host, linspace
+from weft.ops.indexing import in_range
 from weft.ops.sorting import counts, searchsorted
+from weft.ops.views import complex
 
 # Covariance
 
@@ -80,7 +82,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         free = total - correction * (weights * aweights).sum() / total
     free = free.clamp(min=0) if isinstance(free, TensorBase) else builtins.max(free, 0)
     product = (centred if weights is None else centred * weights) @ centred.mT.conj()
-    return (product / free).squeeze()
+    if not product.is_complex():
+        return (product / free).squeeze()
+    return complex(product.real / free, product.imag / free).squeeze()  # apart, for which inf stays inf
 
 
 @composite("corrcoef")
@@ -96,8 +100,6 @@ def corrcoef(input):
     deviation = c.diagonal().real.sqrt() if c.is_complex() else c.diagonal().sqrt()
     c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
     if c.is_complex():
-        from weft.ops.views import complex
-
         return complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
     return c.clamp(-1, 1)
 
@@ -265,6 +267,7 @@ def unravel_index(indices, shape):
     sizes = [shape] if isinstance(shape, int) else [int(each) for each in shape]
     if any(each < 0 for each in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(sizes)}")
+    in_range("unravel_index", indices, math.prod(sizes), 0, ValueError)
     places, rest = [], indices.to(int64)
     for size in reversed(sizes):
         places.append(rest.remainder(size) if size else rest)

@@ -294,6 +294,7 @@ def expand(input, *args, size=None, implicit=False):
                 f"non-singleton dimension {dim}. Target sizes: {list(sizes)}. Tensor sizes: {list(shape)}"
             )
         full.append(wanted)
+    elements("expand", full, input.kind.dtype.itemsize)
     return expand.op(input, tuple(full))
 
 
