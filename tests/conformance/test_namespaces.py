@@ -6,6 +6,7 @@ The lists come from PyTorch itself, so that a release that brings names makes th
 import fnmatch
 import inspect
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,13 +30,23 @@ NAMESPACES = {
     "torch.finfo": (torch.finfo(), weft.finfo()),
     "torch.iinfo": (torch.iinfo(torch.int8), weft.iinfo(weft.int8)),
     "torch.return_types": (torch.return_types, weft.return_types),
-    "torch.functional": (torch.functional, weft.functional),
 }
+MODULES = (
+    "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked overrides "
+    "random signal.windows special types"
+)
+for _path in MODULES.split():
+    NAMESPACES[f"torch.{_path}"] = import_module(f"torch.{_path}"), import_module(f"weft.{_path}")
 
 
 def public(namespace: Any) -> list[str]:
-    """The names that a user may rely on: those without underscores, and the operators of a class."""
-    names = set(dir(namespace)) | set(getattr(namespace, "__all__", ()))
+    """The names that a user may rely on: those without underscores, and the operators of a class.
+
+    A module's own list is all of it; PyTorch itself, and a few modules, offer more than they list.
+    """
+    names = set(getattr(namespace, "__all__", ()))
+    if not names or namespace is torch:
+        names |= set(dir(namespace))
     if isinstance(namespace, ModuleType):
         return sorted(name for name in names if not name.startswith("_"))
     inherited = set(dir(object)) | {"__module__", "__dict__", "__weakref__"}

@@ -68,7 +68,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
 
 
 @composite("softmax", out="exact")
-def softmax(input, dim, *, dtype=None):
+def softmax(input, dim, dtype=None):
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
     Parameters
@@ -88,7 +88,7 @@ def softmax(input, dim, *, dtype=None):
 
 
 @composite("log_softmax", out="exact")
-def log_softmax(input, dim, *, dtype=None):
+def log_softmax(input, dim, dtype=None):
     """The logarithm of `softmax`, computed in one go."""
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
 
