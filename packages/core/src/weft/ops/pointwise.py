@@ -248,7 +248,7 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
         )
 
 
-@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts=REAL, alone=True)
+@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts="int float", alone=True)
 def floor_divide(xp, input, other):
     """The quotient of each pair of elements, rounded down."""
     refuse_zero("floor_divide", xp, input, other)
@@ -265,7 +265,7 @@ def _(grad):
     return None, None
 
 
-@pointwise(accepts=REAL, alone=True, name="div_trunc")
+@pointwise(accepts="int float", alone=True, name="div_trunc")
 def divide_trunc(xp, input, other):
     """The quotient of each pair of elements, rounded towards zero."""
     refuse_zero("div", xp, input, other)
@@ -281,7 +281,7 @@ def _(grad):
     return None, None
 
 
-@pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", accepts=REAL)
+@pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", accepts="int float")
 def remainder(xp, input, other):
     """The remainder of the division rounded down: it has the divisor's sign."""
     refuse_zero("remainder", xp, input, other)
@@ -298,7 +298,7 @@ def _(grad, input, other):
     return -grad * floor_divide(input, other)
 
 
-@pointwise("fmod", "fmod_", accepts=REAL, numbers="other")
+@pointwise("fmod", "fmod_", accepts="int float", numbers="other")
 def fmod(xp, input, other):
     """The remainder of the division rounded towards zero: it has the dividend's sign."""
     refuse_zero("fmod", xp, input, other)
@@ -464,14 +464,12 @@ def square(input):
 # Powers and roots
 
 
-@pointwise("__pow__ __rpow__", "__ipow__", name="pow")
+@pointwise("__pow__ __rpow__", "__ipow__", accepts=NUMBERS, name="pow")
 def power(xp, input, exponent):
     """Each element raised to a power, as ``input ** exponent`` computes it."""
     array = input if hasattr(input, "dtype") else exponent
     if array.dtype.kind in "iu":
         return integer_power(xp, input, exponent, array.dtype)
-    if array.dtype.kind == "b":
-        return xp.power(xp.asarray(input, bool).astype("u1"), xp.asarray(exponent, bool).astype("u1")).astype(bool)
     return xp.power(input, exponent)
 
 
@@ -531,16 +529,20 @@ def pow(input, exponent):
 @composite("float_power", out="exact")
 def float_power(input, exponent):
     """`pow` in float64, or complex128 if one of the two is complex."""
-    both = result_dtype((input, exponent))
-    wide = complex128 if both.is_complex else float64
+    wide = widest(input, exponent)
     cast = [each.to(wide) if isinstance(each, TensorBase) else each for each in (input, exponent)]
     return power(*cast)
+
+
+def widest(*values: Any) -> Any:
+    """complex128 if a tensor or number is complex, else float64."""
+    return complex128 if any(result_dtype((value,)).is_complex for value in values) else float64
 
 
 @composite("float_power_")
 def _float_power_in_place(self, exponent):
     """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
-    wide = complex128 if result_dtype((self, exponent)).is_complex else float64
+    wide = widest(self, exponent)
     if self.dtype is not wide:
         raise RuntimeError(
             f"float_power_: the base given to float_power_ has dtype {self.dtype.spoken} but the operation's result "
@@ -920,6 +922,8 @@ def _(grad, other, output):
 @pointwise("xlogy", "xlogy_", result="float", accepts=REAL)
 def xlogy(xp, input, other):
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+    if not hasattr(other, "dtype"):
+        other = input.dtype.type(other)  # of a Python number NumPy's logarithm would be a float64
     product = input * xp.log(other)
     return xp.where((input == 0) & (other == other), 0.0, product).astype(product.dtype)
 
@@ -1020,7 +1024,7 @@ def _(grad):
 # Larger, smaller, between
 
 
-@pointwise("maximum", kernel="maximum", accepts=REAL, numbers="")
+@pointwise("maximum", kernel="maximum", accepts=REAL, numbers="", refusal=RuntimeError)
 def maximum(input, other):
     """The larger of each pair of elements; nan if one is nan."""
 
@@ -1035,7 +1039,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other < input, 0)
 
 
-@pointwise("minimum", kernel="minimum", accepts=REAL, numbers="")
+@pointwise("minimum", kernel="minimum", accepts=REAL, numbers="", refusal=RuntimeError)
 def minimum(input, other):
     """The smaller of each pair of elements; nan if one is nan."""
 
@@ -1050,7 +1054,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other > input, 0)
 
 
-@pointwise("fmax", kernel="fmax", accepts=REAL, numbers="")
+@pointwise("fmax", kernel="fmax", accepts=REAL, numbers="", refusal=RuntimeError)
 def fmax(input, other):
     """The larger of each pair of elements; the other one if one is nan."""
 
@@ -1065,7 +1069,7 @@ def _(grad, input, other):
     return grad.masked_fill((input >= other) | (other != other), 0)
 
 
-@pointwise("fmin", kernel="fmin", accepts=REAL, numbers="")
+@pointwise("fmin", kernel="fmin", accepts=REAL, numbers="", refusal=RuntimeError)
 def fmin(input, other):
     """The smaller of each pair of elements; the other one if one is nan."""
 
@@ -1272,6 +1276,7 @@ def _(grad, tensor1, value):
 @composite("addcmul", "addcmul_", out=True)
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
+    require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     common = result_dtype((input, tensor1, tensor2))
     return plus_scaled_product(input, tensor1, tensor2, scalar_of("addcmul", value, common))
 
@@ -1319,6 +1324,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     RuntimeError
         If both quotient tensors are of integers: choose `true_divide` or `div` with a rounding mode.
     """
+    require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if result_dtype((tensor1, tensor2)).category < 2:
         raise RuntimeError(
             "addcdiv: Integer division with addcdiv is no longer supported. Use input + value * "
@@ -1365,10 +1371,36 @@ def frexp(input):
     return named("frexp", "mantissa exponent")(*mantissa_exponent.op(input))
 
 
+@op(
+    tensors="input exponent",
+    result="same",
+    half="float32",
+    accepts="float",
+    name="ldexp",
+    batch="elementwise",
+    linear="input",
+)
+def scaled_by_power(input, exponent):
+    """``input * 2 ** exponent`` with integer exponents, exactly."""
+    return scaled_by_power.op(input, exponent)
+
+
+@scaled_by_power.kernel
+def _(xp, input, exponent):
+    return xp.ldexp(input, xp.clip(exponent, -9999, 9999).astype(xp.int32))
+
+
+@scaled_by_power.gradient("input")
+def _(grad, exponent):
+    return scaled_by_power.op(grad, exponent)
+
+
 @composite("ldexp", "ldexp_", out=True)
 def ldexp(input, other):
-    """``input * 2 ** other``, element by element."""
+    """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
     require_tensors("ldexp", input=input, other=other)
+    if input.kind.is_real_float and other.dtype.category == 1:
+        return scaled_by_power(input, other)
     return mul(input, power(2.0, other))
 
 
