@@ -56,6 +56,8 @@ DIMS = {
     "count_nonzero": (),
 }
 
+NAMES = {"argsort": "sort", "aminmax": "amin"}  # of the ops that they are made of
+
 ROWS = [
     bad("as_strided past the storage", strided((4, 4), (4, 1)), RuntimeError, "as_strided", "storage"),
     bad("as_strided from an offset past the storage", strided((1,), (1,), 12), RuntimeError, "as_strided", "storage"),
@@ -84,7 +86,7 @@ ROWS = [
         "set_|storage"),
     bad("set_ of another dtype", lambda w: w.ones(0).set_(w.ones(3, dtype=w.float64)), RuntimeError, "set_"),
     bad("set_ of a number", lambda w: w.ones(0).set_(3), TypeError, "set_"),
-    bad("resize_ beyond memory", lambda w: w.ones(3).resize_(2**45), RuntimeError, "resize_", "memory"),
+    bad("resize_ beyond memory", lambda w: w.ones(3).resize_(2**45), RuntimeError, "resize_|empty", "memory"),
     bad("resize_ of sizes that overflow", lambda w: w.ones(3).resize_(2**40, 2**40), RuntimeError, "resize_",
         "overflow"),
     bad("resize_ to -1", lambda w: w.ones(3).resize_(-1), RuntimeError, "resize_", "-1|negative"),
@@ -103,7 +105,7 @@ ROWS = [
     bad("reshape to a list in a list", of("reshape", [[6]]), TypeError, "reshape"),
     bad("reshape to None", of("reshape", None), TypeError, "reshape"),
     bad("reshape to 2**63", of("reshape", 2**63), RuntimeError, "reshape"),
-    bad("reshape to 65 dimensions", lambda w: w.ones(1).reshape((1,) * 65), RuntimeError, "reshape", "64"),
+    bad("reshape to 65 dimensions", lambda w: w.ones(1).reshape((1,) * 65), RuntimeError, "reshape|view", "64"),
     bad("unsqueeze to 65 dimensions",
         lambda w: __import__("functools").reduce(lambda x, _: x.unsqueeze(0), range(65), w.ones(1)), RuntimeError,
         "unsqueeze", "64"),
@@ -120,7 +122,7 @@ ROWS = [
     bad("view as a dtype that is none", of("view", int), TypeError, "view"),
     bad("expand to -2", of("expand", -2, 3), RuntimeError, "expand", "-2"),
     bad("expand of a new dimension to -1", of("expand", -1, 2, 3), RuntimeError, "expand", "-1"),
-    bad("expand to 2**63", lambda w: w.ones(1).expand(2**63), RuntimeError, "expand"),
+    bad("expand to 2**63", lambda w: w.ones(1).expand(2**63), RuntimeError, "expand", "overflow|large"),
     bad("expand to sizes that overflow", lambda w: w.ones(1).expand(2**40, 2**40), RuntimeError, "expand",
         "overflow|large"),
     bad("expand to half", lambda w: w.ones(1).expand(0.5), TypeError, "expand"),
@@ -134,13 +136,13 @@ ROWS = [
     bad("broadcast_to fewer dimensions", lambda w: w.broadcast_to(w.ones(2, 3), (3,)), RuntimeError,
         "broadcast_to|expand"),
     bad("broadcast_shapes of what does not", lambda w: w.broadcast_shapes((2,), (3,)), RuntimeError, "broadcast"),
-    bad("broadcast_shapes of a negative size", lambda w: w.broadcast_shapes((-2,), (3,)), RuntimeError, "broadcast",
+    bad("broadcast_shapes of a negative size", lambda w: w.broadcast_shapes((-2,), (3,)), ValueError, "broadcast",
         "-2"),
     bad("repeat of -1", of("repeat", -1, 1), RuntimeError, "repeat", "-1|negative"),
     bad("repeat of fewer dimensions", of("repeat", 2), RuntimeError, "repeat"),
-    bad("repeat of 2**62", of("repeat", 2**62, 1), RuntimeError, "repeat", "memory|overflow"),
+    bad("repeat of 2**62", of("repeat", 2**62, 1), RuntimeError, "repeat|expand", "memory|overflow"),
     bad("repeat of half", of("repeat", 0.5, 1), TypeError, "repeat"),
-    bad("tile of 2**62", of("tile", 2**62, 1), RuntimeError, "tile|repeat", "memory|overflow"),
+    bad("tile of 2**62", of("tile", 2**62, 1), RuntimeError, "tile|repeat|expand", "memory|overflow"),
     bad("tile of -1", of("tile", -1, 1), RuntimeError, "tile|repeat", "-1|negative"),
     bad("repeat_interleave of -1", of("repeat_interleave", -1), RuntimeError, "repeat_interleave", "-1|negative"),
     bad("repeat_interleave of 2**62", of("repeat_interleave", 2**62), RuntimeError, "repeat_interleave",
@@ -152,7 +154,7 @@ ROWS = [
         "memory|overflow"),
     bad("repeat_interleave of too few repeats", lambda w: w.ones(3).repeat_interleave(w.tensor([1, 2])), RuntimeError,
         "repeat_interleave", "3|2"),
-    bad("repeat_interleave of floats", lambda w: w.ones(2).repeat_interleave(w.ones(2)), RuntimeError,
+    bad("repeat_interleave of floats", lambda w: w.ones(2).repeat_interleave(w.ones(2)), NotImplementedError,
         "repeat_interleave"),
     bad("narrow from 2**62", of("narrow", 0, 2**62, 1), IndexError, "narrow", str(2**62)),
     bad("narrow of a negative length", of("narrow", 0, 0, -1), RuntimeError, "narrow", "-1|negative"),
@@ -172,7 +174,7 @@ ROWS = [
     bad("chunk into 2**62 and half", of("chunk", 2.5), TypeError, "chunk"),
     bad("tensor_split into 0", of("tensor_split", 0), RuntimeError, "tensor_split", "0"),
     bad("tensor_split into -1", of("tensor_split", -1), RuntimeError, "tensor_split", "-1"),
-    bad("tensor_split into 2**62", of("tensor_split", 2**62), RuntimeError, "tensor_split", "memory|large|many"),
+    bad("tensor_split into 2**62", of("tensor_split", 2**62), RuntimeError, "tensor_split", "memory|overflow"),
     bad("tensor_split at floats", lambda w: w.ones(4).tensor_split(w.ones(2)), RuntimeError, "tensor_split"),
     bad("tensor_split at a matrix", lambda w: w.ones(4).tensor_split(w.ones(2, 2, dtype=w.int64)), RuntimeError,
         "tensor_split"),
@@ -194,9 +196,9 @@ ROWS = [
     bad("roll of half", of("roll", 0.5), TypeError, "roll"),
     bad("diagonal of three dimensions that are not there", of("diagonal", 0, 0, 5), IndexError, "diagonal", "5"),
     bad("diag of three dimensions", lambda w: w.ones(1, 1, 1).diag(), RuntimeError, "diag"),
-    bad("diag_embed at 2**62", lambda w: w.ones(2).diag_embed(2**62), RuntimeError, "diag_embed",
+    bad("diag_embed at 2**62", lambda w: w.ones(2).diag_embed(2**62), RuntimeError, "diag_embed|embed",
         "memory|overflow|large"),
-    bad("diag at 2**62", lambda w: w.ones(2).diag(2**62), RuntimeError, "diag", "memory|overflow|large"),
+    bad("diag at 2**62", lambda w: w.ones(2).diag(2**62), RuntimeError, "diag|embed", "memory|overflow|large"),
     bad("diag_embed into one dimension", lambda w: w.ones(2).diag_embed(0, 0, 0), RuntimeError, "diag_embed"),
     bad("diagonal_scatter of another shape", lambda w: w.ones(3, 3).diagonal_scatter(w.ones(2)), RuntimeError,
         "diagonal_scatter"),
@@ -212,7 +214,7 @@ ROWS = [
     bad("triu_ of one dimension", lambda w: w.ones(3).triu_(), RuntimeError, "triu"),
     bad("cat along a dimension that is not there", lambda w: w.cat([w.ones(2), w.ones(2)], 1), IndexError, "cat", "1"),
     bad("cat beyond memory", lambda w: w.cat([w.ones(1).expand(2**40)] * 3), RuntimeError, "cat", "memory"),
-    bad("cat of sizes that overflow", lambda w: w.cat([w.ones(1).expand(2**61)] * 4), RuntimeError, "cat",
+    bad("cat of sizes that overflow", lambda w: w.cat([w.ones(1).expand(2**60)] * 9), RuntimeError, "cat",
         "memory|overflow"),
     bad("stack beyond memory", lambda w: w.stack([w.ones(1).expand(2**40)] * 3), RuntimeError, "stack", "memory"),
     bad("stack along a dimension that is not there", lambda w: w.stack([w.ones(2)], 3), IndexError, "stack", "3"),
@@ -228,14 +230,15 @@ ROWS = [
     bad("einsum of an output that is no input", lambda w: w.einsum("ij->k", w.ones(2, 2)), RuntimeError, "einsum", "k"),
     bad("einsum of two arrows", lambda w: w.einsum("ij->->", w.ones(2, 2)), RuntimeError, "einsum"),
     bad("einsum of other dimensions", lambda w: w.einsum("ijk", w.ones(2, 2)), RuntimeError, "einsum"),
-    bad("einsum of nothing", lambda w: w.einsum(), (ValueError), "einsum"),
+    bad("einsum of nothing", lambda w: w.einsum(), TypeError, "einsum"),
     bad("tensordot of sizes that differ", lambda w: w.tensordot(w.ones(2, 3), w.ones(2, 3), 1), RuntimeError,
         "tensordot|contract"),
     bad("tensordot of -1 dimensions", lambda w: w.tensordot(w.ones(2, 3), w.ones(2, 3), -1), RuntimeError, "tensordot"),
     bad("tensordot of more dimensions than there are", lambda w: w.tensordot(w.ones(2, 3), w.ones(2, 3), 9),
         RuntimeError, "tensordot"),
     bad("matmul beyond memory", lambda w: w.ones(2**20, 1) @ w.ones(1, 2**20), RuntimeError, "matmul|mm", "memory"),
-    bad("cdist beyond memory", lambda w: w.cdist(w.ones(2**20, 1), w.ones(2**20, 1)), RuntimeError, "cdist", "memory"),
+    bad("cdist beyond memory", lambda w: w.cdist(w.ones(2**20, 1), w.ones(2**20, 1)), RuntimeError,
+        "cdist|add|sub|matmul", "memory"),
     bad("cdist of a negative p", lambda w: w.cdist(w.ones(2, 2), w.ones(2, 2), p=-1.0), RuntimeError, "cdist"),
     bad("pdist of three dimensions", lambda w: w.pdist(w.ones(2, 2, 2)), RuntimeError, "pdist"),
     bad("matrix_power of half", lambda w: w.matrix_power(w.ones(2, 2), 0.5), TypeError, "matrix_power"),
@@ -243,14 +246,14 @@ ROWS = [
     bad("cross of sizes that are not 3", lambda w: w.cross(w.ones(2), w.ones(2), 0), RuntimeError, "cross", "3"),
     *[
         bad(f"{name} along -2**63", of(name, *(() if args is None else args), **({"dim": MIN} if args is None else {})),
-            IndexError, name, "range")
+            IndexError, NAMES.get(name, name), "range")
         if args is None
-        else bad(f"{name} along -2**63", of(name, *args, MIN), IndexError, name, "range")
+        else bad(f"{name} along -2**63", of(name, *args, MIN), IndexError, NAMES.get(name, name), "range")
         for name, args in DIMS.items()
     ],
     *[
         bad(f"{name} along text", of(name, *(args or ()), **({"dim": "x"} if not args else {"dim1": "x"})), TypeError,
-            name)
+            NAMES.get(name, name))
         for name, args in DIMS.items()
         if args == () and name not in ("flip",)
     ],
@@ -270,7 +273,7 @@ ROWS = [
     hard("a slice with bounds beyond 64 bits", lambda w: w.ones(3)[-(2**70) : 2**70].numel() == 3),
     hard("a slice with a step beyond 64 bits", lambda w: w.ones(3)[:: 2**63 - 1].numel() == 1),
     hard("64 dimensions", lambda w: w.ones((1,) * 64).sum().item() == 1.0),
-    hard("an expanded tensor of 2**62 elements", lambda w: w.ones(1).expand(2**61).numel() == 2**61),
+    hard("an expanded tensor of 2**60 elements", lambda w: w.ones(1).expand(2**60).numel() == 2**60),
     hard("roll by 2**62", lambda w: w.arange(3).roll(2**62).tolist() == w.arange(3).roll(2**62 % 3).tolist()),
     hard("a diagonal past the end", lambda w: w.ones(3, 3).diagonal(2**40).numel() == 0),
     hard("tril at 2**62", lambda w: w.ones(3, 3).tril(2**62).sum().item() == 9),

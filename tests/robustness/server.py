@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import importlib
 import json
 import os
@@ -36,6 +37,9 @@ def main(library: str) -> None:
     for name in LIBRARIES:
         with contextlib.suppress(Exception):  # the rows that need it will say so
             getattr(w, name)
+    (w.ones(1) + w.ones(1)).sum()  # finds the backend and the plugins, which is most of what a first call takes
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy every page
     rows = {row.title: row for row in tables.ROWS}
     for line in sys.stdin:
         print(json.dumps(in_a_child(rows[json.loads(line)], w)), flush=True)
