@@ -82,9 +82,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         free = total - correction * (weights * aweights).sum() / total
     free = free.clamp(min=0) if isinstance(free, TensorBase) else builtins.max(free, 0)
     product = (centred if weights is None else centred * weights) @ centred.mT.conj()
-    if not product.is_complex():
-        return (product / free).squeeze()
-    return complex(product.real / free, product.imag / free).squeeze()  # apart, for which inf stays inf
+    return (product / free).squeeze()
 
 
 @composite("corrcoef")
