@@ -88,3 +88,14 @@ def test_infinity_becomes_the_largest_number_of_a_half():
 
 def test_heaviside_of_nan_is_zero():
     assert weft.heaviside(weft.tensor(float("nan")), weft.tensor(2.0)).item() == 0.0
+
+
+def test_scaling_by_a_power_of_two_is_exact_where_the_power_overflows():
+    assert weft.ldexp(weft.tensor(2.0**-100), weft.tensor(130)).item() == 2.0**30
+    assert weft.ldexp(weft.ones(1, dtype=weft.float16), weft.tensor([3])).dtype is weft.float16
+
+
+def test_the_logarithm_of_a_number_does_not_widen_a_result():
+    made = weft.xlogy(weft.tensor([1, 2]), 2.0)
+    assert made.dtype is weft.float32
+    assert made.numpy().dtype == "float32"
