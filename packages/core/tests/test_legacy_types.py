@@ -120,3 +120,11 @@ def test_typename_says_what_an_object_is():
     assert weft.typename(weft.ones(2)) == "weft.FloatTensor"
     assert weft.typename([1]) == "list"
     assert weft.typename(weft.Tensor) == "weft.Tensor"
+
+
+def test_types_of_cuda_tensors_have_names_without_a_gpu():
+    assert weft.cuda.FloatTensor.dtype is weft.float32 and weft.cuda.FloatTensor.is_cuda
+    assert not isinstance(weft.ones(2), weft.cuda.FloatTensor)
+    assert issubclass(weft.cuda.OutOfMemoryError, RuntimeError) and weft.OutOfMemoryError is weft.cuda.OutOfMemoryError
+    with pytest.raises(AttributeError, match=r"weft\.cuda"):
+        weft.cuda.NothingTensor

@@ -257,3 +257,11 @@ def test_what_does_not_fit_a_recurrent_network_is_refused(call, error, message):
     parameters = list(nn.GRU(2, 5).parameters())
     with pytest.raises(error, match=message):
         call(weft.zeros(4, 3, 2), parameters)
+
+
+def test_batch_norms_without_running_statistics_normalize_each_batch_in_evaluation():
+    net = nn.Sequential(nn.BatchNorm1d(3), nn.InstanceNorm1d(3, track_running_stats=True)).eval()
+    assert weft.func.replace_all_batch_norm_modules_(net) is net
+    assert net[0].running_mean is None and net[1].running_mean is not None
+    batch = weft.randn(8, 3) * 4 + 2
+    close(net[0](batch).mean(0), [0, 0, 0])

@@ -10,8 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from weft._devices import device as Device
+from weft._errors import AcceleratorError, OutOfMemoryError
 
 __all__ = [
+    "AcceleratorError",
+    "OutOfMemoryError",
     "current_device",
     "device",
     "device_count",
@@ -143,3 +146,14 @@ class device:
     ) -> None:
         if self.before is not None:
             set_device(self.before)
+
+
+def __getattr__(name: str) -> Any:
+    """The legacy types of tensors on a CUDA device, ``weft.cuda.FloatTensor`` and its like."""
+    from weft._legacy import tensor_types
+
+    made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
+    if name not in made:
+        raise AttributeError(f"module 'weft.cuda' has no attribute {name!r}")
+    globals().update(made)
+    return made[name]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -180,3 +180,24 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         name: stack([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()
     }
     return params, buffers
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms of a module, in place, keep no running statistics: `vmap` could not write to them.
+
+    Parameters
+    ----------
+    root : Module
+
+    Returns
+    -------
+    The same module. Its batch norms use the statistics of each batch, in evaluation too.
+    """
+    from weft._portions import load
+
+    batch_norm = load("nn").normalization._BatchNorm
+    for module in root.modules():
+        if isinstance(module, batch_norm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

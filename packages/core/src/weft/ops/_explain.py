@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from weft._engine.tensor import TensorBase
+from weft._errors import OutOfMemoryError
 
 OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")
@@ -45,7 +46,8 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
     """
     message = str(error)
     if isinstance(error, MemoryError):
-        return RuntimeError(f"{name}: not enough memory for the result: {message or 'too many parts'}")
+        refusal = OutOfMemoryError if any(is_elsewhere(each) for each in (*args, *kwargs.values())) else RuntimeError
+        return refusal(f"{name}: not enough memory for the result: {message or 'too many parts'}")
     if OURS.match(message) or not from_library(error):
         return error
     arguments = dict(zip(parameters, args)) | kwargs
@@ -59,6 +61,11 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
             given = ", ".join(f"{key}: {type(value).__name__}" for key, value in arguments.items())
             return kind(f"{name}: {message}; called with ({given})")
     return error
+
+
+def is_elsewhere(value: Any) -> bool:
+    """Whether a value is a tensor on another device than the CPU."""
+    return isinstance(value, TensorBase) and bool(value.kind.device.type != "cpu")
 
 
 def from_library(error: Exception) -> bool:
