@@ -517,6 +517,8 @@ def inplace(case: Case, sample: Any) -> None:
 
 # PyTorch 2.13 writes past the memory of a strided out= here, and ends its process.
 CORRUPTED_BY_STRIDED_OUT = {"tril", "triu", "linalg.lu", "lu_unpack"}
+# Here it writes into a strided out= something else than what it returns without one.
+MISWRITTEN_TO_STRIDED_OUT = {"nn.functional.avg_pool3d", "nn.functional.gelu"}
 OUT_FORMS = ("of the right shape", "strided", "empty", "of another dtype")
 
 
@@ -549,7 +551,7 @@ def out(case: Case, sample: Any) -> None:
 
     exact = in_full if case.dtype in ROUNDED else None
     for form in OUT_FORMS:
-        if form == "strided" and case.entry.name in CORRUPTED_BY_STRIDED_OUT:
+        if form == "strided" and case.entry.name in CORRUPTED_BY_STRIDED_OUT | MISWRITTEN_TO_STRIDED_OUT:
             continue
         translator, args, kwargs = translated(case, sample)
         outs = [_out(torch, result, form) for result in tensors(results)]
