@@ -45,6 +45,13 @@ def test_a_shorter_window_stands_in_the_middle():
     assert weft.equal(weft.stft(x, 6, 6, 3, center=False, return_complex=True), got)
 
 
+def test_windows_can_begin_at_the_first_sample():
+    x, window = signal(20), signal(4)
+    got = weft.stft(x, 8, 4, 4, window, center=False, return_complex=True, align_to_window=True)
+    expected = np.fft.rfft(np.pad(frames(x.numpy(), 4, 4) * window.numpy(), [(0, 0), (2, 2)])).T
+    np.testing.assert_allclose(got.numpy(), expected, atol=1e-13)
+
+
 def test_a_complex_signal_has_all_frequencies():
     x = signal(16, is_complex=True)
     got = weft.stft(x, 4, 4, center=False)

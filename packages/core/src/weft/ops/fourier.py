@@ -167,9 +167,13 @@ def window_of(name: str, window: Any, n_fft: int, win_length: int, like: Any) ->
         return window
     if window is None:
         window = ones(win_length, dtype=like.dtype.to_real(), device=like.device)
-    before = (n_fft - win_length) // 2
-    after = n_fft - win_length - before
-    return cat([window.new_zeros(before), window, window.new_zeros(after)], 0)
+    return with_zeros(window, n_fft - win_length)
+
+
+def with_zeros(signal: Any, count: int) -> Any:
+    """Signals (..., L) with so many zeros around them, half of them before."""
+    shape, before = signal.shape[:-1], count // 2
+    return cat([signal.new_zeros((*shape, before)), signal, signal.new_zeros((*shape, count - before))], -1)
 
 
 def check_lengths(name: str, n_fft: int, hop_length: int, win_length: int) -> None:
@@ -229,31 +233,19 @@ def stft(
             [0., 0.],
             [0., 0.]])
     """
-    n_fft, hop_length, win_length = (
-        n_fft,
-        n_fft // 4 if hop_length is None else hop_length,
-        n_fft if win_length is None else win_length,
-    )
-    if not input.kind.is_differentiable:
-        raise RuntimeError(f"stft: expected a tensor of floating point or complex values, but got {input.dtype}")
-    is_complex = input.is_complex() or (window is not None and window.is_complex())
-    if return_complex is None:
-        if not is_complex:
-            raise RuntimeError("stft: requires the return_complex parameter be given for real inputs; pass True")
-        return_complex = True
-    if not return_complex:
-        warnings.warn("stft with return_complex=False is deprecated: pass return_complex=True", UserWarning, 3)
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got shape {list(input.shape)}")
-    if onesided and is_complex:
-        raise RuntimeError("stft: cannot have onesided output if window or input is complex; pass onesided=False")
-    signal = extended(input, n_fft // 2, pad_mode) if center else input
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    is_complex, return_complex = check_signal(input, window, onesided, return_complex)
     if align_to_window is not None and center:
         raise RuntimeError("stft: align_to_window should only be set when center=False")
+    signal = extended(input, n_fft // 2, pad_mode) if center else input
+    if align_to_window and 0 < win_length <= n_fft:
+        signal = with_zeros(signal, n_fft - win_length)
     size = signal.shape[-1]
     if not 0 < n_fft <= size:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {size}, the length of the signal, but got n_fft={n_fft}")
     check_lengths("stft", n_fft, hop_length, win_length)
+
     window = window_of("stft", window, n_fft, win_length, input)
     frames = signal.unfold(-1, n_fft, min(hop_length, size))  # (..., T, n_fft)
     frames = frames if window is None else frames * window
@@ -265,6 +257,24 @@ def stft(
         spectra = r2c.op(frames, dims, scale)
     spectra = spectra.transpose(-1, -2)  # (..., N, T)
     return spectra if return_complex else view_as_real(spectra)
+
+
+def check_signal(input: Any, window: Any, onesided: bool | None, return_complex: bool | None) -> tuple[bool, bool]:
+    """Whether a signal or its window is complex, and its spectra are to be; an error for what stft does not take."""
+    if not input.kind.is_differentiable:
+        raise RuntimeError(f"stft: expected a tensor of floating point or complex values, but got {input.dtype}")
+    is_complex = input.is_complex() or (window is not None and window.is_complex())
+    if return_complex is None:
+        if not is_complex:
+            raise RuntimeError("stft: requires the return_complex parameter be given for real inputs; pass True")
+        return_complex = True
+    if not return_complex:
+        warnings.warn("stft with return_complex=False is deprecated: pass return_complex=True", UserWarning, 4)
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got shape {list(input.shape)}")
+    if onesided and is_complex:
+        raise RuntimeError("stft: cannot have onesided output if window or input is complex; pass onesided=False")
+    return is_complex, return_complex
 
 
 @composite("istft")
