@@ -15,10 +15,10 @@ from weft._named import named
 from weft.ops import decompositions, linear_systems, matrix_functions
 from weft.ops._batching import reads_values
 from weft.ops._declare import composite
-from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
+from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_square, in_columns, raise_failed
 from weft.ops.joining import cat
-from weft.ops.matrices import matmul, matrix_power
+from weft.ops.matrices import matmul, matrix_power, vector_product
 from weft.ops.matrix_functions import matrix_exp, tolerances
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal
@@ -213,8 +213,13 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
     named tuple (solution, residuals, rank, singular_values)
     """
     name = "linalg.lstsq"
-    check_matrix(name, input)
     check_dtype(name, input, b)
+    check_matrix(name, input)
+    if not 0 <= input.ndim - b.ndim <= 1:
+        raise RuntimeError(
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1; got "
+            f"shapes {tuple(input.shape)} and {tuple(b.shape)}"
+        )
     driver = driver or "gelsy"
     if driver not in ("gelsy", "gels", "gelsd", "gelss"):
         raise RuntimeError(
@@ -304,9 +309,11 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     -------
     named tuple (U, S, Vh)
     """
+    if not isinstance(full_matrices, bool):
+        raise TypeError(f"linalg.svd(): argument 'full_matrices' must be bool, not {type(full_matrices).__name__}")
     check_matrix("linalg.svd", A)
     refuse_driver("linalg.svd", A, driver)
-    return named("linalg_svd", "U S Vh")(*decompositions.svd_op.op(A, bool(full_matrices), True))
+    return named("linalg_svd", "U S Vh")(*decompositions.svd_op.op(A, full_matrices, True))
 
 
 def refuse_driver(name: str, A: Any, driver: str | None) -> None:
@@ -325,7 +332,9 @@ def svdvals(A: Any, *, driver: str | None = None) -> Any:
 
 def triangle(name: str, UPLO: str) -> str:
     """Which triangle of a Hermitian matrix is read."""
-    if not isinstance(UPLO, str) or UPLO.upper() not in ("U", "L"):
+    if not isinstance(UPLO, str):
+        raise TypeError(f"{name}(): argument 'UPLO' must be str, not {type(UPLO).__name__}")
+    if UPLO.upper() not in ("U", "L"):
         raise RuntimeError(f"{name}: Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return UPLO.upper()
 
@@ -522,6 +531,9 @@ def householder_product(input: Any, tau: Any) -> Any:
 # What singular values and eigenvalues tell
 
 
+ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)  # of matrix norms
+
+
 def significant(values: Any, atol: Any, rtol: Any) -> Any:
     """Which singular values count."""
     top = values.amax(-1)
@@ -580,6 +592,8 @@ def cond(input: Any, p: Any = None) -> Any:
         The norm; default 2, the ratio of the largest to the smallest singular value.
     """
     check_matrix("linalg.cond", input)
+    if p not in (None, *ORDERS):
+        raise RuntimeError(f"linalg.cond: got an invalid norm type: {p}; it takes {', '.join(map(str, ORDERS))}")
     if p is None or p in (2, -2):
         values = decompositions.singular_values(input)
         if not input.numel():
@@ -587,9 +601,11 @@ def cond(input: Any, p: Any = None) -> Any:
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
     check_square("linalg.cond", input)
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2]).abs()
     inverse, info = linear_systems.inv_op.op(input)
     result = matrix_norm(input, p) * matrix_norm(inverse, p)
-    return result.masked_fill(info != 0, math.inf) if input.numel() else result
+    return result.masked_fill(info != 0, math.inf)
 
 
 # Norms
@@ -644,15 +660,19 @@ def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool
         The rows' and the columns' dimension.
     """
     name = "linalg.matrix_norm"
+    if not isinstance(dim, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+    if ord is None:
+        raise TypeError(f"{name}(): argument 'ord' must be a number or a str, not NoneType")
+    if len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     input = in_dtype(name, input, dtype)
     if input.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions; got {input.ndim}")
     dims = wrap_dims(name, dim, input.ndim)
-    if len(dims) != 2:
-        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     if ord == "fro":
         return vector_norm_op.op(input, 2.0, dims, bool(keepdim))
-    if ord not in ("nuc", 2, -2, 1, -1, math.inf, -math.inf):
+    if ord not in ORDERS:
         raise RuntimeError(f"{name}: Order {ord} not supported; use 'fro', 'nuc', inf, 1 or 2, or minus one of these")
     input = input.movedim(dims, (-2, -1))
     if ord in ("nuc", 2, -2):
@@ -708,6 +728,12 @@ def multi_dot(tensors: Any) -> Any:
     tensors : sequence of Tensor
         Matrices; the first and the last may be vectors.
     """
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            "linalg.multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+            f"{type(tensors).__name__}"
+        )
+    require_tensors("linalg.multi_dot", **{f"tensors[{place}]": each for place, each in enumerate(tensors)})
     tensors = list(tensors)
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -759,17 +785,7 @@ def chain(tensors: list[Any], split: dict[tuple[int, int], int], start: int, sto
 @composite(out="exact")
 def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The cross product of vectors with three elements along a dimension; the others broadcast."""
-    name = "linalg.cross"
-    if input.ndim != other.ndim:
-        raise RuntimeError(f"{name}: inputs must have the same number of dimensions; got {input.ndim} and {other.ndim}")
-    dim = wrap_dim(name, dim, input.ndim)
-    shape = broadcast_shapes(name, [input.shape, other.shape])
-    if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(
-            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
-        )
-    a, b = input.expand(shape), other.expand(shape)
-    return a.roll(-1, dim) * b.roll(-2, dim) - a.roll(-2, dim) * b.roll(-1, dim)
+    return vector_product("linalg.cross", input, other, dim)
 
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -780,23 +796,26 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 @composite(out="exact")
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """The inner products ``sum(conj(x) * y)`` of vectors along a dimension; batches broadcast."""
-    if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but got {x.dtype} and {y.dtype}")
+    check_dtype("linalg.vecdot", x, y, half=True)
     product = x.conj() * y
     return product.sum(wrap_dim("linalg.vecdot", dim, product.ndim), dtype=product.dtype)
 
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
-    if not x.ndim and N is None:
-        raise RuntimeError("linalg.vander: a tensor without dimensions needs N; give it or use unsqueeze(0)")
+    require_tensors("linalg.vander", x=x)
+    if x.kind.dtype.is_half or x.kind.dtype.name == "bool":
+        raise RuntimeError(
+            f"linalg.vander: supports floating point, complex, and integer tensors, but got {x.dtype.spoken}; convert "
+            "it with .to(weft.float32)"
+        )
     x = x if x.ndim else x.unsqueeze(0)
     count = x.shape[-1] if N is None else N
-    if N is not None and N <= 1:
-        raise RuntimeError(f"linalg.vander: N must be greater than 1; got {N}")
+    if count <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1; got {count} for shape {tuple(x.shape)}")
     if x.dtype.category < 2:
         x = x.to(int64)
-    powers = x.unsqueeze(-1).expand([*x.shape, max(count - 1, 0)]).cumprod(-1)
+    powers = x.unsqueeze(-1).expand([*x.shape, count - 1]).cumprod(-1)
     return cat([x.new_ones([*x.shape, 1]), powers], -1)
 
 
@@ -812,8 +831,12 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
     ind : int
         How many of the first dimensions are the map's results; their product has to be that of the others.
     """
-    if ind <= 0:
-        raise RuntimeError(f"tensorinv: Expected a strictly positive integer for 'ind'; got {ind}")
+    require_tensors("linalg.tensorinv", input=input)
+    if not 0 < ind <= input.ndim:
+        raise RuntimeError(
+            "linalg.tensorinv: Expected a strictly positive integer for 'ind', and not more than there are dimensions; "
+            f"got {ind} for shape {tuple(input.shape)}"
+        )
     shape = tuple(input.shape)
     size = math.prod(shape[ind:])
     if math.prod(shape[:ind]) != size:

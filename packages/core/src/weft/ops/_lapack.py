@@ -33,20 +33,25 @@ def check_dtype(name: str, *tensors: Any, half: bool = False) -> None:
 
     Raises
     ------
-    TypeError, RuntimeError
-        For what is no tensor, and for another dtype, or several.
+    TypeError
+        For what is no tensor.
+    NotImplementedError
+        For another dtype. It is a RuntimeError, which PyTorch raises in its place for some of these functions.
+    RuntimeError
+        For several dtypes.
     """
     for position, tensor in enumerate(tensors):
         if not isinstance(tensor, TensorBase):
             raise TypeError(f"{name}(): argument {position + 1} must be Tensor, not {type(tensor).__name__}")
+    for tensor in tensors:
         element: Any = tensor.kind.dtype
         if not tensor.kind.is_differentiable:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"{name}: Expected a floating point or complex tensor as input. Got {element.spoken}; convert it with "
                 ".to(weft.float32)"
             )
         if element.is_half and not half:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"{name}: Low precision dtypes not supported. Got {element.spoken}; convert it with .to(weft.float32)"
             )
         first: Any = tensors[0].kind.dtype
@@ -137,6 +142,12 @@ def one_by_one(xp: Any, solver: Any, diagnose: Any, matrix: Any, *others: Any) -
         except numpy.linalg.LinAlgError:
             info[place] = diagnose(xp, inputs[0][place])
     return result, info
+
+
+def over_batch(info: Any, shape: tuple[int, ...]) -> Any:
+    """``info`` over a matrix's own batch, from that over a batch which it was broadcast to."""
+    info = info.max(axis=tuple(range(info.ndim - len(shape))))
+    return info.max(axis=tuple(axis for axis, size in enumerate(shape) if size == 1), keepdims=True)
 
 
 def zero_pivot(xp: Any, matrix: Any) -> int:

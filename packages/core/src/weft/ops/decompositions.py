@@ -12,7 +12,7 @@ from weft._engine.tensor import TensorBase, local
 from weft._named import named
 from weft.backend import scientific
 from weft.ops._declare import composite, op
-from weft.ops._geometry import broadcast_shapes
+from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops._lapack import (
     adjoint,
     check_dtype,
@@ -94,8 +94,8 @@ def cholesky(input, upper=False):
 @composite("cholesky_solve", out="exact", precision="float32")
 def cholesky_solve(input, input2, upper=False):
     """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
-    check_square("cholesky_solve", input2)
     check_matrix("cholesky_solve", input2, input)
+    check_square("cholesky_solve", input2)
     size = input2.shape[-1]
     if input.shape[-2] != size:
         raise RuntimeError(
@@ -106,7 +106,14 @@ def cholesky_solve(input, input2, upper=False):
     return cholesky_solve_op.op(input, input2, bool(upper)).contiguous()
 
 
-@op(name="linalg_cholesky_solve", tensors="B L", result="same", accepts="float complex", batch="elementwise", precision="float32")
+@op(
+    name="linalg_cholesky_solve",
+    tensors="B L",
+    result="same",
+    accepts="float complex",
+    batch="elementwise",
+    precision="float32",
+)
 def cholesky_solve_op(B, L, upper):
     """``(L L^H)^-1 B``."""
     return cholesky_solve_op.op(B, L, upper)
@@ -469,8 +476,6 @@ def lu(A, pivot=True, get_infos=False, out=None):
     """
     check_matrix("lu", A)
     LU, pivots, info = lu_factor_op.op(A, bool(pivot))
-    if not get_infos:
-        raise_zero_pivot("lu", info)
     results = (LU, pivots, info) if get_infos else (LU, pivots)
     if out is None:
         return named("_lu_with_info", "LU pivots info")(*results) if get_infos else results
@@ -490,6 +495,12 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     named tuple (P, L, U)
         Empty tensors for what is not unpacked.
     """
+    require_tensors("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
+    if LU_data.ndim < 2 or LU_pivots.shape[:-1] != LU_data.shape[:-2]:
+        raise RuntimeError(
+            "lu_unpack: Expected tensor with 2 or more dimensions, and pivots for each of its matrices; got shapes "
+            f"{tuple(LU_data.shape)} and {tuple(LU_pivots.shape)}"
+        )
     if LU_pivots.dtype is not int32:
         raise RuntimeError(
             "lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is "
@@ -509,10 +520,16 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     """The solution of ``A X = B`` (A or its adjoint, from either side) by a factorization of A."""
-    check_square(name, LU)
+    require_tensors(name, LU=LU, pivots=pivots, B=B)
     check_matrix(name, LU, B)
+    check_square(name, LU)
     if pivots.dtype is not int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32; got {pivots.dtype}")
+    if pivots.shape != LU.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got LU with shape "
+            f"{tuple(LU.shape)} and pivots with shape {tuple(pivots.shape)}"
+        )
     if not left:
         return lu_solve_checked(name, LU, pivots, B.mH, True, not adjoint).mH
     if B.shape[-2] != LU.shape[-1]:
@@ -620,23 +637,27 @@ def orgqr(input, input2):
     input2 : Tensor, shape (..., k)
         tau, with ``k <= n <= m``.
     """
-    check_matrix("linalg.householder_product", input)
     check_dtype("linalg.householder_product", input, input2)
+    check_matrix("linalg.householder_product", input)
     rows, columns = input.shape[-2:]
-    count = input2.shape[-1]
     if rows < columns:
         raise RuntimeError(
             "linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]; got shape "
             f"{tuple(input.shape)}"
         )
-    if count > columns or input2.shape[:-1] != input.shape[:-2]:
-        raise RuntimeError(
-            "linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1], and their "
-            f"batches the same; got shapes {tuple(input.shape)} and {tuple(input2.shape)}"
-        )
+    check_reflections("linalg.householder_product", input, input2)
     # The identity, with the input's history, which no reflection may bring.
     start = input.triu(columns) + identity(input, rows)[:, :columns]
     return reflected(input, input2, start, False)
+
+
+def check_reflections(name: str, input: Any, tau: Any) -> None:
+    """There is one factor for each reflection, and not more of these than columns."""
+    if tau.ndim != input.ndim - 1 or tau.shape[:-1] != input.shape[:-2] or tau.shape[-1] > input.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1], and their batches the same; got "
+            f"shapes {tuple(input.shape)} and {tuple(tau.shape)}"
+        )
 
 
 def reflected(input: Any, tau: Any, other: Any, adjoint: bool) -> Any:
@@ -671,8 +692,14 @@ def ormqr(input, input2, input3, left=True, transpose=False):
     transpose : bool
         With the conjugate transpose of Q.
     """
-    check_matrix("ormqr", input, input3)
-    check_dtype("ormqr", input, input2)
+    check_dtype("ormqr", input, input2, input3)
+    check_matrix("ormqr", input)
+    check_reflections("ormqr", input, input2)
+    if input3.ndim != input.ndim or input3.shape[:-2] != input.shape[:-2]:
+        raise RuntimeError(
+            "ormqr: Expected other to have the same number of dimensions as input, and the same batch; got shapes "
+            f"{tuple(input3.shape)} and {tuple(input.shape)}"
+        )
     if input3.shape[-2 if left else -1] != input.shape[-2]:
         raise RuntimeError(
             f"ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]; got shapes "

@@ -16,6 +16,7 @@ from weft.ops._lapack import (
     column_major,
     in_columns,
     one_by_one,
+    over_batch,
     raise_failed,
     triangular_solution,
     zero_pivot,
@@ -33,11 +34,12 @@ def solve_op(A, B):
 
 @solve_op.kernel
 def _(xp, A, B):
+    info = xp.zeros(A.shape[:-2], xp.int32)
     try:
         result = xp.linalg.solve(A, B)
-        info = xp.zeros(result.shape[:-2], xp.int32)
     except numpy.linalg.LinAlgError:
-        result, info = one_by_one(xp, xp.linalg.solve, zero_pivot, A, B)
+        result, failed = one_by_one(xp, xp.linalg.solve, zero_pivot, A, B)
+        info[...] = over_batch(failed, info.shape)
     return column_major(xp, result), info
 
 
@@ -49,8 +51,8 @@ def _(grads, A, outputs, needs):
 
 def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, Any]:
     """The solution of ``A X = B`` (or ``X A = B``), where B is one vector, a batch of them, or of matrices."""
-    check_square(name, A)
     check_dtype(name, A, B)
+    check_square(name, A)
     is_vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if is_vector and not left:
         raise RuntimeError(f"{name}: Vector broadcasting of the left hand side is not supported for left=False")
@@ -69,7 +71,14 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
     return (result if left else result.mT), info
 
 
-@op(name="linalg_solve_triangular", tensors="A B", result="same", accepts="float complex", batch="elementwise", precision="float32")
+@op(
+    name="linalg_solve_triangular",
+    tensors="A B",
+    result="same",
+    accepts="float complex",
+    batch="elementwise",
+    precision="float32",
+)
 def solve_triangular_op(A, B, upper, unitriangular):
     """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
     return solve_triangular_op.op(A, B, upper, unitriangular)
@@ -100,8 +109,8 @@ def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangu
 @composite("triangular_solve", out="exact", precision="float32")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
-    check_square("triangular_solve", A)
     check_matrix("triangular_solve", A, input)
+    check_square("triangular_solve", A)
     if input.shape[-2] != A.shape[-1]:
         raise RuntimeError(
             f"triangular_solve: Incompatible matrix sizes: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "

@@ -10,7 +10,7 @@ from weft._dtypes import int64
 from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import broadcast_shapes, wrap_dim, wrap_dims
+from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, view_of, write_inplace
 from weft.ops.joining import broadcast_tensors
 from weft.ops.pointwise import conj
@@ -37,7 +37,15 @@ def same_dtype(name: str, *tensors: Any) -> None:
             )
 
 
-@op("matmul __matmul__", tensors="input other", result="same", half="float32", out="exact", linear="input | other", precision="half")
+@op(
+    "matmul __matmul__",
+    tensors="input other",
+    result="same",
+    half="float32",
+    out="exact",
+    linear="input | other",
+    precision="half",
+)
 def matmul(input, other):
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
 
@@ -204,6 +212,7 @@ def vdot(input, other):
 @composite("inner", out=True)
 def inner(input, other):
     """Inner products along the last dimension of both."""
+    require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -218,6 +227,7 @@ def inner(input, other):
 @composite("outer ger", out=True)
 def outer(input, vec2):
     """The products of all pairs of elements of two vectors."""
+    require_tensors("outer", input=input, vec2=vec2)
     expect("outer", input=(input, 1), vec2=(vec2, 1))
     return input.unsqueeze(1) * vec2
 
@@ -308,6 +318,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 @composite("addr", "addr_", out=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
+    require_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     product = outer(vec1, vec2)
     if input.dtype is not product.dtype:
         common = input.new_empty(0, dtype=input.dtype) + product.new_empty(0)
@@ -353,6 +364,9 @@ def chain_matmul(*matrices):
 @composite("matrix_power", out="exact")
 def matrix_power(input, n):
     """A square matrix multiplied with itself n times; with negative n its inverse."""
+    require_tensors("matrix_power", input=input)
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"matrix_power(): argument 'n' must be int, not {type(n).__name__}")
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise RuntimeError(
             "matrix_power: A must be batches of square matrices, but they are "
@@ -442,6 +456,7 @@ def trace(input):
 @composite("cross", out="exact")
 def cross(input, other, dim=None):
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+    require_tensors("cross", input=input, other=other)
     if dim is None:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
@@ -450,6 +465,8 @@ def cross(input, other, dim=None):
 
 
 def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
+    """The cross product of vectors with three elements along a dimension; the others broadcast."""
+    same_dtype(name, input, other)
     if input.ndim != other.ndim:
         raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
     dim = wrap_dim(name, dim, input.ndim)

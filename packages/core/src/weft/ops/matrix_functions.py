@@ -189,7 +189,15 @@ PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
 
 
-@op(name="linalg_matrix_exp", tensors="A", result="same", half="float32", accepts="float complex", batch="leading", precision="float32")
+@op(
+    name="linalg_matrix_exp",
+    tensors="A",
+    result="same",
+    half="float32",
+    accepts="float complex",
+    batch="leading",
+    precision="float32",
+)
 def matrix_exp_op(A):
     """The exponential of a matrix."""
     return matrix_exp_op.op(A)
