@@ -88,14 +88,14 @@ def public(declaration: Any) -> Any:
     return declaration if named is None else asking(named, declaration.short)
 
 
-def flatten(args: Any) -> list[Any]:
-    """The tensors among arguments, also inside lists and tuples."""
+def flatten(args: Any, levels: int = 8) -> list[Any]:
+    """The tensors among arguments, also inside lists and tuples; not further in, where a list may contain itself."""
     found: list[Any] = []
     for arg in args:
         if isinstance(arg, TensorBase):
             found.append(arg)
-        elif isinstance(arg, (list, tuple)):
-            found.extend(flatten(arg))
+        elif levels and isinstance(arg, (list, tuple)):
+            found.extend(flatten(arg, levels - 1))
     return found
 
 
