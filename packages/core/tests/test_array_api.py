@@ -172,7 +172,7 @@ def test_ranges():
     assert xp.linspace(0, 1, 4, endpoint=False).tolist() == [0, 0.25, 0.5, 0.75]
     assert xp.linspace(0, 1j, 2).dtype is xp.complex64
     assert xp.eye(2, 3, k=1).tolist() == [[0, 1, 0], [0, 0, 1]]
-    assert xp.eye(2, 3, k=-5).tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert xp.eye(2, 3, k=-5).tolist() == xp.eye(2, 3, k=10**30).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_the_first_array_of_a_mesh_runs_along_the_columns():
@@ -336,6 +336,7 @@ def test_products_broadcast_and_promote():
     x, y = xp.asarray([1, 0, 0]), xp.asarray([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     assert xp.linalg.cross(x, y).tolist() == [[0, 0, 1], [0, 0, 0]]
     assert xp.vecdot(xp.asarray([1j, 1.0]), xp.asarray([1j, 2.0])).item() == 3
+    assert xp.vecdot(xp.asarray([200, 100], dtype=xp.uint8), xp.asarray([1, 1], dtype=xp.int8)).item() == 300
     assert xp.tensordot(y, y, axes=((0, 1), (0, 1))).item() == 2
     assert xp.linalg.trace(xp.ones((2, 3), dtype=xp.uint8)).dtype is xp.uint64
 

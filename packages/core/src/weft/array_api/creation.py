@@ -131,8 +131,9 @@ def eye(
     device: Any = None,
 ) -> Tensor:
     """A matrix with ones on its ``k``-th diagonal (above the main one where positive) and zeros elsewhere."""
-    rows = weft.arange(n_rows, device=device)
-    columns = weft.arange(n_rows if n_cols is None else n_cols, device=device)
+    n_cols = n_rows if n_cols is None else n_cols
+    k = max(-n_rows, min(k, n_cols))  # beyond it there is no diagonal, and perhaps no int64
+    rows, columns = weft.arange(n_rows, device=device), weft.arange(n_cols, device=device)
     return (rows[:, None] + k == columns).to(get_default_dtype() if dtype is None else dtype)
 
 
