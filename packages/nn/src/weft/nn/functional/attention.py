@@ -210,9 +210,9 @@ def multi_head_attention_forward(
     mask = merged(mask, key_mask, batch, num_heads, added)
     output, attention = attend(q, k, v, mask, dropout_p if training else 0.0, need_weights)
     output = output.transpose(0, 1).reshape(length * batch, embed_dim)
-    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, -1)
+    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
     if attention is not None:
-        attention = attention.reshape(batch, num_heads, length, -1)
+        attention = attention.reshape(batch, num_heads, length, attention.shape[-1])
         attention = attention.mean(1) if average_attn_weights else attention
     if not batched:
         output = output.squeeze(1)
@@ -302,7 +302,7 @@ def merged(mask: Tensor | None, key_mask: Tensor | None, batch: int, heads: int,
         return mask
     if added:
         key_mask = pad(key_mask, (0, added))
-    spread = key_mask.reshape(batch, 1, 1, -1).expand(batch, heads, 1, -1).reshape(batch * heads, 1, -1)
+    spread = key_mask.reshape(batch, 1, 1, key_mask.shape[-1]).expand(batch, heads, 1, -1).reshape(batch * heads, 1, -1)
     return spread if mask is None else mask + spread
 
 

@@ -142,7 +142,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if element.is_half:
         first, second, weight = first.float(), second.float(), weight.float()
     mixed = weft.matmul(first, weight.permute(1, 0, 2).reshape(in1_features, out_features * in2_features))
-    mixed = mixed.reshape(-1, out_features, in2_features)  # (M, K, J)
+    mixed = mixed.reshape(first.shape[0], out_features, in2_features)  # (M, K, J)
     result = (mixed * second.unsqueeze(1)).sum(-1, dtype=mixed.dtype).to(element)
     if bias is not None:
         result = result + bias

@@ -52,6 +52,14 @@ def require_real(name: str, *tensors: Tensor) -> None:
             raise NotImplementedError(f"{name}: not implemented for '{each.dtype.spoken}' ({each.dtype}); use l1_loss")
 
 
+def difference_of(input: Tensor, target: Tensor) -> Tensor:
+    """``input - target``, of which one may be truth values."""
+    if input.dtype is weft.bool or target.dtype is weft.bool:
+        common = weft.promote_types(input.dtype, target.dtype)
+        input, target = input.to(common), target.to(common)
+    return input - target
+
+
 # Classification
 
 
@@ -395,7 +403,7 @@ def mse_loss(
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("mse_loss", input, target)
     require_real("mse_loss", input, target)
-    return weighted("mse_loss", (input - target).square(), weight, reduction)
+    return weighted("mse_loss", difference_of(input, target).square(), weight, reduction)
 
 
 def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
@@ -448,7 +456,7 @@ def smooth_l1_loss(
     require_real("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: does not support negative values for beta, got beta={beta}")
-    difference = input - target
+    difference = difference_of(input, target)
     size = difference.abs()
     loss = size if beta == 0 else weft.where(size < beta, difference.square() * (0.5 / beta), size - 0.5 * beta)
     return reduce_loss("smooth_l1_loss", loss, reduction)
@@ -463,7 +471,7 @@ def huber_loss(
     require_real("huber_loss", input, target)
     if not delta > 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
-    difference = input - target
+    difference = difference_of(input, target)
     element, difference = difference.dtype, in_single(difference)
     size = difference.abs()
     loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta).to(element)

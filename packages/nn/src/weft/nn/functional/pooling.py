@@ -200,7 +200,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         return_indices: bool = True,
     ) -> tuple[Tensor, Tensor]:
         kernel = sizes(name, "kernel_size", kernel_size, count)
-        stride = kernel if stride is None or stride == [] else sizes(name, "stride", stride, count)
+        stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
         padding, dilation = sizes(name, "padding", padding, count), sizes(name, "dilation", dilation, count)
         input, batched = prepared(name, count, input)
         out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, dilation, ceil_mode)
@@ -489,7 +489,8 @@ def _(xp, input, out):
     bounds = [segments(n, o) for n, o in zip(spatial, out)]
     for cell in offsets(out):
         window = tuple(slice(*bounds[d][i]) for d, i in enumerate(cell))
-        flat = input[(..., *window)].reshape(*input.shape[:2], -1)
+        chosen = input[(..., *window)]
+        flat = chosen.reshape(*input.shape[:2], math.prod(chosen.shape[2:]))
         best = xp.argmax(flat, axis=-1)
         values[(..., *cell)] = xp.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
         index[(..., *cell)] = places[window].reshape(-1)[best]
@@ -780,7 +781,7 @@ def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any,
         output_size = [int(n * ratio) for n, ratio in zip(spatial, ratios)]
     out = sizes(name, "output_size", output_size, len(kernel))
     for n, k, o in zip(spatial, kernel, out):
-        if o < 1 or o + k - 1 > n:
+        if o < 1 or k < 1 or o + k - 1 > n:
             raise RuntimeError(
                 f"{name}: pool size {list(kernel)} too large relative to input size {list(spatial)}, for {list(out)}"
             )

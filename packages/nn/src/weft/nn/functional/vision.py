@@ -416,8 +416,10 @@ def at_pixels(input: Tensor, where: list[Tensor]) -> Tensor:
     for each, n in zip(where, spatial):
         valid = ((each >= 0) & (each <= n - 1)) & valid
         flat = flat * n + each.clamp(0, n - 1).nan_to_num(0.0).to(weft.int64)
-    index = flat.reshape(batch, 1, -1).expand(batch, channels, -1)
-    found = input.reshape(batch, channels, -1).gather(2, index).reshape([batch, channels, *flat.shape[1:]])
+    index = flat.reshape(batch, 1, math.prod(flat.shape[1:])).expand(batch, channels, -1)
+    found = (
+        input.reshape(batch, channels, math.prod(spatial)).gather(2, index).reshape([batch, channels, *flat.shape[1:]])
+    )
     return found.masked_fill(~valid.unsqueeze(1), 0)
 
 
