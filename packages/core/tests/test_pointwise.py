@@ -99,3 +99,27 @@ def test_the_logarithm_of_a_number_does_not_widen_a_result():
     made = weft.xlogy(weft.tensor([1, 2]), 2.0)
     assert made.dtype is weft.float32
     assert made.numpy().dtype == "float32"
+
+
+@pytest.mark.parametrize(("function", "values", "expected"), [
+    (weft.logaddexp, (0.0, float("inf")), (0.0, 1.0)),
+    (weft.logaddexp2, (float("inf"), 0.0), (1.0, 0.0)),
+    (weft.atan2, (0.0, 0.0), (0.0, 0.0)),
+    (lambda x, y: weft.div(x, y, rounding_mode="floor"), (7.0, 2.0), (0.0, 0.0)),
+])  # fmt: skip
+def test_gradients_at_the_edge_of_a_domain(function, values, expected):
+    inputs = [weft.tensor(value, requires_grad=True) for value in values]
+    function(*inputs).backward()
+    assert tuple(0.0 if each.grad is None else each.grad.item() for each in inputs) == expected
+
+
+def test_nothing_flows_back_through_a_clamp_of_nan():
+    x = weft.tensor([float("nan"), 0.5], requires_grad=True)
+    x.clamp(0, 1).sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0]
+
+
+def test_a_quotient_rounded_down_cannot_be_differentiated():
+    x = weft.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="floor_divide: the derivative"):
+        (x // 2).sum().backward()

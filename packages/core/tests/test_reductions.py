@@ -1,6 +1,7 @@
 """Sums, extremes and other reductions over dimensions."""
 
 import functools
+import math
 import operator
 import struct
 
@@ -41,3 +42,19 @@ def test_the_median_of_no_integers_is_the_smallest_integer():
 def test_a_mean_of_numbers_only_has_a_floating_dtype():
     with pytest.raises(RuntimeError, match=r"nanmean.*: dtype must be"):
         weft.nanmean(weft.ones(2), dtype=weft.int64)
+
+
+def gradient_of(function, values):
+    x = weft.tensor(values, requires_grad=True)
+    function(x).backward()
+    return x.grad.tolist()
+
+
+def test_equal_elements_share_the_gradient_of_a_median_or_extreme():
+    assert gradient_of(lambda x: x.median(), [1.0, 1.0, 2.0]) == [0.5, 0.5, 0.0]
+    assert gradient_of(lambda x: x.nanmedian(), [1.0, float("nan"), 1.0, 3.0]) == [0.5, 0.0, 0.5, 0.0]
+    assert gradient_of(lambda x: x.max(), [float("nan"), 1.0]) == [1.0, 0.0]
+
+
+def test_the_gradient_of_a_mean_of_no_numbers_is_nan():
+    assert all(math.isnan(each) for each in gradient_of(lambda x: x.nanmean(), [float("nan")] * 2))

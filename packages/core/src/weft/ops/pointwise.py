@@ -224,7 +224,7 @@ def div(input, other, *, rounding_mode=None):
     if rounding_mode == "trunc":
         return divide_trunc(input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)
+        return divide_floor(input, other)
     raise RuntimeError(
         f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
     )
@@ -248,8 +248,7 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
         )
 
 
-@pointwise("floor_divide __floordiv__ __rfloordiv__", "floor_divide_ __ifloordiv__", accepts="int float", alone=True)
-def floor_divide(xp, input, other):
+def rounded_down(xp: Any, input: Any, other: Any) -> Any:
     """The quotient of each pair of elements, rounded down."""
     refuse_zero("floor_divide", xp, input, other)
     quotient = xp.floor_divide(input, other)
@@ -260,7 +259,28 @@ def floor_divide(xp, input, other):
     return quotient
 
 
-@floor_divide.gradient("input other")
+@pointwise(
+    "floor_divide __floordiv__ __rfloordiv__",
+    "floor_divide_ __ifloordiv__",
+    accepts="int float",
+    alone=True,
+    gradient="refused",
+)
+def floor_divide(xp, input, other):
+    """The quotient of each pair of elements, rounded down.
+
+    It cannot be differentiated; ``div(..., rounding_mode="floor")`` can, with gradients of 0.
+    """
+    return rounded_down(xp, input, other)
+
+
+@pointwise(accepts="int float", alone=True, name="div_floor")
+def divide_floor(xp, input, other):
+    """The quotient of each pair of elements, rounded down, with gradients of 0."""
+    return rounded_down(xp, input, other)
+
+
+@divide_floor.gradient("input other")
 def _(grad):
     return None, None
 
@@ -295,7 +315,7 @@ def _(grad):
 
 @remainder.gradient("other")
 def _(grad, input, other):
-    return -grad * floor_divide(input, other)
+    return -grad * divide_floor(input, other)
 
 
 @pointwise("fmod", "fmod_", accepts="int float", numbers="other")
@@ -794,12 +814,17 @@ def atan2(input, other):
 
 @atan2.gradient("input")
 def _(grad, input, other):
-    return grad * (other / (input * input + other * other))
+    return grad * away_from_zero(other, input, other)
 
 
 @atan2.gradient("other")
 def _(grad, input, other):
-    return grad * (-input / (input * input + other * other))
+    return grad * away_from_zero(-input, input, other)
+
+
+def away_from_zero(number: Any, input: Any, other: Any) -> Any:
+    """``number / (input ** 2 + other ** 2)``, and 0 where both are 0."""
+    return (number / (input * input + other * other)).masked_fill((input == 0) & (other == 0), 0)
 
 
 arctan2 = atan2
@@ -813,8 +838,9 @@ def sinc(input):
 @sinc.gradient("input")
 def _(grad, input):
     angle = input * math.pi
-    slope = (angle * angle.cos() - angle.sin()) / (angle * input)
-    return grad * conj(slope.masked_fill(input == 0, 0))
+    size = angle * input  # 0 for numbers near 0 too
+    slope = (angle * angle.cos() - angle.sin()) / size
+    return grad * conj(slope.masked_fill(size == 0, 0))
 
 
 @pointwise("deg2rad", "deg2rad_", result="float", accepts=REAL)
@@ -861,7 +887,7 @@ def logit(input, eps=None):
     eps : float, optional
         Clamp to [eps, 1 - eps] first.
     """
-    return logit.op(input, eps)
+    return logit.op(input, None if eps is None else float(eps))
 
 
 @logit.kernel
@@ -875,7 +901,7 @@ def _(xp, input, eps):
 def _(grad, input, eps):
     slope = grad / (input * (1 - input))
     if eps is None:
-        return slope
+        return slope.masked_fill((input < 0) | (input > 1), math.nan)
     return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
 
 
@@ -895,13 +921,13 @@ def logaddexp(xp, input, other):
 
 
 @logaddexp.gradient("input")
-def _(grad, input, output):
-    return grad * conj((input - output).exp())
+def _(grad, input, other):
+    return grad / conj(1 + (other - input).exp())
 
 
 @logaddexp.gradient("other")
-def _(grad, other, output):
-    return grad * conj((other - output).exp())
+def _(grad, input, other):
+    return grad / conj(1 + (input - other).exp())
 
 
 @pointwise("logaddexp2", kernel="logaddexp2", accepts="float", numbers="")
@@ -910,13 +936,13 @@ def logaddexp2(input, other):
 
 
 @logaddexp2.gradient("input")
-def _(grad, input, output):
-    return grad * (input - output).exp2()
+def _(grad, input, other):
+    return grad / (1 + (other - input).exp2())
 
 
 @logaddexp2.gradient("other")
-def _(grad, other, output):
-    return grad * (other - output).exp2()
+def _(grad, input, other):
+    return grad / (1 + (input - other).exp2())
 
 
 @pointwise("xlogy", "xlogy_", result="float", accepts=REAL)
@@ -1099,12 +1125,10 @@ def _(xp, input, min, max):
 
 @clamped.gradient("input")
 def _(grad, input, min, max):
-    outside = None
-    if min is not None:
-        outside = input < min
+    inside = None if min is None else input >= min
     if max is not None:
-        outside = input > max if outside is None else outside | (input > max)
-    return grad.masked_fill(outside, 0)
+        inside = input <= max if inside is None else inside & (input <= max)
+    return grad.masked_fill(~inside, 0)
 
 
 @clamped.gradient("min")

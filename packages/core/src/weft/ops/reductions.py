@@ -119,7 +119,7 @@ def _(xp, input, dim, keepdim):
 
 @nansum.gradient("input")
 def _(grad, input, dim, keepdim):
-    return spread(grad, input._array.shape, dim, keepdim).masked_fill(input.isnan(), 0)
+    return spread(grad, input._array.shape, dim, keepdim) * ~input.isnan()
 
 
 @op("mean", out=True, result="same", half="float32", accepts="float complex", batch="along_dims", linear="input")
@@ -258,8 +258,7 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
     def _(grad, input, output, dim, keepdim):
         shape = input._array.shape
         chosen = input == spread(output, shape, dim, keepdim)
-        share = spread(grad / chosen.sum(dim if shape else None, keepdim), shape, dim, keepdim)
-        return share.masked_fill(~chosen, 0)
+        return spread(grad, shape, dim, keepdim) * chosen / chosen.sum(dim if shape else None, True)
 
     return declared
 
@@ -376,8 +375,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
 
     @whole.gradient("input")
     def _(grad, input, output):
-        chosen = input == output
-        return (grad / chosen.sum()).expand(input._array.shape).masked_fill(~chosen, 0)
+        return evenly(grad, input, output)
 
     @whole.batch
     def _(batch):
@@ -385,6 +383,12 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         return (amax if name == "max" else amin)(rows, 1)
 
     return declared
+
+
+def evenly(grad: Any, input: Any, output: Any) -> Any:
+    """The gradient of an element of the whole tensor, shared by all that are equal to it; nan is equal to nan."""
+    chosen = (input == output) | ((input != input) & (output != output))
+    return (grad / chosen.sum()).expand(input._array.shape).masked_fill(~chosen, 0)
 
 
 def at_positions(grad: Any, where: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
@@ -406,8 +410,8 @@ def median_along(input, dim, keepdim, skip_nan):
     return median_along.op(input, dim, keepdim, skip_nan)
 
 
-@median_along.kernel
-def _(xp, input, dim, keepdim, skip_nan):
+def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
+    """The lower median along a dim, and its position."""
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
@@ -422,9 +426,34 @@ def _(xp, input, dim, keepdim, skip_nan):
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
 
+median_along.kernel(middle_along)
+
+
 @median_along.gradient("input")
 def _(grad, outputs, input_shape, dim, keepdim):
     return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+
+
+@op(name="median_all")
+def median_of_all(input, skip_nan):
+    """The lower median of all elements."""
+    return median_of_all.op(input, skip_nan)
+
+
+@median_of_all.kernel
+def _(xp, input, skip_nan):
+    return middle_along(xp, input.reshape(-1), 0, False, skip_nan)[0]
+
+
+@median_of_all.gradient("input")
+def _(grad, input, output):
+    return evenly(grad, input, output)
+
+
+@median_of_all.batch
+def _(batch):
+    input, skip_nan = batch.args
+    return median_along.op(input.reshape(batch.size, -1), 1, False, skip_nan)[0]
 
 
 def middle(name: str, skip_nan: bool) -> Any:
@@ -437,7 +466,7 @@ def middle(name: str, skip_nan: bool) -> Any:
             if not input.numel():
                 least = None if input.kind.is_differentiable else iinfo(input.dtype).min
                 return input.new_full((), math.nan if least is None else least)
-            return median_along.op(input.reshape(-1), 0, False, skip_nan)[0]
+            return median_of_all.op(input, skip_nan)
         dim = wrap_dim(name, dim, input.ndim)
         if input.ndim and not input.shape[dim]:
             raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
@@ -589,7 +618,7 @@ def _(grad, input, dim, correction, keepdim):
     free = count - correction
     scale = 2.0 / free if free > 0 else (math.inf if free == 0 else math.nan)
     if free <= 0:
-        return whole * math.nan
+        return (whole * math.nan).to(input.dtype)
     return (scale * whole) * (input - mean(input, dim if shape else None, True))
 
 
@@ -707,8 +736,7 @@ def _(grad, input, output, dim, keepdim):
 
     shape = input._array.shape
     weight = (input - spread(output, shape, dim, keepdim)).exp()
-    whole = spread(grad, shape, dim, keepdim) * conj(weight)
-    return whole if input.kind.is_complex else whole.masked_fill((input == -math.inf) & (weight != weight), 0)
+    return spread(grad, shape, dim, keepdim) * conj(weight)
 
 
 @composite("sum_to_size")
