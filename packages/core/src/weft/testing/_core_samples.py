@@ -40,6 +40,11 @@ def _(make: Make) -> Iterator[Call]:
     yield from (call(x), call(x, 1), call(x, 0, keepdim=True), call(x.T, -1))
 
 
+@samples("ldexp")
+def _(make: Make) -> Iterator[Call]:
+    yield from (call(make(2, 3), make.index(3, below=4)), call(make(2, 3), make(3)))
+
+
 @samples("mode")
 def _(make: Make) -> Iterator[Call]:
     x = make.distinct(3, 5)
