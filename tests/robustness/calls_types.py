@@ -188,7 +188,7 @@ ROWS = [
     bad("the dtype of a tensor set", lambda w: setattr(w.ones(2), "dtype", w.int64), AttributeError, "dtype"),
     bad("the data of a tensor set to a list", lambda w: setattr(w.ones(2), "data", [1]), TypeError, "data"),
     bad("apply_ of what raises", lambda w: w.ones(2).apply_(lambda x: 1 / 0), ZeroDivisionError, "division"),
-    bad("map_ of what is none", lambda w: w.ones(2).map_(w.ones(2), None), TypeError, "callable"),
+    bad("map_ of what is none", lambda w: w.ones(2).map_(w.ones(2), None), TypeError, "map_", "callable"),
     bad("set_printoptions of text", lambda w: w.set_printoptions(precision="a"), TypeError, "precision"),
     bad("set_num_threads of 0", lambda w: w.set_num_threads(0), RuntimeError, "threads"),
     bad("set_num_threads of text", lambda w: w.set_num_threads("a"), RuntimeError, "threads"),

@@ -76,6 +76,8 @@ def data_ptr(self: Any) -> int:
 @method
 def is_set_to(self: Any, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory."""
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"is_set_to(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     mine, other = self._array, tensor._array
     if self.kind is not tensor.kind or storage_of(self) != storage_of(tensor):
         return False
@@ -110,8 +112,9 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
         raise RuntimeError(f"set_: could not set a tensor of {source.dtype} to a tensor of {element}")  # type: ignore[union-attr]
     if not isinstance(source, TensorBase | TypedStorage | UntypedStorage):
         raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
-    if source.device != self.kind.device:
-        raise RuntimeError(f"set_: the source is on {source.device}, and the tensor on {self.kind.device}")
+    where = source.kind.device if isinstance(source, TensorBase) else source.device
+    if where != self.kind.device:
+        raise RuntimeError(f"set_: the source is on {where}, and the tensor on {self.kind.device}")
     if isinstance(source, TensorBase) and size is None:
         self._array = source._array
     else:
@@ -345,7 +348,9 @@ def resize(self: Any, *sizes: int) -> Any:
 def resize_as(self: Any, tensor: Any) -> Any:
     """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
     warnings.warn("resize_as: non-inplace resize_as is deprecated; use reshape_as", UserWarning, stacklevel=2)
-    return reshaped("resize_as", self, tuple(tensor.shape))
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"resize_as(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    return reshaped("resize_as", self, tuple(tensor._array.shape))
 
 
 def reshaped(name: str, tensor: Any, sizes: tuple[Any, ...]) -> Any:

@@ -348,8 +348,10 @@ disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
 
 def as_subclass(tensor: Any, cls: Any) -> Any:
     """A tensor of another class with the same memory, history and version counter."""
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
     made = TensorBase.__new__(cls)
-    plain = cls._is_plain
+    plain = cls._is_plain  # type: ignore[attr-defined]
     made._array = tensor._array
     made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None

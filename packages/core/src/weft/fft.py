@@ -302,6 +302,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, r
 
 def shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     """A tensor rolled by half its size along some dims."""
+    require_tensors(name, input=input)
     dims = wrap_dims(name, dim, input.ndim)
     return input.roll([(input.shape[d] + (sign < 0)) // 2 for d in dims], list(dims)) if dims else input.clone()
 

@@ -176,6 +176,8 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
         given = [None] * count
     elif isinstance(given, TensorBase):
         given = [given]
+    elif not isinstance(given, (list, tuple)):
+        raise TypeError(f"{name}(): gradients must be Tensors or None, not {type(given).__name__}")
     if len(given) != count:
         raise RuntimeError(f"{name}: got {count} tensors and {len(given)} gradients")
     seeds = []

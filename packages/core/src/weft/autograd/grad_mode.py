@@ -163,6 +163,8 @@ def enter_inference(mode: bool) -> None:
 
 def is_inference(input: Any) -> bool:
     """Whether a tensor was made in inference mode, so that it can never be recorded."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"is_inference(): argument 'input' must be Tensor, not {type(input).__name__}")
     counter = input._version_counter
     return counter is not None and counter.inference
 

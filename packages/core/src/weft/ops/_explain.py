@@ -16,6 +16,7 @@ from weft._errors import OutOfMemoryError
 
 OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")
+EXPECTED = {"dtype": "weft.dtype", "device": "weft.device", "generator": "weft.Generator", "out": "Tensor"}
 OVERFLOW = "Storage size calculation overflowed, or exceeds memory"
 # What the array library says, the type that PyTorch raises for it, and our words.
 MEANINGS = tuple(
@@ -80,14 +81,16 @@ def from_library(error: Exception) -> bool:
 def wrong_argument(name: str, error: AttributeError, arguments: dict[str, Any]) -> Exception:
     """The error for an object that was used as a tensor: which argument it is, or whose element."""
     wrong = error.obj
-    if isinstance(wrong, TensorBase) or type(wrong).__name__ == "module":
-        return error
     for position, (argument, value) in enumerate(arguments.items()):
-        if value is wrong:
+        expected = EXPECTED.get(argument, "Tensor")
+        if value is wrong and not (expected == "Tensor" and isinstance(wrong, TensorBase)):
+            hint = "; make one with weft.as_tensor(...)" if expected == "Tensor" else ""
             return TypeError(
-                f"{name}(): argument '{argument}' (position {position + 1}) must be Tensor, not "
-                f"{type(wrong).__name__}; make one with weft.as_tensor(...)"
+                f"{name}(): argument '{argument}' (position {position + 1}) must be {expected}, not "
+                f"{type(wrong).__name__}{hint}"
             )
         if isinstance(value, (list, tuple)) and any(each is wrong for each in value):
             return TypeError(f"{name}(): argument '{argument}' must hold Tensors, but has {type(wrong).__name__}")
+    if isinstance(wrong, TensorBase) or type(wrong).__name__ == "module":  # a fault of ours
+        return error
     return TypeError(f"{name}: {error}")

@@ -794,7 +794,8 @@ def index_write(
 @composite("index_add", "index_add_", out="exact")
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
-    dim, index = index_write("index_add", input, dim, index, source, RuntimeError)
+    outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
+    dim, index = index_write("index_add", input, dim, index, source, outside)
     return index_added.op(input, dim, index, source, fitting("index_add", alpha, input.dtype))
 
 

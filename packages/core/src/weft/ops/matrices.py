@@ -342,6 +342,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
+    require_tensors("addbmm_", batch1=batch1, batch2=batch2)
     shape = (*batch1.shape[1:2], *batch2.shape[2:3])
     if self.shape != shape and view_of(self) is None:
         broadcast_shapes("addbmm_", [self._array.shape, shape])

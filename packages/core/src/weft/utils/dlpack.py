@@ -23,4 +23,6 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> weft.from_dlpack(to_dlpack(weft.ones(2)))
     tensor([1., 1.])
     """
+    if not hasattr(tensor, "__dlpack__"):
+        raise TypeError(f"to_dlpack(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     return tensor.__dlpack__()
