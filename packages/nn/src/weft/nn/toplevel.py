@@ -293,12 +293,13 @@ def native_group_norm(
         if each is not None and each.numel() != C:
             raise RuntimeError(f"native_group_norm: {argument} must have C={C} elements, got {list(each.shape)}")
     element = input.dtype
-    normal, mean, inverse = layer_norm_op.op(in_single(input).reshape(N, group, -1), None, None, 1, eps)
-    normal = normal.reshape(N, C, HxW)
+    grouped = in_single(input).reshape(N, group, C // group * HxW)
+    mean = grouped.mean(-1)  # both statistics are differentiable
+    inverse = (grouped.var(-1, correction=0) + eps).rsqrt()
+    normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(N, C, HxW)
     for each, combine in ((weight, weft.mul), (bias, weft.add)):
         if each is not None:
             normal = combine(normal, by_channel(in_single(each), 3))
-    mean, inverse = (each.detach().reshape(N, group) for each in (mean, inverse))
     if weight is None or weight.dtype is element:
         mean, inverse = mean.to(element), inverse.to(element)
     return normal.reshape(input.shape).to(element), mean, inverse
