@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backend import ArrayNamespaceBackend
+from weft.backend import ArrayNamespaceBackend, Backend, NoEquivalentError
 from weft.testing import assert_close, call, checks, make_tensor, samples
 from weft.testing._samples import sample_inputs, sample_names
 
@@ -173,3 +173,28 @@ def test_the_suite_finds_random_numbers_that_do_not_repeat(broken):
     found = broken("restlessdevice", Restless("restlessdevice", np))
     with pytest.raises(AssertionError, match="the same seed gave other numbers"):
         found["random_numbers_repeat"]()
+
+
+def test_the_suite_accepts_that_a_backend_has_no_scipy(broken):
+    class Plain(Copying):
+        def scientific(self, module):
+            return Backend.scientific(self, module)
+
+    class Library:  # NumPy's namespace, told from NumPy itself
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    found = broken("plaindevice", Plain("plaindevice", Library()))
+    with pytest.raises(
+        NoEquivalentError, match=r"bessel_j0: the plaindevice backend has no equivalent of scipy.special"
+    ):
+        weft.special.bessel_j0(weft.ones(2, device="plaindevice"))
+    found["op_agrees[core::bessel_j0]"]()
+    found["gradient_agrees[core::igamma]"]()
+
+
+def test_a_backend_of_numpys_arrays_has_scipys_functions(broken):
+    pytest.importorskip("scipy")
+    found = broken("rightdevice", Copying("rightdevice", np))
+    assert weft.special.bessel_j0(weft.zeros(1, device="rightdevice")).tolist() == [1]
+    found["op_agrees[core::bessel_j0]"]()

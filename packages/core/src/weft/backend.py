@@ -18,7 +18,11 @@ import numpy
 
 from weft._dtypes import dtype
 
-__all__ = ["ArrayNamespaceBackend", "Backend", "import_scientific", "scientific"]
+__all__ = ["ArrayNamespaceBackend", "Backend", "NoEquivalentError", "import_scientific", "scientific"]
+
+
+class NoEquivalentError(NotImplementedError):
+    """A backend has no equivalent of a part of SciPy that an op needs."""
 
 
 class Backend:
@@ -126,10 +130,10 @@ class Backend:
         ------
         ImportError
             If it is not installed; the message has the command that brings it. See `import_scientific`.
-        NotImplementedError
+        NoEquivalentError
             If there is none for this device.
         """
-        raise NotImplementedError(
+        raise NoEquivalentError(
             f"the {self.device_type} backend has no equivalent of scipy.{module}; move the tensors with .to('cpu')"
         )
 
@@ -181,6 +185,14 @@ class ArrayNamespaceBackend(Backend):
     def to_device(self, array: Any, index: int | None) -> Any:
         return array.copy()
 
+    def scientific(self, module: str) -> Any:
+        """SciPy's module, if the arrays are NumPy's."""
+        return (
+            import_scientific(f"scipy.{module}", "scipy")
+            if self.xp.ndarray is numpy.ndarray
+            else super().scientific(module)
+        )
+
     def describe(self) -> dict[str, str]:
         return {"arrays": f"{self.xp.__name__} {getattr(self.xp, '__version__', '')}".rstrip()}
 
@@ -201,7 +213,7 @@ def scientific(xp: Any, module: str, op: str) -> Any:
     ------
     ImportError
         If they are not installed; the message has the command that brings them.
-    NotImplementedError
+    NoEquivalentError
         If the backend of these arrays has none.
 
     Examples
@@ -218,10 +230,10 @@ def scientific(xp: Any, module: str, op: str) -> Any:
     for owner in owners:
         try:
             return owner.scientific(module)
-        except (ImportError, NotImplementedError) as error:
+        except (ImportError, NoEquivalentError) as error:
             if owner is owners[-1]:
                 raise type(error)(f"{op}: {error}") from error
-    raise NotImplementedError(f"{op}: no backend in use computes with {getattr(xp, '__name__', xp)}")
+    raise NoEquivalentError(f"{op}: no backend in use computes with {getattr(xp, '__name__', xp)}")
 
 
 def import_scientific(module: str, requirement: str) -> Any:

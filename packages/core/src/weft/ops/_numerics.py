@@ -63,12 +63,12 @@ def scipy_function(xp: Any, op: str, name: str) -> Any:
     ------
     ImportError
         If SciPy (or its equivalent for the device) is not installed.
-    NotImplementedError
+    NoEquivalentError
         If the equivalent lacks the function.
     """
-    from weft.backend import scientific
+    from weft.backend import NoEquivalentError, scientific
 
     found = getattr(scientific(xp, "special", op), name, None)
     if found is None:
-        raise NotImplementedError(f"{op}: not on this device, whose scipy.special has no {name}; use .to('cpu')")
+        raise NoEquivalentError(f"{op}: not on this device, whose scipy.special has no {name}; use .to('cpu')")
     return found
