@@ -63,8 +63,8 @@ def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
     """
     if format is not None and not isinstance(format, memory_format):
         raise TypeError(f"{name}(): argument 'memory_format' must be weft.memory_format, not {type(format).__name__}")
-    need = NEEDS.get(format)
-    if need is not None:
+    if format in NEEDS:
+        need = NEEDS[format]
         if ndim != need:
             raise RuntimeError(
                 f"{name}: required rank {need} tensor to use {format.name} format; got {ndim} dimensions"
