@@ -187,11 +187,9 @@ class ArrayNamespaceBackend(Backend):
 
     def scientific(self, module: str) -> Any:
         """SciPy's module, if the arrays are NumPy's."""
-        return (
-            import_scientific(f"scipy.{module}", "scipy")
-            if self.xp.ndarray is numpy.ndarray
-            else super().scientific(module)
-        )
+        if self.xp.ndarray is numpy.ndarray:
+            return import_scientific(f"scipy.{module}", "scipy")
+        return super().scientific(module)
 
     def describe(self) -> dict[str, str]:
         return {"arrays": f"{self.xp.__name__} {getattr(self.xp, '__version__', '')}".rstrip()}
