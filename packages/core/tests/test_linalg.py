@@ -240,3 +240,199 @@ def test_batches_without_matrices_pass():
     assert linalg.det(weft.zeros(2, 0, 0)).tolist() == [1.0, 1.0]
     assert linalg.svd(empty).S.shape == (0, 3)
     assert linalg.matrix_exp(empty).shape == (0, 3, 3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl_solves_with_indefinite_matrices(dtype, hermitian):
+    pytest.importorskip("scipy")
+    A = matrix(2, 5, 5, dtype=dtype)
+    A = A + (A.mH if hermitian else A.mT)
+    A[0, :2, :2] = weft.tensor([[0.0, 9.0], [9.0, 0.0]])  # a block of two rows
+    B = matrix(5, 3, dtype=dtype, seed=1)
+    LD, pivots, info = linalg.ldl_factor_ex(A, hermitian=hermitian)
+    assert not info.any()
+    assert (pivots[0] < 0).any()
+    assert_close(A @ linalg.ldl_solve(LD, pivots, B, hermitian=hermitian), B.expand(2, 5, 3))
+
+
+def test_ldl_of_a_singular_matrix_is_refused_when_checked():
+    pytest.importorskip("scipy")
+    assert linalg.ldl_factor_ex(weft.zeros(2, 2)).info == 1
+    with pytest.raises(linalg.LinAlgError, match=r"linalg.ldl_factor: D\[1,1\] is zero"):
+        linalg.ldl_factor(weft.zeros(2, 2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(2, 150, 150), (150, 90), (90, 150)], ids=str)
+def test_lu_of_several_blocks_rebuilds(dtype, shape):
+    A = matrix(*shape, dtype=dtype)
+    P, L, U = linalg.lu(A)
+    assert_close(P @ L @ U / 150, A / 150)
+    assert (L.abs().amax() <= 1.5).all()  # by real and imaginary parts the pivot was the largest
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_triangular_solution_of_several_blocks_solves(dtype, upper, left):
+    A = matrix(150, 150, dtype=dtype) / 10
+    triangle = A.triu() if upper else A.tril()
+    B = matrix(2, 150, 3, dtype=dtype)
+    B = B if left else B.mT
+    X = linalg.solve_triangular(A, B, upper=upper, left=left)
+    assert_close(triangle @ X if left else X @ triangle, B)
+
+
+def test_triangular_solution_with_a_zero_pivot_is_infinite():
+    A = weft.tensor([[2.0, 1.0], [0.0, 0.0]])
+    assert linalg.solve_triangular(A, weft.ones(2, 1), upper=True).isinf().any()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        linalg.inv,
+        linalg.cholesky,
+        lambda A: linalg.solve(A, A),
+        lambda A: linalg.qr(A).R,
+        lambda A: linalg.svd(A).U,
+        lambda A: linalg.eigh(A).eigenvectors,
+        lambda A: linalg.lu_factor(A).LU,
+    ],
+)
+def test_results_lie_in_memory_by_columns(function):
+    assert function(positive(matrix(2, 3, 3))).stride() == (9, 1, 3)
+
+
+def test_empty_out_takes_the_layout_of_the_result():
+    out = weft.empty(0, dtype=weft.float64)
+    A, B = matrix(3, 3), matrix(3, 1)
+    assert linalg.solve(A, B, out=out) is out
+    assert out.stride() == (1, 3)
+    assert_close(A @ out, B)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("svd_backward", lambda A: linalg.svd(A).U),
+        ("svd_backward", lambda A: linalg.svd(A).Vh),
+        ("linalg_eigh_backward", lambda A: linalg.eigh(A + A.mH).eigenvectors),
+        ("linalg_eig_backward", lambda A: linalg.eig(A).eigenvectors),
+    ],
+)
+def test_loss_that_depends_on_the_phase_of_vectors_is_refused(name, function):
+    A = matrix(3, 3, dtype=weft.complex128, requires_grad=True)
+    function(A).abs().sum().backward()
+    weights = weft.arange(9.0, dtype=weft.float64).reshape(3, 3)
+    with pytest.raises(RuntimeError, match=f"{name}: The .* vectors|{name}: The eigenvectors .* ill-defined"):
+        (function(A) * weights).imag.sum().backward()
+
+
+def test_values_alone_are_those_with_vectors():
+    A = matrix(2, 4, 4)
+    assert_close(linalg.eigvalsh(A + A.mT), linalg.eigh(A + A.mT).eigenvalues)
+    assert_close(linalg.eigvals(A).abs().sort().values, linalg.eig(A).eigenvalues.abs().sort().values)
+    A.requires_grad_()
+    assert linalg.eigvals(A).requires_grad
+    assert linalg.eigvalsh(A).requires_grad
+
+
+@pytest.mark.parametrize("dtype", [weft.float64, weft.complex128], ids=str)
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_products_of_reflections_have_gradients(dtype, left, transpose):
+    vectors = matrix(4, 2, dtype=dtype, requires_grad=True)
+    tau = weft.tensor([0.5, 0.0], dtype=dtype, requires_grad=True)  # the second is no reflection
+    other = matrix(4, 4, dtype=dtype, requires_grad=True)
+    assert gradcheck(lambda *args: weft.ormqr(*args, left, transpose), (vectors, tau, other))
+    assert gradcheck(weft.orgqr, (vectors, tau))
+
+
+def test_product_of_reflections_is_that_of_their_matrices():
+    vectors, tau = matrix(4, 2), weft.tensor([0.5, 1.5], dtype=weft.float64)
+    expected = weft.eye(4, dtype=weft.float64)
+    for k in range(2):
+        v = vectors[:, k].clone()
+        v[:k], v[k] = 0, 1
+        expected = expected @ (weft.eye(4, dtype=weft.float64) - tau[k] * weft.outer(v, v))
+    assert_close(linalg.householder_product(vectors, tau), expected[:, :2])
+
+
+def test_lu_writes_into_tensors_of_any_dtype():
+    A = matrix(3, 3)
+    LU, pivots, info = weft.lu(A, get_infos=True)
+    out = weft.empty(0, dtype=weft.float32), weft.empty(7, dtype=weft.int64)
+    assert weft.lu(A, out=out) is out
+    assert_close(out[0].double(), LU.float().double())
+    assert out[1].tolist() == pivots.tolist()
+    assert info == 0
+    with pytest.raises(TypeError, match="lu: expected a tuple or list of 3 Tensors"):
+        weft.lu(A, get_infos=True, out=out)
+
+
+def test_power_0_is_the_identity_with_a_gradient_of_0():
+    A = matrix(2, 3, 3, requires_grad=True)
+    power = linalg.matrix_power(A, 0)
+    assert_close(power, weft.eye(3, dtype=A.dtype).expand(2, 3, 3))
+    power.sum().backward()
+    assert (A.grad == 0).all()
+
+
+def test_info_is_over_the_batch_of_the_matrix_alone():
+    A = weft.stack([weft.eye(2), weft.ones(2, 2)]).unsqueeze(1)
+    result, info = linalg.solve_ex(A, weft.ones(3, 2, 1))
+    assert result.shape == (2, 3, 2, 1)
+    assert info.tolist() == [[0], [2]]
+    assert linalg.solve_ex(weft.zeros(2, 2), weft.ones(3, 2, 1)).info == 1
+
+
+def test_addbmm_enlarges_the_tensor_it_writes_into():
+    x = weft.tensor([2.0], requires_grad=True)
+    y = x.clone()
+    assert y.addbmm_(weft.ones(3, 2, 4), weft.ones(3, 4, 5), alpha=0.5) is y
+    assert y.tolist() == [[8.0] * 5] * 2
+    y.sum().backward()
+    assert x.grad.tolist() == [10.0]
+    with pytest.raises(RuntimeError, match="addbmm_"):
+        weft.ones(3, 1).addbmm_(weft.ones(3, 2, 4), weft.ones(3, 4, 5))
+
+
+@pytest.mark.parametrize("function", [linalg.svd, linalg.svdvals, linalg.eigh, linalg.eig, linalg.eigvals, linalg.pinv])
+def test_matrices_that_are_not_finite_are_refused(function):
+    with pytest.raises(RuntimeError, match="linalg"):
+        function(weft.full((3, 3), math.nan))
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda A: linalg.inv([[1.0]]), TypeError),
+        (lambda A: linalg.solve(A, 1.0), TypeError),
+        (lambda A: linalg.eigh(A, UPLO=1), TypeError),
+        (lambda A: linalg.eigh(A, UPLO="X"), RuntimeError),
+        (lambda A: linalg.svd(A, full_matrices=None), TypeError),
+        (lambda A: linalg.svd(A, driver="gesvd"), RuntimeError),
+        (lambda A: linalg.qr(A, mode="full"), RuntimeError),
+        (lambda A: linalg.matrix_power(A, 0.5), TypeError),
+        (lambda A: linalg.matrix_norm(A, dim=0), TypeError),
+        (lambda A: linalg.matrix_norm(A, 3), RuntimeError),
+        (lambda A: linalg.cond(A, "x"), RuntimeError),
+        (lambda A: linalg.multi_dot(A), TypeError),
+        (lambda A: linalg.vander(A[:, :1]), RuntimeError),
+        (lambda A: linalg.cross(A, A.double()), RuntimeError),
+        (lambda A: linalg.vecdot(A.long(), A.long()), RuntimeError),
+        (lambda A: linalg.lstsq(A, weft.ones(2, 3, 3)), RuntimeError),
+        (lambda A: linalg.tensorinv(A, ind=0), RuntimeError),
+        (lambda A: linalg.lu_solve(A, weft.ones(2, dtype=weft.int32), A), RuntimeError),
+        (lambda A: linalg.ldl_solve(A, weft.ones(3), A), RuntimeError),
+        (lambda A: linalg.householder_product(A, weft.ones(4)), RuntimeError),
+        (lambda A: weft.ormqr(A, weft.ones(3), weft.ones(2, 3, 3)), RuntimeError),
+        (lambda A: weft.lu_unpack(A, weft.ones(3)), RuntimeError),
+        (lambda A: weft.det(A.half()), NotImplementedError),
+    ],
+)
+def test_wrong_arguments_raise_what_pytorch_raises(call, error):
+    with pytest.raises(error):
+        call(weft.eye(3))

@@ -380,7 +380,8 @@ def matrix_power(input, n):
     if n == 0:
         from weft.ops.creation import eye
 
-        return input.clone().copy_(eye(input.shape[-1], dtype=input.dtype, device=input.device))
+        one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
+        return input.where(one != one, one)  # nothing of the input but its history
     result = None
     while n:
         if n & 1:
