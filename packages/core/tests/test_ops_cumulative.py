@@ -35,3 +35,16 @@ def test_running_logarithms_of_complex_sums_have_their_closed_form_and_gradient(
     expected = np.cumsum(np.exp(x.detach().numpy()))
     np.testing.assert_allclose(np.exp(got.detach().numpy()), expected)
     assert gradcheck(lambda x: weft.logcumsumexp(x, 0), (x,))
+
+
+@pytest.mark.parametrize("product", [lambda x: weft.cumprod(x, 0).sum(), lambda x: weft.prod(x)])
+def test_gradients_of_products_are_those_of_each_example_of_a_batch(product):
+    x = weft.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]])
+    mapped = weft.func.vmap(weft.func.grad(product))(x)
+    assert weft.equal(mapped, weft.stack([weft.func.grad(product)(row) for row in x]))
+
+
+def test_softmax_of_a_single_number_is_1_unless_it_is_infinite():
+    assert weft.softmax(weft.tensor(3.0), 0).item() == 1.0
+    assert weft.softmax(weft.tensor(float("-inf")), 0).isnan()
+    assert weft.log_softmax(weft.tensor(3.0), 0).item() == 0.0

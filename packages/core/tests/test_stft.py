@@ -134,3 +134,13 @@ def test_gradients_agree_with_differences():
 def test_a_wrong_call_says_what_is_wrong(problem, call):
     with pytest.raises(RuntimeError, match=f"^i?stft.*{problem}"):
         call(signal(16))
+
+
+def test_examples_of_a_batch_may_have_windows_of_their_own():
+    spectra, windows = signal(2, 3, 5, is_complex=True), signal(2, 4).abs() + 0.5
+    mapped = weft.func.vmap(lambda x, w: weft.istft(x, 4, window=w))(spectra, windows)
+    for example, x, w in zip(mapped, spectra, windows):
+        np.testing.assert_allclose(example.numpy(), weft.istft(x, 4, window=w).numpy())
+    windows[1] = 0
+    with pytest.raises(RuntimeError, match="istft: window overlap"):
+        weft.func.vmap(lambda x, w: weft.istft(x, 4, window=w))(spectra, windows)

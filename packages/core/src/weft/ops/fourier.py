@@ -360,6 +360,28 @@ def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, ones
         )
 
 
+@op(name="fft_covered", batch="elementwise", linear="input")
+def covered(input):
+    """The sum of squares of windows at each sample, if there is a window over each."""
+    return covered.op(input)
+
+
+@covered.kernel
+def _(xp, input):  # a kernel, because it sees all examples of a batch
+    least = float(xp.min(abs(input)))
+    if not least > 1e-11:
+        raise RuntimeError(
+            f"istft: window overlap add min: {least}; some sample is under no window, so that it cannot be told. Pass "
+            "a smaller hop_length, another window, or center=True"
+        )
+    return input.copy()
+
+
+@covered.gradient("input")
+def _(grad):
+    return grad
+
+
 def overlapped(frames: Any, window: Any, hop_length: int, center: bool, length: int | None) -> Any:
     """The sum of windowed frames (B, T, n_fft) at their places, over the sum of the squares of the window."""
     batch, count, n_fft = frames.shape
@@ -370,13 +392,9 @@ def overlapped(frames: Any, window: Any, hop_length: int, center: bool, length: 
     start = n_fft // 2 if center else 0
     end = size - start if length is None else start + length
     signal, envelope = signal[:, start:end], envelope[:, start:end]
-    least = float(envelope.abs().min()) if envelope.numel() else 0.0
-    if not least > 1e-11:
-        raise RuntimeError(
-            f"istft: window overlap add min: {least}; some sample is under no window, so that it cannot be told. Pass "
-            "a smaller hop_length, another window, or center=True"
-        )
-    signal = signal / envelope
+    if not envelope.numel():
+        raise RuntimeError(f"istft: no samples are left from {start} to {end} of {size}; pass another length")
+    signal = signal / covered.op(envelope)
     if end <= size:
         return signal
     warnings.warn(

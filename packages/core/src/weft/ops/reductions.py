@@ -9,6 +9,7 @@ from typing import Any
 from weft._dtypes import bool_, iinfo, int64
 from weft._engine.tensor import TensorBase, state
 from weft._layout import in_order
+from weft._levels import is_wrapped
 from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -189,7 +190,7 @@ def _(grad, input, output, dim, keepdim):
     shape = input._array.shape
     if not shape:
         return grad
-    if not (input == 0).any():
+    if not is_wrapped(input) and not (input == 0).any():  # of a batch no single answer could be read
         return spread(grad * conj(output), shape, dim, keepdim) / conj(input)
     return spread(grad, shape, dim, keepdim) * conj(product_of_others(input, dim))
 

@@ -28,7 +28,7 @@ def softmax_op(input, dim):
 @softmax_op.kernel
 def _(xp, input, dim):
     if not input.ndim:
-        return xp.ones_like(input)
+        return xp.asarray(xp.exp(input - input))  # 1, but nan of what is not finite
     powers = exponentials(xp, in_order(xp, input), dim)
     powers /= total(xp, powers, (dim,), True)
     return powers
@@ -49,7 +49,7 @@ def log_softmax_op(input, dim):
 @log_softmax_op.kernel
 def _(xp, input, dim):
     if not input.ndim:
-        return xp.zeros_like(input)
+        return xp.asarray(input - input)
     input = in_order(xp, input)
     shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
     shifted -= xp.log(total(xp, xp.exp(shifted), (dim,), True))
