@@ -30,6 +30,7 @@ START = weft.tensor([0])
         (lambda: F.conv2d(IMAGE, WEIGHT, groups=1.5), r"conv2d\(\): argument 'groups' must be int.*float"),
         (lambda: F.adaptive_avg_pool2d(IMAGE, None), r"adaptive_avg_pool2d\(\): argument 'output_size'"),
         (lambda: F.embedding_bag(INDICES, ROWS, START, mode="sum", padding_idx=1.5), "'padding_idx' must be int"),
+        (lambda: F.layer_norm(IMAGE, (4,), eps=None), r"layer_norm\(\): argument 'eps' must be float"),
     ],
 )
 def test_a_wrong_kind_of_argument_is_a_type_error_that_names_it(call, words):
@@ -44,6 +45,7 @@ def test_a_wrong_kind_of_argument_is_a_type_error_that_names_it(call, words):
         (lambda: F.avg_pool2d(IMAGE, 2, padding=-(2**70)), "avg_pool2d.*padding.*64 bits"),
         (lambda: F.batch_norm(IMAGE, weft.zeros(2), None, training=True), "batch_norm.*both be None"),
         (lambda: F.group_norm(weft.ones(1, 2), 2), "group_norm.*more than 1 value"),
+        (lambda: F.batch_norm(IMAGE, None, None, training=True, eps=0.0), "batch_norm.*eps must be positive.*0.0"),
     ],
 )
 def test_a_wrong_value_is_a_value_error(call, words):

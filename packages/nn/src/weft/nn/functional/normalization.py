@@ -148,7 +148,7 @@ def batch_norm(
     """
     if input.shape == (0,):
         return input * 1  # nothing, of no channel
-    check_batch_norm(input, (running_mean, running_var, weight, bias), training)
+    check_batch_norm(input, (running_mean, running_var, weight, bias), training, eps)
     if not training:
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
     if weight is not None and weight.kind is not input.kind:
@@ -166,11 +166,11 @@ def mixed_batch_norm(
     return batch_norm(wide, running_mean, running_var, weight, bias, True, momentum, eps).to(input.dtype)
 
 
-def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
     channels = input.shape[1]
-    check_statistics(input, parameters, training)
+    check_statistics(input, parameters, training, eps)
     if training and input.numel() == channels:
         raise ValueError(
             f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; "
@@ -187,9 +187,11 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
         raise RuntimeError("batch_norm: Expected running_mean and running_var to be defined when training=False")
 
 
-def check_parameters(name: str, input: Tensor, **parameters: Tensor | None) -> None:
+def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | None) -> None:
     """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
     check_floating(name, input)
+    if not hasattr(eps, "__float__"):
+        raise TypeError(f"{name}(): argument 'eps' must be float, not {type(eps).__name__}")
     element = input.dtype
     for argument, each in parameters.items():
         if each is not None and each.dtype is not element and not (element.is_half and each.dtype is weft.float32):
@@ -199,13 +201,17 @@ def check_parameters(name: str, input: Tensor, **parameters: Tensor | None) -> N
             )
 
 
-def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool) -> None:
+def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
     """Both running statistics are there, or none is, and all have dtypes that fit."""
     require_flags("batch_norm", training=training)
     if (parameters[0] is None) != (parameters[1] is None):
         raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
     names = ("running_mean", "running_var", "weight", "bias")
-    check_parameters("batch_norm", input, **dict(zip(names, parameters)))
+    check_parameters("batch_norm", input, eps, **dict(zip(names, parameters)))
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(
+            f"batch_norm: eps must be positive{' during training' if training else ' or 0'}, but got {eps}"
+        )
 
 
 def normalized_by(
@@ -383,7 +389,7 @@ def layer_norm(
     tensor([-1.2247,  0.0000,  1.2247])
     """
     shape = check_normalized("layer_norm", input, normalized_shape, weight, bias)
-    check_parameters("layer_norm", input, weight=weight, bias=bias)
+    check_parameters("layer_norm", input, eps, weight=weight, bias=bias)
     if weight is not None and weight.kind is not input.kind and input.dtype.is_half:
         wide = layer_norm_op.op(input.to(weight.dtype), weight, bias, len(shape), eps)[0]
         return wide.to(input.dtype)
@@ -478,7 +484,7 @@ def group_norm(
                 "got "
                 f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
-    check_parameters("group_norm", input, weight=weight, bias=bias)
+    check_parameters("group_norm", input, eps, weight=weight, bias=bias)
     if not input.numel():
         return affine(input, weight, bias)
     if input.numel() == batch * num_groups:
@@ -540,7 +546,7 @@ def instance_norm(
             f"instance_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}"
         )
     batch, channels = input.shape[:2]
-    check_by_channel(input, (running_mean, running_var, weight, bias))
+    check_by_channel(input, (running_mean, running_var, weight, bias), eps)
     count = math.prod(input.shape[2:])
     if count == 1:
         raise ValueError(
@@ -556,10 +562,10 @@ def instance_norm(
     return affine(normal.reshape(input.shape), in_single(weight), in_single(bias)).to(input.dtype)
 
 
-def check_by_channel(input: Tensor, parameters: tuple[Tensor | None, ...]) -> None:
+def check_by_channel(input: Tensor, parameters: tuple[Tensor | None, ...], eps: float) -> None:
     """Parameters of `instance_norm`: one element for each channel, of a dtype that fits."""
     names = ("running_mean", "running_var", "weight", "bias")
-    check_parameters("instance_norm", input, **dict(zip(names, parameters)))
+    check_parameters("instance_norm", input, eps, **dict(zip(names, parameters)))
     if (parameters[0] is None) != (parameters[1] is None):
         raise ValueError("instance_norm: running_mean and running_var must either both be None or neither be None")
     for name, each in zip(names, parameters):
