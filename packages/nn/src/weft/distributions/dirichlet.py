@@ -1,0 +1,88 @@
+"""The Dirichlet distribution."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import weft
+from weft import Size, Tensor
+from weft.distributions import constraints
+from weft.distributions.distribution import ExponentialFamily
+
+__all__ = ["Dirichlet"]
+
+
+class Dirichlet(ExponentialFamily):
+    """Points of the simplex, with a density proportional to ``prod(x**(concentration - 1))``.
+
+    Parameters
+    ----------
+    concentration : Tensor, shape (..., K)
+    """
+
+    arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex  # type: ignore[assignment]
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(Dirichlet, _instance)
+        batch_shape = Size(batch_shape)
+        new.concentration = self.concentration.expand((*batch_shape, *self.event_shape))
+        super(Dirichlet, new).__init__(batch_shape, self.event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def mode(self) -> Tensor:
+        above = (self.concentration - 1).clamp(min=0.0)
+        mode = above / above.sum(-1, True)
+        flat = (self.concentration < 1).all(dim=-1)
+        corner = weft.nn.functional.one_hot(self.concentration.argmax(-1), above.shape[-1]).to(mode)
+        return weft.where(flat.unsqueeze(-1), corner, mode)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        # Gamma variables divided by their sum.
+        drawn = weft._standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        return drawn / drawn.sum(-1, keepdim=True)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return (
+            weft.xlogy(self.concentration - 1.0, value).sum(-1)
+            + weft.lgamma(self.concentration.sum(-1))
+            - weft.lgamma(self.concentration).sum(-1)
+        )
+
+    def entropy(self) -> Tensor:
+        count, c = self.concentration.size(-1), self.concentration
+        total = c.sum(-1)
+        return (
+            weft.lgamma(c).sum(-1)
+            - weft.lgamma(total)
+            - (count - total) * weft.digamma(total)
+            - ((c - 1.0) * weft.digamma(c)).sum(-1)
+        )
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return natural_params[0].lgamma().sum(-1) - weft.lgamma(natural_params[0].sum(-1))

@@ -1,0 +1,97 @@
+"""The categorical distribution, with its classes as one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import weft
+from weft import Size, Tensor
+from weft.distributions import constraints
+from weft.distributions.categorical import Categorical
+from weft.distributions.distribution import Distribution
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(Distribution):
+    """Vectors of K elements, one of which is 1 and all others 0.
+
+    Parameters
+    ----------
+    probs, logits
+        See `Categorical`.
+    """
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot  # type: ignore[assignment]
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(self._categorical.batch_shape, shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(OneHotCategorical, _instance)
+        batch_shape = Size(batch_shape)
+        new._categorical = self._categorical.expand(batch_shape)
+        super(OneHotCategorical, new).__init__(batch_shape, self.event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def probs(self) -> Tensor:
+        """Probabilities of the classes."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def mode(self) -> Tensor:
+        best = self._categorical.probs.argmax(dim=-1)
+        return weft.nn.functional.one_hot(best, num_classes=self._event_shape[-1]).to(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return self._categorical.probs * (1 - self._categorical.probs)
+
+    def sample(self, sample_shape: Any = Size()) -> Tensor:
+        drawn = self._categorical.sample(Size(sample_shape))
+        return weft.nn.functional.one_hot(drawn, self._categorical._num_events).to(self.probs)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self.event_shape[0]
+        values = weft.eye(count, dtype=self.probs.dtype, device=self.probs.device)
+        values = values.view((count, *[1] * len(self.batch_shape), count))
+        return values.expand((count, *self.batch_shape, count)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same with a gradient: that of the probabilities (Bengio et al., 2013)."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+        samples = self.sample(sample_shape)
+        probs = self._categorical.probs
+        return samples + (probs - probs.detach())
