@@ -13,6 +13,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
+from weft._layout import in_order, is_channels_last
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
@@ -59,6 +60,7 @@ def batch_norm_training(input, weight, bias, eps):
 
 @batch_norm_training.kernel
 def _(xp, input, weight, bias, eps):
+    input = input if is_channels_last(input) else in_order(xp, input)
     count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
     mean = channel_sum(xp, input) / count
     result = input - by_channel(mean, input.ndim)
@@ -219,6 +221,7 @@ def normalized_by(
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
     element = input.dtype
+    input = input if is_channels_last(input._array) else input.contiguous()
     wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
@@ -437,7 +440,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     """
     shape = check_normalized("rms_norm", input, normalized_shape, weight)
     element = input.dtype
-    wide = input.float() if element.is_half else input
+    wide = (input.float() if element.is_half else input).contiguous()
     if eps is None:
         eps = weft.finfo(wide.dtype).eps
     dims = tuple(range(-len(shape), 0))
