@@ -57,9 +57,11 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
     for pattern, kind, words in MEANINGS:
         if isinstance(error, (ValueError, TypeError, OverflowError, IndexError)) and pattern.search(message):
             return kind(f"{name}: {words}{': ' if words else ''}{message}")
+    given = ", ".join(f"{key}: {type(value).__name__}" for key, value in arguments.items())
+    if isinstance(error, KeyError) and "dtype" in message:  # what the array library made of an object
+        return TypeError(f"{name}: an argument is no number; called with ({given})")
     for kind in (TypeError, IndexError, OverflowError, ValueError, ZeroDivisionError):  # NumPy's own are subclasses
         if isinstance(error, kind):
-            given = ", ".join(f"{key}: {type(value).__name__}" for key, value in arguments.items())
             return kind(f"{name}: {message}; called with ({given})")
     return error
 

@@ -7,14 +7,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft._portions import LAZY
 from weft.nn import functional as F
-from weft.nn.functional._common import in_single, inplace_or_not
+from weft.nn.functional._common import explaining, in_single, inplace_or_not
 from weft.nn.functional.activation import threshold_op
 from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
 from weft.nn.functional.normalization import (
@@ -636,3 +638,7 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """One step of an Elman network with `tanh`, see `weft.nn.RNNCell`."""
     return single_step("rnn_tanh_cell", "RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+OWN = [name for name in LAZY[__name__].split() if globals()[name].__module__ == __name__]
+explaining(sys.modules[__name__], OWN)
