@@ -436,3 +436,27 @@ def test_matrices_that_are_not_finite_are_refused(function):
 def test_wrong_arguments_raise_what_pytorch_raises(call, error):
     with pytest.raises(error):
         call(weft.eye(3))
+
+
+def test_half_precision_products_may_be_given_in_float32():
+    a = weft.full((2, 2), 300.0, dtype=weft.float16)
+    assert weft.mm(a, a).isinf().all()
+    assert weft.mm(a, a, out_dtype=weft.float32).tolist() == [[180000.0] * 2] * 2
+    assert weft.bmm(a.unsqueeze(0), a.unsqueeze(0), out_dtype=weft.float32).dtype is weft.float32
+    with pytest.raises(RuntimeError, match="mm: out_dtype must be the dtype of the operands"):
+        weft.mm(a, a, out_dtype=weft.float64)
+
+
+def test_chain_of_one_matrix_is_itself():
+    A = matrix(2, 3)
+    assert weft.chain_matmul(A) is A
+    assert_close(weft.chain_matmul(A, A.mT, A), A @ A.mT @ A)
+    with pytest.raises(RuntimeError, match="chain_matmul: Expected one or more matrices"):
+        weft.chain_matmul()
+
+
+def test_one_solution_of_many_systems_is_mapped():
+    A, B = matrix(3, 3), matrix(4, 3, 2)
+    both = weft.func.vmap(lambda b: linalg.solve_ex(A, b))(B)
+    assert both.info.tolist() == [0] * 4
+    assert_close(A @ both.result, B)

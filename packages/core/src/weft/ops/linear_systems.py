@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from weft._named import named
+from weft.ops._batching import elementwise
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops._lapack import (
@@ -26,7 +27,7 @@ from weft.ops.matrices import matmul
 # Systems of equations
 
 
-@op(name="linalg_solve", tensors="A B", batch="elementwise", precision="float32")
+@op(name="linalg_solve", tensors="A B", precision="float32")
 def solve_op(A, B):
     """``A^-1 B`` and ``info``."""
     return solve_op.op(A, B)
@@ -41,6 +42,12 @@ def _(xp, A, B):
         result, failed = one_by_one(xp, xp.linalg.solve, zero_pivot, A, B)
         info[...] = over_batch(failed, info.shape)
     return column_major(xp, result), info
+
+
+@solve_op.batch
+def _(batch):
+    # info is over A's own batch: A gets that of the call, whether it is the same in all examples or not.
+    return elementwise(batch._replace(args=batch.with_all(), flags=[True, True]))
 
 
 @solve_op.gradient("A B")

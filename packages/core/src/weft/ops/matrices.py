@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from weft._dtypes import int64
+from weft._dtypes import float32, int64
 from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -153,10 +153,23 @@ def expect(name: str, **dims: Any) -> None:
             )
 
 
+def wider(name: str, out_dtype: Any, *operands: Any) -> list[Any]:
+    """The operands of a product, in the dtype that the result is to have."""
+    given = operands[0].kind.dtype
+    if out_dtype is not given and not (given.is_half and out_dtype is float32):
+        raise RuntimeError(
+            f"{name}: out_dtype must be the dtype of the operands, or float32 for half-precision ones; got {out_dtype} "
+            f"for {given}"
+        )
+    return [each.to(out_dtype) for each in operands]
+
+
 @composite("mm", out="exact", precision="half")
 def mm(input, mat2, *, out_dtype=None):
-    """The product of two matrices."""
+    """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
     same_dtype("mm", input, mat2)
+    if out_dtype is not None:
+        input, mat2 = wider("mm", out_dtype, input, mat2)
     expect("mm", input=(input, 2), mat2=(mat2, 2))
     check_product("mm", input._array.shape, mat2._array.shape)
     return matmul.op(input, mat2)
@@ -164,8 +177,10 @@ def mm(input, mat2, *, out_dtype=None):
 
 @composite("bmm", out="exact", precision="half")
 def bmm(input, mat2, *, out_dtype=None):
-    """The products of two batches of matrices of one batch size."""
+    """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
     same_dtype("bmm", input, mat2)
+    if out_dtype is not None:
+        input, mat2 = wider("bmm", out_dtype, input, mat2)
     expect("bmm", batch1=(input, 3), batch2=(mat2, 3))
     check_batches("bmm", input, mat2)
     return matmul.op(input, mat2)
@@ -353,13 +368,20 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 Tensor.addbmm_ = _addbmm_
 
 
-@composite(precision="half")
+@composite(out="exact", precision="half")
 def chain_matmul(*matrices):
-    """The product of several matrices."""
-    result = matrices[0]
-    for each in matrices[1:]:
-        result = mm(result, each)
-    return result
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    `weft.linalg.multi_dot` is the newer name; it takes a list.
+    """
+    from weft import linalg
+
+    if not matrices:
+        raise RuntimeError("chain_matmul: Expected one or more matrices; linalg.multi_dot takes a list of them")
+    for place, each in enumerate(matrices):
+        require_tensors("chain_matmul", **{f"matrices[{place}]": each})
+        expect("chain_matmul", **{f"matrices[{place}]": (each, 2)})
+    return matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)
 
 
 @composite("matrix_power", out="exact")
