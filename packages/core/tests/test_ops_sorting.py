@@ -5,6 +5,8 @@ import pytest
 
 import weft
 
+RNG = np.random.default_rng(0)
+
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_equal_elements_stay_in_their_order(descending):
@@ -63,3 +65,22 @@ def test_complex_numbers_have_no_order(name):
 def test_slices_without_elements_are_not_counted():
     with pytest.raises(RuntimeError, match="unique"):
         weft.unique(weft.ones(0, 3), dim=1)
+
+
+def test_quantiles_of_infinite_elements_are_not_nan():
+    assert weft.quantile(weft.tensor([1.0, float("inf"), 3.0, 4.0]), 0.5).item() == 3.5
+    assert weft.quantile(weft.tensor([1.0, float("nan"), 3.0]), 0.5).isnan()
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_in_rows_are_those_in_each_row(right):
+    rows, values = np.sort(RNG.integers(0, 9, (5, 7)), axis=1), RNG.integers(-1, 11, (5, 4))
+    expected = [np.searchsorted(*pair, side="right" if right else "left") for pair in zip(rows, values)]
+    got = weft.searchsorted(weft.tensor(rows), weft.tensor(values), right=right)
+    assert got.tolist() == np.stack(expected).tolist()
+    assert weft.searchsorted(weft.zeros(2, 0), weft.zeros(2, 3)).tolist() == [[0, 0, 0]] * 2
+
+
+def test_nan_at_the_end_of_a_sequence_is_before_every_value():
+    sequence = weft.tensor([1.0, float("nan")])
+    assert weft.searchsorted(sequence, weft.tensor([float("nan"), 5.0])).tolist() == [2, 2]

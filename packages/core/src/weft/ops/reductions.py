@@ -435,7 +435,7 @@ def _(grad, outputs, input_shape, dim, keepdim):
     return at_positions(grad, outputs[1], input_shape, dim, keepdim)
 
 
-@op(name="median_all")
+@op(name="median_all", half="float32")
 def median_of_all(input, skip_nan):
     """The lower median of all elements."""
     return median_of_all.op(input, skip_nan)

@@ -98,7 +98,7 @@ def top(input, k, dim, largest_, sorted_):
 @top.kernel
 def _(xp, input, k, dim, largest_, sorted_):
     if not input.ndim:
-        return (input.copy(), xp.zeros((), xp.int64)) if k else (xp.empty(0, input.dtype), xp.empty(0, xp.int64))
+        return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
     if not 0 < 4 * k < size:
         order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
@@ -211,9 +211,10 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     if skip_nan:
         last = ((~flat.isnan()).sum(-1, keepdim=True) - 1).clamp(min=0).to(q.dtype)
     else:
-        last = (values[..., -1:] * 0).detach() + (size - 1)
-    rank = q.reshape(-1) * last  # (..., len(q)); nan where an element is nan
-    rank = rank.masked_fill(rank.isnan(), size - 1)
+        last = q.new_full((), size - 1).expand(values[..., -1:].shape)
+    rank = q.reshape(-1) * last  # (..., len(q))
+    if not skip_nan:
+        rank = rank.masked_fill(values[..., -1:].isnan(), size - 1)  # where nan is
     if interpolation == "lower":
         rank = rank.floor()
     elif interpolation == "higher":
@@ -261,14 +262,26 @@ def search(sequence, values, right):
 
 @search.kernel
 def _(xp, sequence, values, right):
-    side = "right" if right else "left"
-    if sequence.ndim == 1:
-        return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
-    rows_count = math.prod(sequence.shape[:-1])
-    flat = sequence.reshape(rows_count, sequence.shape[-1])
-    wanted = values.reshape(rows_count, values.shape[-1])
-    rows = [xp.searchsorted(row, each, side=side) for row, each in zip(flat, wanted)]
-    return xp.stack(rows).reshape(values.shape).astype(xp.int64) if rows else xp.empty(values.shape, xp.int64)
+    size = sequence.shape[-1]
+    if sequence.ndim == 1 and not (size and sequence[-1] != sequence[-1]):
+        return xp.searchsorted(sequence, values, side="right" if right else "left").astype(xp.int64)
+    rows = math.prod(sequence.shape[:-1])
+    wanted = values.reshape(rows, -1 if rows else 0)
+    return bisected(xp, sequence.reshape(rows, size), wanted, right).reshape(values.shape)
+
+
+def bisected(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
+    """Positions of values (n, m) in sorted rows (n, size), all bisected at once; a nan is before any number."""
+    size = sequence.shape[-1]
+    low = xp.zeros(values.shape, xp.int64)
+    high = xp.full(values.shape, size, xp.int64)
+    for _ in range(size.bit_length()):
+        middle = (low + high) >> 1
+        found = xp.take_along_axis(sequence, xp.minimum(middle, size - 1), axis=-1)
+        later = ~(found > values) if right else ~(found >= values)
+        left = low < high
+        low, high = xp.where(left & later, middle + 1, low), xp.where(left & ~later, middle, high)
+    return low
 
 
 @composite(out="exact")
@@ -367,8 +380,9 @@ def bincount(input, weights=None, minlength=0):
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0; got {minlength}")
-    if input.numel():
-        elements("bincount", (int(input.max()) + 1,), 8)
+    if not input.numel():
+        return counts.op(input.to(int64), None, minlength)  # whatever the dtype of weights, as in PyTorch
+    elements("bincount", (int(input.max()) + 1,), 8)
     if weights is None:
         return counts.op(input.to(int64), None, minlength)
     if weights.shape != input.shape:
