@@ -2,8 +2,9 @@
 
 python scripts/make_stubs.py [--check]
 
-``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor. With ``--check``
-nothing is written; the exit status says whether they are current.
+``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor, and
+``weft/ops/_later.py`` what families have that are imported when first asked for. With ``--check`` nothing is written;
+the exit status says whether they are current.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,7 @@ import weft
 from weft import _api, _tensor
 from weft._engine.tensor import TensorBase
 from weft._portions import LAZY
+from weft.ops._declare import public_functions
 
 CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
 PORTIONS = ("nn", "optim", "text", "utils", "vision")
@@ -82,11 +85,11 @@ def definition(name: str, function: Any, indent: str, method: bool) -> Iterator[
 
 def api() -> Iterator[str]:
     """The lines of ``_api.pyi``."""
-    from weft.ops import functions
+    from weft.ops import all_functions
 
     yield f'"""What ``import weft`` offers. {NOTE}"""\n'
     yield "from typing import Any\n"
-    made = functions()
+    made = all_functions()
     core = {module.name for module in pkgutil.iter_modules([str(CORE)]) if not module.name.startswith("_")}
     for name in sorted(core | set(PORTIONS)):
         if name not in vars(_api) or isinstance(vars(_api)[name], ModuleType):
@@ -146,6 +149,39 @@ def methods() -> Iterator[str]:
             yield f"\n    {name}: Any"
 
 
+def later() -> Iterator[str]:
+    """The lines of ``ops/_later.py``."""
+    from weft.ops import FAMILIES, LATER
+
+    yield f'"""What families have that are imported when first asked for.\n\n{NOTE}\n"""\n'
+    at_once = public_functions(importlib.import_module(f"weft.ops.{family}") for family in FAMILIES)
+    found = {family: importlib.import_module(f"weft.ops.{family}") for family in LATER}
+    functions = {family: sorted(set(public_functions([module])) - set(at_once)) for family, module in found.items()}
+    # A family's methods are those that its functions became, and the variants in place that it made.
+    attached = {
+        family: sorted(
+            name
+            for name, value in vars(weft.Tensor).items()
+            if inspect.isfunction(value) and home_of(value) == module.__name__
+        )
+        for family, module in found.items()
+    }
+    for title, table in (("FUNCTIONS", functions), ("METHODS", attached)):
+        yield f"{title} = {{"
+        for family, names in table.items():
+            if names:
+                yield f'    "{family}": """'
+                yield from textwrap.wrap(" ".join(names), 118)
+                yield '""",'
+        yield "}"
+
+
+def home_of(method: Any) -> str:
+    """The module of the declaration that a method came from."""
+    source = inspect.getclosurevars(method).nonlocals.get("function") if "." in method.__qualname__ else None
+    return str(getattr(source or method, "__module__", ""))
+
+
 def written_by_hand() -> set[str]:
     """What the body of the class itself defines, or its base."""
     tree = ast.parse(inspect.getsource(_tensor))
@@ -164,7 +200,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is not current")
     check = parser.parse_args().check
     stale = []
-    for name, lines in (("_api.pyi", api()), ("_methods.pyi", methods())):
+    for name, lines in (("ops/_later.py", later()), ("_api.pyi", api()), ("_methods.pyi", methods())):
         text, file = "\n".join(lines) + "\n", CORE / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(name)

@@ -2,21 +2,34 @@
 
 from typing import Any
 
+import weft.amp as amp
+import weft.array_api as array_api
 import weft.autograd as autograd
 import weft.backend as backend
+import weft.cpu as cpu
 import weft.cuda as cuda
 import weft.fft as fft
+import weft.func as func
+import weft.functional as functional
+import weft.library as library
 import weft.linalg as linalg
+import weft.masked as masked
 import weft.nn as nn
 import weft.ops as ops
 import weft.optim as optim
+import weft.overrides as overrides
 import weft.plugins as plugins
 import weft.random as random
+import weft.return_types as return_types
 import weft.serialization as serialization
+import weft.signal as signal
+import weft.special as special
 import weft.storage as storage
 import weft.testing as testing
 import weft.text as text
+import weft.types as types
 import weft.utils as utils
+import weft.version as version
 import weft.vision as vision
 from weft.random import Generator as Generator
 from weft._size import Size as Size
@@ -65,29 +78,195 @@ from weft._threads import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._interop import tensor as tensor
+from weft.nn.toplevel import adaptive_avg_pool1d as adaptive_avg_pool1d
+from weft.nn.toplevel import adaptive_max_pool1d as adaptive_max_pool1d
+from weft.nn.toplevel import affine_grid_generator as affine_grid_generator
+from weft.nn.toplevel import alpha_dropout as alpha_dropout
+from weft.nn.toplevel import alpha_dropout_ as alpha_dropout_
+from weft.nn.toplevel import avg_pool1d as avg_pool1d
+from weft.nn.toplevel import batch_norm as batch_norm
+from weft.nn.toplevel import batch_norm_update_stats as batch_norm_update_stats
+from weft.nn.toplevel import bilinear as bilinear
+from weft.nn.toplevel import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from weft.nn.toplevel import celu as celu
+from weft.nn.toplevel import celu_ as celu_
+from weft.nn.toplevel import channel_shuffle as channel_shuffle
+from weft.nn.toplevel import conv1d as conv1d
+from weft.nn.toplevel import conv2d as conv2d
+from weft.nn.toplevel import conv3d as conv3d
+from weft.nn.toplevel import conv_tbc as conv_tbc
+from weft.nn.toplevel import conv_transpose1d as conv_transpose1d
+from weft.nn.toplevel import conv_transpose2d as conv_transpose2d
+from weft.nn.toplevel import conv_transpose3d as conv_transpose3d
+from weft.nn.toplevel import convolution as convolution
+from weft.nn.toplevel import cosine_embedding_loss as cosine_embedding_loss
+from weft.nn.toplevel import ctc_loss as ctc_loss
+from weft.nn.toplevel import dropout as dropout
+from weft.nn.toplevel import dropout_ as dropout_
+from weft.nn.toplevel import embedding as embedding
+from weft.nn.toplevel import embedding_bag as embedding_bag
+from weft.nn.toplevel import embedding_renorm_ as embedding_renorm_
+from weft.nn.toplevel import feature_alpha_dropout as feature_alpha_dropout
+from weft.nn.toplevel import feature_alpha_dropout_ as feature_alpha_dropout_
+from weft.nn.toplevel import feature_dropout as feature_dropout
+from weft.nn.toplevel import feature_dropout_ as feature_dropout_
+from weft.nn.toplevel import grid_sampler as grid_sampler
+from weft.nn.toplevel import grid_sampler_2d as grid_sampler_2d
+from weft.nn.toplevel import grid_sampler_3d as grid_sampler_3d
+from weft.nn.toplevel import group_norm as group_norm
+from weft.nn.toplevel import gru as gru
+from weft.nn.toplevel import gru_cell as gru_cell
+from weft.nn.toplevel import hardshrink as hardshrink
+from weft.nn.toplevel import hinge_embedding_loss as hinge_embedding_loss
+from weft.nn.toplevel import instance_norm as instance_norm
+from weft.nn.toplevel import kl_div as kl_div
+from weft.nn.toplevel import layer_norm as layer_norm
+from weft.nn.toplevel import lstm as lstm
+from weft.nn.toplevel import lstm_cell as lstm_cell
+from weft.nn.toplevel import margin_ranking_loss as margin_ranking_loss
+from weft.nn.toplevel import max_pool1d as max_pool1d
+from weft.nn.toplevel import max_pool1d_with_indices as max_pool1d_with_indices
+from weft.nn.toplevel import max_pool2d as max_pool2d
+from weft.nn.toplevel import max_pool3d as max_pool3d
+from weft.nn.toplevel import native_batch_norm as native_batch_norm
+from weft.nn.toplevel import native_channel_shuffle as native_channel_shuffle
+from weft.nn.toplevel import native_dropout as native_dropout
+from weft.nn.toplevel import native_group_norm as native_group_norm
+from weft.nn.toplevel import native_layer_norm as native_layer_norm
+from weft.nn.toplevel import pixel_shuffle as pixel_shuffle
+from weft.nn.toplevel import pixel_unshuffle as pixel_unshuffle
+from weft.nn.toplevel import poisson_nll_loss as poisson_nll_loss
+from weft.nn.toplevel import prelu as prelu
+from weft.nn.toplevel import rms_norm as rms_norm
+from weft.nn.toplevel import rnn_relu as rnn_relu
+from weft.nn.toplevel import rnn_relu_cell as rnn_relu_cell
+from weft.nn.toplevel import rnn_tanh as rnn_tanh
+from weft.nn.toplevel import rnn_tanh_cell as rnn_tanh_cell
+from weft.nn.toplevel import rrelu as rrelu
+from weft.nn.toplevel import rrelu_ as rrelu_
+from weft.nn.toplevel import selu as selu
+from weft.nn.toplevel import selu_ as selu_
+from weft.nn.toplevel import threshold as threshold
+from weft.nn.toplevel import threshold_ as threshold_
+from weft.nn.toplevel import triplet_margin_loss as triplet_margin_loss
+from weft._legacy import Storage as Storage
+from weft._legacy import set_default_tensor_type as set_default_tensor_type
+from weft._legacy import typename as typename
+from weft._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from weft._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from weft._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from weft._settings import get_device_module as get_device_module
+from weft._settings import get_file_path as get_file_path
+from weft._settings import get_float32_matmul_precision as get_float32_matmul_precision
+from weft._settings import has_lapack as has_lapack
+from weft._settings import has_mkl as has_mkl
+from weft._settings import has_openmp as has_openmp
+from weft._settings import has_spectral as has_spectral
+from weft._settings import init_num_threads as init_num_threads
+from weft._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from weft._settings import is_distributed as is_distributed
+from weft._settings import is_vulkan_available as is_vulkan_available
+from weft._settings import is_warn_always_enabled as is_warn_always_enabled
+from weft._settings import prepare_multiprocessing_environment as prepare_multiprocessing_environment
+from weft._settings import set_anomaly_enabled as set_anomaly_enabled
+from weft._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from weft._settings import set_float32_matmul_precision as set_float32_matmul_precision
+from weft._settings import set_flush_denormal as set_flush_denormal
+from weft._settings import set_warn_always as set_warn_always
+from weft._settings import use_deterministic_algorithms as use_deterministic_algorithms
+from weft._control_flow import cond as cond
+from weft._control_flow import while_loop as while_loop
+from weft._errors import AcceleratorError as AcceleratorError
+from weft._errors import OutOfMemoryError as OutOfMemoryError
+from weft._files import from_file as from_file
+from weft.amp._autocast import clear_autocast_cache as clear_autocast_cache
+from weft.amp._autocast import get_autocast_dtype as get_autocast_dtype
+from weft.amp._autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from weft.amp._autocast import is_autocast_enabled as is_autocast_enabled
+from weft.amp._autocast import set_autocast_dtype as set_autocast_dtype
+from weft._removed import eig as eig
+from weft._removed import lstsq as lstsq
+from weft._removed import matrix_rank as matrix_rank
+from weft._removed import solve as solve
+from weft._removed import symeig as symeig
+from weft.utils.dlpack import to_dlpack as to_dlpack
+from weft._symbolic import sym_constrain_range as sym_constrain_range
+from weft._symbolic import sym_constrain_range_for_size as sym_constrain_range_for_size
+from weft._symbolic import sym_float as sym_float
+from weft._symbolic import sym_fresh_size as sym_fresh_size
+from weft._symbolic import sym_int as sym_int
+from weft._symbolic import sym_ite as sym_ite
+from weft._symbolic import sym_max as sym_max
+from weft._symbolic import sym_min as sym_min
+from weft._symbolic import sym_not as sym_not
+from weft._symbolic import sym_sqrt as sym_sqrt
+from weft._symbolic import sym_sum as sym_sum
 from weft._dtypes import dtype as _dtype
 
 bfloat16: _dtype
 bool: _dtype
+cdouble: _dtype
+cfloat: _dtype
 channels_last: memory_format
 channels_last_3d: memory_format
 complex128: _dtype
 complex64: _dtype
 contiguous_format: memory_format
 default_generator: Generator
+double: _dtype
+e: Any
+float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+half: _dtype
+inf: Any
+int: _dtype
 int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
+legacy_contiguous_format: memory_format
+long: _dtype
+nan: Any
+newaxis: Any
+pi: Any
 preserve_format: memory_format
+short: _dtype
+sparse_bsc: layout
+sparse_bsr: layout
+sparse_coo: layout
+sparse_csc: layout
+sparse_csr: layout
 strided: layout
 uint16: _dtype
 uint32: _dtype
 uint64: _dtype
 uint8: _dtype
+BFloat16Storage: Any
+BFloat16Tensor: Any
+BoolStorage: Any
+BoolTensor: Any
+ByteStorage: Any
+ByteTensor: Any
+CharStorage: Any
+CharTensor: Any
+ComplexDoubleStorage: Any
+ComplexFloatStorage: Any
+DoubleStorage: Any
+DoubleTensor: Any
+FloatStorage: Any
+FloatTensor: Any
+HalfStorage: Any
+HalfTensor: Any
+IntStorage: Any
+IntTensor: Any
+LongStorage: Any
+LongTensor: Any
+ShortStorage: Any
+ShortTensor: Any
+vmap: Any
+autocast: Any
 
 def abs(input: Any, *, out: Any = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
@@ -266,6 +445,9 @@ def atleast_3d(*tensors: Any) -> Any:
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2)``."""
 
+def bartlett_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+    """Bartlett's window, a triangle; the parameters are those of `hann_window`."""
+
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
 
@@ -293,11 +475,14 @@ def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
 def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """The bits that are set in exactly one."""
 
+def blackman_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+    """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``; the parameters are those of `hann_window`."""
+
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
 
 def bmm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
-    """The products of two batches of matrices of one batch size."""
+    """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that shapes (or sizes) broadcast to."""
@@ -327,16 +512,16 @@ def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
 def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices."""
+    """The product of several matrices, in the order that needs the fewest multiplications."""
 
 def cholesky(input: Any, upper: Any = False) -> Any:
-    """The triangular factor L of a positive-definite matrix: ``input = L L^H``."""
+    """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint."""
 
-def cholesky_inverse(L: Any, upper: Any = False) -> Any:
+def cholesky_inverse(input: Any, upper: Any = False) -> Any:
     """The inverse of a matrix from its Cholesky factor."""
 
-def cholesky_solve(input: Any, L: Any, upper: Any = False) -> Any:
-    """The solution of ``A X = input`` from A's Cholesky factor."""
+def cholesky_solve(input: Any, input2: Any, upper: Any = False) -> Any:
+    """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
 def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
@@ -494,7 +679,7 @@ def divide(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors' elements."""
 
-def dsplit(input: Any, indices_or_sections: Any) -> Any:
+def dsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
     """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
 
 def dstack(tensors: Any) -> Any:
@@ -620,6 +805,9 @@ def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def frexp(input: Any) -> Tensor:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
+def frobenius_norm(input: Any, dim: Any, keepdim: Any = False) -> Any:
+    """The root of the sum of squares over some dimensions; over all if ``dim`` is empty."""
+
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor with one value everywhere."""
 
@@ -644,8 +832,8 @@ def geqrf(input: Any) -> Any:
 def ger(input: Any, vec2: Any) -> Any:
     """The products of all pairs of elements of two vectors."""
 
-def get_device(self: Any) -> Any:
-    """The index of the device; -1 for the CPU."""
+def get_device(input: Any) -> Any:
+    """The index of a tensor's device; -1 for the CPU."""
 
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
     """The derivative of sampled values along dimensions, by differences of second order."""
@@ -659,8 +847,17 @@ def greater_equal(input: Any, other: Any, *, out: Any = None) -> Any:
 def gt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is greater than ``other``."""
 
-def heaviside(input: Any, other: Any, *, out: Any = None) -> Any:
-    """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
+def hamming_window(window_length: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+    """Hamming's window: ``alpha - beta cos(2 pi x)``; the other parameters are those of `hann_window`."""
+
+def hann_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+    """Hann's window: one period of a cosine, raised and turned over."""
+
+def hash_tensor(input: Any, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
+    """The exclusive or of the bits of all elements, or of those along dimensions."""
+
+def heaviside(input: Any, values: Any) -> Any:
+    """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
 def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
@@ -671,7 +868,7 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
 def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: Any = False) -> Any:
     """`histogram` of points in several dimensions."""
 
-def hsplit(input: Any, indices_or_sections: Any) -> Any:
+def hsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
     """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
 
 def hstack(tensors: Any) -> Any:
@@ -679,6 +876,18 @@ def hstack(tensors: Any) -> Any:
 
 def hypot(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The length of the hypotenuse for each pair of legs."""
+
+def i0(input: Any, *, out: Any = None) -> Any:
+    """The modified Bessel function of the first kind of order 0."""
+
+def i0_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
+
+def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The regularized lower incomplete gamma function."""
+
+def igammac(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
 
 def imag(input: Any) -> Any:
     """The imaginary parts of a complex tensor, sharing memory."""
@@ -710,14 +919,14 @@ def inner(input: Any, other: Any) -> Any:
 def inverse(input: Any) -> Any:
     """The inverse of each square matrix of a batch."""
 
-def is_complex(self: Any) -> Any:
-    """Whether the dtype is complex."""
+def is_complex(input: Any) -> Any:
+    """Whether a tensor's dtype is complex."""
 
 def is_conj(input: Any) -> Any:
     """False: conjugation is never postponed."""
 
-def is_floating_point(self: Any) -> Any:
-    """Whether the dtype is floating (complex is not)."""
+def is_floating_point(input: Any) -> Any:
+    """Whether a tensor's dtype is floating (complex is not)."""
 
 def is_neg(input: Any) -> Any:
     """False: conjugation is never postponed."""
@@ -728,8 +937,8 @@ def is_nonzero(input: Any) -> Any:
 def is_same_size(input: Any, other: Any) -> Any:
     """Whether two tensors have the same shape."""
 
-def is_signed(self: Any) -> Any:
-    """Whether the dtype has negative numbers."""
+def is_signed(input: Any) -> Any:
+    """Whether a tensor's dtype has negative numbers."""
 
 def is_tensor(obj: Any) -> Any:
     """Whether an object is a tensor."""
@@ -740,8 +949,8 @@ def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_
 def isfinite(input: Any, *, out: Any = None) -> Any:
     """Where the element is neither infinite nor nan."""
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: Any = False, invert: Any = False) -> Any:
-    """Where each element is one of ``test_elements``."""
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None) -> Any:
+    """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
 
 def isinf(input: Any, *, out: Any = None) -> Any:
     """Where the element is infinite."""
@@ -758,6 +967,12 @@ def isposinf(input: Any, *, out: Any = None) -> Any:
 def isreal(input: Any, *, out: Any = None) -> Any:
     """Where the imaginary part is 0."""
 
+def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
+    """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
+
+def kaiser_window(window_length: Any, periodic: Any = True, beta: Any = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+    """Kaiser's window, of which ``beta`` says how narrow it is; the other parameters are those of `hann_window`."""
+
 def kron(input: Any, other: Any) -> Any:
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
@@ -771,7 +986,7 @@ def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
 def ldexp(input: Any, other: Any) -> Tensor:
-    """``input * 2 ** other``, element by element."""
+    """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
 def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
@@ -793,6 +1008,9 @@ def lgamma(input: Any, *, out: Any = None) -> Any:
 
 def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+
+def lobpcg(A: Any, k: Any = None, B: Any = None, X: Any = None, n: Any = None, iK: Any = None, niter: Any = None, tol: Any = None, largest: Any = None, method: Any = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None) -> Any:
+    """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors."""
 
 def log(input: Any, *, out: Any = None) -> Tensor:
     """The natural logarithm of each element."""
@@ -818,7 +1036,7 @@ def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-def log_softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: Any, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, computed in one go."""
 
 def logaddexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -860,11 +1078,11 @@ def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is less than ``other``."""
 
-def lu(A: Any, pivot: Any = True, get_infos: Any = False) -> Any:
+def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
-def lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True) -> Any:
     """P, L and U with ``A = P L U`` from a factorization in one matrix."""
@@ -909,7 +1127,7 @@ def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The smaller of each pair of elements; nan if one is nan."""
 
 def mm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
-    """The product of two matrices."""
+    """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
 
 def mode(input: Any, dim: Any = -1, keepdim: Any = False) -> Any:
     """The most frequent value along a dimension (the smallest of several), and a position of it."""
@@ -980,7 +1198,7 @@ def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
-def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
+def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
     """The positions of elements that are not 0."""
 
 def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1) -> Any:
@@ -989,14 +1207,20 @@ def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1) -> Any:
 def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """The p-norm over some dimensions, or over all."""
 
+def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
+    """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``."""
+
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """Normal numbers of given means and standard deviations."""
 
 def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where the elements differ."""
 
-def numel(self: Any) -> Any:
-    """The number of elements."""
+def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+    """The sum of the singular values of matrices; those of the last two dimensions by default."""
+
+def numel(input: Any) -> Any:
+    """The number of elements of a tensor."""
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A tensor of ones."""
@@ -1015,6 +1239,9 @@ def outer(input: Any, vec2: Any) -> Any:
 
 def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
     """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
+
+def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> Any:
+    """The q first principal components of the rows of a matrix, nearly."""
 
 def pdist(input: Any, p: Any = 2.0) -> Any:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
@@ -1046,7 +1273,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
     """The product over one dimension, or over all."""
 
-def put(self: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
     """A copy with ``source`` at positions of the flattened tensor."""
 
 def qr(input: Any, some: Any = True) -> Any:
@@ -1064,19 +1291,19 @@ def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of numbers uniform on [0, 1)."""
 
-def rand_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+def rand_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
 
 def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of whole numbers from `low` up to, but not with, `high`."""
 
-def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`."""
 
 def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`."""
 
-def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, memory_format: Any = None) -> Any:
+def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
     """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
 
 def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
@@ -1127,7 +1354,7 @@ def resolve_conj(input: Any) -> Any:
 def resolve_neg(input: Any) -> Any:
     """The tensor itself: conjugation is never postponed."""
 
-def result_type(tensor1: Any, tensor2: Any) -> Any:
+def result_type(tensor: Any, other: Any) -> Any:
     """The dtype that two tensors or numbers are brought to when they meet."""
 
 def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
@@ -1154,7 +1381,7 @@ def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``, element by element."""
 
-def scalar_tensor(value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
     """A 0-d tensor of the default dtype."""
 
 def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
@@ -1223,7 +1450,7 @@ def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: An
 def slogdet(input: Any) -> Any:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
-def softmax(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: Any, dtype: Any = None) -> Any:
     """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
 def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
@@ -1232,14 +1459,14 @@ def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False
 def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
 
-def split_copy(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
-    """`split`, in new memory."""
+def split_copy(input: Any, split_size: Any, dim: Any = 0) -> Any:
+    """`_split`, in new memory."""
 
-def split_with_sizes(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
-    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+    """Pieces of the sizes given along a dimension, see `split`."""
 
-def split_with_sizes_copy(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
-    """`split`, in new memory."""
+def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+    """`split_with_sizes`, in new memory."""
 
 def sqrt(input: Any, *, out: Any = None) -> Tensor:
     """The square root of each element; nan for negative real ones."""
@@ -1271,6 +1498,9 @@ def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False,
 def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
     """`std` and `mean`."""
 
+def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
+    """The spectra of a signal seen through a window that moves along it."""
+
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """``input - alpha * other``, element by element."""
 
@@ -1286,8 +1516,11 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 def svd(input: Any, some: Any = True, compute_uv: Any = True) -> Any:
     """``input = U diag(S) V^H``."""
 
-def swapaxes(input: Any, dim0: Any, dim1: Any) -> Any:
-    """Two dimensions exchanged, sharing memory."""
+def svd_lowrank(A: Any, q: Any = 6, niter: Any = 2, M: Any = None) -> Any:
+    """The q largest singular values of ``A - M``, nearly, and their vectors."""
+
+def swapaxes(input: Any, axis0: Any, axis1: Any) -> Any:
+    """Two dimensions exchanged, sharing memory, see `transpose`."""
 
 def swapdims(input: Any, dim0: Any, dim1: Any) -> Any:
     """Two dimensions exchanged, sharing memory."""
@@ -1319,7 +1552,7 @@ def tanh(input: Any, *, out: Any = None) -> Tensor:
 def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
-def tensor_split(input: Any, indices_or_sections: Any, dim: Any = 0) -> Any:
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: Any = 0, *, sections: Any = None, indices: Any = None, tensor_indices_or_sections: Any = None) -> Any:
     """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
@@ -1352,8 +1585,8 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
 def trapz(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
 
-def triangular_solve(b: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
-    """The solution of ``A X = b`` with a triangular A, and a copy of A."""
+def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
+    """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
 def tril(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and below a diagonal of each matrix; zeros above."""
@@ -1403,7 +1636,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
 def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """`chunk`, in pieces that may be written to, since each has a history of its own."""
 
-def unsafe_split(tensor: Any, split_size: Any, dim: Any = 0) -> Any:
+def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
     """`split`, in pieces that may be written to, since each has a history of its own."""
 
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
@@ -1430,7 +1663,7 @@ def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = F
 def vdot(input: Any, other: Any) -> Any:
     """`dot` with the first vector conjugated."""
 
-def view(input: Any, *shape: Any) -> Any:
+def view(input: Any, *args: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
 
 def view_as(input: Any, other: Any) -> Any:
@@ -1448,10 +1681,10 @@ def view_as_real(input: Any) -> Any:
 def view_as_real_copy(input: Any) -> Any:
     """`view_as_real`, in new memory."""
 
-def view_copy(input: Any, size: Any) -> Any:
+def view_copy(input: Any, size: Any = None, *, dtype: Any = None) -> Any:
     """`Tensor.view` to a shape or a dtype, in new memory."""
 
-def vsplit(input: Any, indices_or_sections: Any) -> Any:
+def vsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
     """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
 
 def vstack(tensors: Any) -> Any:

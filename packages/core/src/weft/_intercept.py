@@ -50,9 +50,13 @@ def arm() -> None:
         return
     _armed = True
     from weft._tensor import Tensor
-    from weft.ops import functions
+    from weft.ops import all_functions
 
-    offer(sys.modules["weft"], [*functions(), "tensor", "as_tensor", "from_numpy"])
+    weft = sys.modules["weft"]
+    names = [*all_functions(), "tensor", "as_tensor", "from_numpy"]
+    for name in names:
+        getattr(weft, name)  # those that were not asked for yet are found now
+    offer(weft, names)
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
         replace_functions(namespace, names)

@@ -26,6 +26,9 @@ class Methods(TensorBase):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
 
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        """The functions of the Python array API standard for this tensor: the module `weft.array_api`."""
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Any:
         """Make a tensor of what a ufunc of NumPy's has computed from one."""
 
@@ -38,8 +41,14 @@ class Methods(TensorBase):
     def __contains__(self, element: Any) -> Any:
         ...
 
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
     def __deepcopy__(self, memo: Any) -> Any:
         """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
+
+    def __div__(self, other: Any) -> Any:
+        """Division by the name that Python 2 looked for."""
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         """Give the tensor's memory to another library, as the array API standard of 2023.12 says."""
@@ -70,6 +79,9 @@ class Methods(TensorBase):
 
     def __iand__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
+
+    def __idiv__(self, other: Any) -> Tensor:
+        """Division in place by the name that Python 2 looked for."""
 
     def __ifloordiv__(self, other: Any) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
@@ -113,6 +125,9 @@ class Methods(TensorBase):
     def __le__(self, other: Any) -> Tensor:
         ...
 
+    def __long__(self) -> Any:
+        """The only element as an integer, by the name that Python 2 looked for."""
+
     def __lshift__(self, other: Any) -> Tensor:
         ...
 
@@ -134,6 +149,9 @@ class Methods(TensorBase):
     def __neg__(self) -> Tensor:
         ...
 
+    def __nonzero__(self) -> Any:
+        """Whether the only element is not 0, by the name that Python 2 looked for."""
+
     def __pos__(self) -> Tensor:
         """The tensor itself."""
 
@@ -147,7 +165,10 @@ class Methods(TensorBase):
         ...
 
     def __rdiv__(self, other: Any) -> Tensor:
-        ...
+        """``other / input``: the name that Python 2 had for `__rtruediv__`."""
+
+    def __reversed__(self) -> Any:
+        """The tensor with the order along its first dimension reversed."""
 
     def __rfloordiv__(self, other: Any) -> Tensor:
         ...
@@ -233,8 +254,8 @@ class Methods(TensorBase):
     def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
-    def addbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place variant of `weft.addbmm`: writes into ``self`` and returns it."""
+    def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
 
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``."""
@@ -289,6 +310,9 @@ class Methods(TensorBase):
 
     def any(self, dim: Any = None, keepdim: Any = False) -> Any:
         """Whether any element is true (not 0), over some dimensions or in all."""
+
+    def apply_(self, callable: Any) -> Tensor:
+        """Replace each element by what a Python function makes of it; slow, and on the CPU only."""
 
     def arccos(self, *, out: Any = None) -> Tensor:
         """The angle whose cosine is each element, in radians."""
@@ -441,7 +465,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
     def bmm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
-        """The products of two batches of matrices of one batch size."""
+        """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
     def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
@@ -471,13 +495,13 @@ class Methods(TensorBase):
         """The tensor as int8."""
 
     def cholesky(self, upper: Any = False) -> Any:
-        """The triangular factor L of a positive-definite matrix: ``input = L L^H``."""
+        """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint."""
 
     def cholesky_inverse(self, upper: Any = False) -> Any:
         """The inverse of a matrix from its Cholesky factor."""
 
-    def cholesky_solve(self, L: Any, upper: Any = False) -> Any:
-        """The solution of ``A X = input`` from A's Cholesky factor."""
+    def cholesky_solve(self, input2: Any, upper: Any = False) -> Any:
+        """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
     def chunk(self, chunks: Any, dim: Any = 0) -> Any:
         """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
@@ -518,10 +542,13 @@ class Methods(TensorBase):
     def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
+    def const_data_ptr(self) -> Any:
+        """Return the address of the first element, for reading only; 0 if there is none."""
+
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself if its elements lie in order in memory, else a copy that is so."""
 
-    def copy_(self, src: Any, non_blocking: Any = False) -> Tensor:
+    def copy_(self, other: Any, non_blocking: Any = False) -> Tensor:
         """Write the values of another tensor, converted to this dtype and device, and broadcast."""
 
     def copysign(self, other: Any, *, out: Any = None) -> Any:
@@ -587,6 +614,9 @@ class Methods(TensorBase):
     def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
+    def dense_dim(self) -> Any:
+        """The number of dimensions: all are dense."""
+
     def det(self) -> Any:
         """The determinant of each square matrix of a batch."""
 
@@ -620,6 +650,9 @@ class Methods(TensorBase):
     def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.digamma`: writes into ``self`` and returns it."""
 
+    def dim_order(self, *, ambiguity_check: Any = False) -> Any:
+        """The dimensions from the outermost to the innermost in memory."""
+
     def dist(self, other: Any, p: Any = 2) -> Any:
         """The p-norm of ``input - other``."""
 
@@ -641,8 +674,11 @@ class Methods(TensorBase):
     def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
 
-    def dsplit(self, indices_or_sections: Any) -> Any:
+    def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
+
+    def eig(self, *args: Any, **kwargs: Any) -> Any:
+        """`weft.eig` of this tensor."""
 
     def eq(self, other: Any, *, out: Any = None) -> Any:
         """Where the elements are equal."""
@@ -700,6 +736,9 @@ class Methods(TensorBase):
 
     def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
+
+    def fill_diagonal_(self, fill_value: Any, wrap: Any = False) -> Tensor:
+        """Write a value to the main diagonal: of a matrix, or where all indices are equal."""
 
     def fix(self, *, out: Any = None) -> Tensor:
         """Each element without its fraction."""
@@ -785,6 +824,9 @@ class Methods(TensorBase):
     def ger(self, vec2: Any) -> Any:
         """The products of all pairs of elements of two vectors."""
 
+    @property
+    def grad_dtype(self) -> Any: ...
+
     def greater(self, other: Any, *, out: Any = None) -> Any:
         """Where ``input`` is greater than ``other``."""
 
@@ -806,8 +848,14 @@ class Methods(TensorBase):
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
 
-    def heaviside(self, other: Any, *, out: Any = None) -> Any:
-        """0 for negative elements, 1 for positive, and that of ``values`` for 0."""
+    def hardshrink(self, lambd: Any = 0.5) -> Any:
+        """0 for elements in [-lambd, lambd]; the others as they are."""
+
+    def hash_tensor(self, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
+        """The exclusive or of the bits of all elements, or of those along dimensions."""
+
+    def heaviside(self, values: Any) -> Any:
+        """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
     def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
@@ -818,7 +866,7 @@ class Methods(TensorBase):
     def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
         """How many elements lie between neighbouring edges, and the edges."""
 
-    def hsplit(self, indices_or_sections: Any) -> Any:
+    def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
 
     def hypot(self, other: Any, *, out: Any = None) -> Tensor:
@@ -826,6 +874,24 @@ class Methods(TensorBase):
 
     def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.hypot`: writes into ``self`` and returns it."""
+
+    def i0(self, *, out: Any = None) -> Any:
+        """The modified Bessel function of the first kind of order 0."""
+
+    def i0_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
+
+    def igamma(self, other: Any, *, out: Any = None) -> Any:
+        """The regularized lower incomplete gamma function."""
+
+    def igamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.igamma`: writes into ``self`` and returns it."""
+
+    def igammac(self, other: Any, *, out: Any = None) -> Any:
+        """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
+
+    def igammac_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """In-place variant of `weft.igammac`: writes into ``self`` and returns it."""
 
     @property
     def imag(self) -> Any: ...
@@ -879,6 +945,9 @@ class Methods(TensorBase):
 
     def is_contiguous(self, memory_format: Any = None) -> Tensor:
         """Whether the elements lie in order in memory."""
+
+    def is_distributed(self) -> Any:
+        """False: tensors are not spread over processes."""
 
     def is_inference(self) -> Any:
         """Whether a tensor was made in inference mode, so that it can never be recorded."""
@@ -946,8 +1015,8 @@ class Methods(TensorBase):
     def isfinite(self, *, out: Any = None) -> Any:
         """Where the element is neither infinite nor nan."""
 
-    def isin(self, test_elements: Any, *, assume_unique: Any = False, invert: Any = False) -> Any:
-        """Where each element is one of ``test_elements``."""
+    def isin(self, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None) -> Any:
+        """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
 
     def isinf(self, *, out: Any = None) -> Any:
         """Where the element is infinite."""
@@ -963,6 +1032,9 @@ class Methods(TensorBase):
 
     def isreal(self, *, out: Any = None) -> Any:
         """Where the imaginary part is 0."""
+
+    def istft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
+        """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
 
     def item(self) -> Any:
         """Return the only element as a Python number."""
@@ -980,7 +1052,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
     def ldexp(self, other: Any) -> Tensor:
-        """``input * 2 ** other``, element by element."""
+        """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
     def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
@@ -1042,7 +1114,7 @@ class Methods(TensorBase):
     def log_normal_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
 
-    def log_softmax(self, dim: Any, *, dtype: Any = None) -> Any:
+    def log_softmax(self, dim: Any, dtype: Any = None) -> Any:
         """The logarithm of `softmax`, computed in one go."""
 
     def logaddexp(self, other: Any, *, out: Any = None) -> Tensor:
@@ -1093,23 +1165,32 @@ class Methods(TensorBase):
     def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as int64."""
 
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
+        """`weft.lstsq` of this tensor."""
+
     def lt(self, other: Any, *, out: Any = None) -> Any:
         """Where ``input`` is less than ``other``."""
 
     def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def lu(self, pivot: Any = True, get_infos: Any = False) -> Any:
+    def lu(self, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
         """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
     def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Any:
-        """The solution of ``A X = b`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+        """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
     @property
     def mH(self) -> Any: ...
 
     @property
     def mT(self) -> Any: ...
+
+    def map2_(self, x: Any, y: Any, callable: Any) -> Tensor:
+        """As `map_`, with two other tensors."""
+
+    def map_(self, tensor: Any, callable: Any) -> Tensor:
+        """Replace each element by ``callable(element, other element)``, with another tensor of the same dtype."""
 
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """``input`` with another value where the mask holds."""
@@ -1154,10 +1235,13 @@ class Methods(TensorBase):
         """The smaller of each pair of elements; nan if one is nan."""
 
     def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
-        """The product of two matrices."""
+        """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
 
     def mode(self, dim: Any = -1, keepdim: Any = False) -> Any:
         """The most frequent value along a dimension (the smallest of several), and a position of it."""
+
+    def module_load(self, other: Any, assign: Any = False) -> Any:
+        """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
 
     def moveaxis(self, source: Any, destination: Any) -> Any:
         """Some dimensions moved to other places; the others keep their order."""
@@ -1191,6 +1275,9 @@ class Methods(TensorBase):
 
     def mvlgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.mvlgamma`: writes into ``self`` and returns it."""
+
+    @property
+    def name(self) -> Any: ...
 
     def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
         """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
@@ -1234,6 +1321,9 @@ class Methods(TensorBase):
     def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
+    def new(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
+
     def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
         """An uninitialised tensor of this one's dtype and device."""
 
@@ -1258,7 +1348,7 @@ class Methods(TensorBase):
     def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
 
-    def nonzero(self, *, as_tuple: Any = False) -> Any:
+    def nonzero(self, *, as_tuple: Any = False, out: Any = None) -> Any:
         """The positions of elements that are not 0."""
 
     def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
@@ -1294,6 +1384,9 @@ class Methods(TensorBase):
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The dimensions in another order, sharing memory."""
 
+    def pin_memory(self, device: Any = None) -> Any:
+        """Refuse: memory is page-locked for an accelerator, and none here pins."""
+
     def pinverse(self, rcond: Any = 1e-15) -> Any:
         """The Moore-Penrose inverse of each matrix of a batch."""
 
@@ -1311,6 +1404,9 @@ class Methods(TensorBase):
 
     def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
+
+    def prelu(self, *args: Any, **kwargs: Any) -> Any:
+        """`weft.prelu` of this tensor."""
 
     def prod(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
         """The product over one dimension, or over all."""
@@ -1350,11 +1446,17 @@ class Methods(TensorBase):
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
+    def record_stream(self, s: Any) -> Any:
+        """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none."""
+
     def register_hook(self, hook: Any) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it."""
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
+
+    def reinforce(self, reward: Any) -> Any:
+        """Refuse: stochastic nodes were removed from PyTorch; `distributions` have ``log_prob`` for that."""
 
     def relu(self, *, out: Any = None) -> Any:
         """Each element, but at least 0."""
@@ -1386,8 +1488,14 @@ class Methods(TensorBase):
     def reshape_as(self, other: Any) -> Any:
         """`reshape` to the shape of another tensor."""
 
+    def resize(self, *sizes: Any) -> Any:
+        """Return the elements in another shape, as `reshape` does; kept for old programs."""
+
     def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
         """Give the tensor itself another size: over the same memory where that is enough, else over more."""
+
+    def resize_as(self, tensor: Any) -> Any:
+        """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
 
     def resize_as_(self, the_template: Any, *, memory_format: Any = None) -> Tensor:
         """Give the tensor itself the size of another (see `Tensor.resize_`)."""
@@ -1455,6 +1563,9 @@ class Methods(TensorBase):
     def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sgn`: writes into ``self`` and returns it."""
 
+    def share_memory_(self) -> Tensor:
+        """Move the tensor to memory that child processes share, if they are made by forking; itself does not notice."""
+
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
 
@@ -1497,17 +1608,23 @@ class Methods(TensorBase):
     def slogdet(self) -> Any:
         """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
-    def softmax(self, dim: Any, *, dtype: Any = None) -> Any:
+    def softmax(self, dim: Any, dtype: Any = None) -> Any:
         """``exp(input)`` divided by its sum along a dimension, without overflow."""
+
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """`weft.solve` of this tensor."""
 
     def sort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
         """The elements in order along a dimension, and where they were."""
 
-    def split(self, split_size_or_sections: Any, dim: Any = 0) -> Any:
-        """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+    def sparse_dim(self) -> Any:
+        """0: no dimension is sparse."""
 
-    def split_with_sizes(self, split_size_or_sections: Any, dim: Any = 0) -> Any:
-        """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+    def split(self, split_size: Any, dim: Any = 0) -> Any:
+        """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
+
+    def split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
+        """Pieces of the sizes given along a dimension, see `split`."""
 
     def sqrt(self, *, out: Any = None) -> Tensor:
         """The square root of each element; nan for negative real ones."""
@@ -1530,11 +1647,17 @@ class Methods(TensorBase):
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
         """The standard deviation: the square root of `var`."""
 
+    def stft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
+        """The spectra of a signal seen through a window that moves along it."""
+
     def storage(self) -> Any:
         """Return the memory that this tensor is a view of, as elements of its dtype."""
 
     def storage_offset(self) -> Any:
         """Return how many elements of the storage are before the first of this tensor."""
+
+    def storage_type(self) -> Any:
+        """Return the legacy type of the tensor's storage."""
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """``input - alpha * other``, element by element."""
@@ -1557,17 +1680,20 @@ class Methods(TensorBase):
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
         """``input = U diag(S) V^H``."""
 
-    def swapaxes(self, dim0: Any, dim1: Any) -> Any:
-        """Two dimensions exchanged, sharing memory."""
+    def swapaxes(self, axis0: Any, axis1: Any) -> Any:
+        """Two dimensions exchanged, sharing memory, see `transpose`."""
 
     def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+        """In-place variant of `weft.swapaxes`: writes into ``self`` and returns it."""
 
     def swapdims(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
 
     def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
+
+    def symeig(self, *args: Any, **kwargs: Any) -> Any:
+        """`weft.symeig` of this tensor."""
 
     def t(self) -> Any:
         """The transpose of a tensor of at most 2 dimensions."""
@@ -1593,7 +1719,7 @@ class Methods(TensorBase):
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
-    def tensor_split(self, indices_or_sections: Any, dim: Any = 0) -> Any:
+    def tensor_split(self, indices_or_sections: Any = None, dim: Any = 0, *, sections: Any = None, indices: Any = None, tensor_indices_or_sections: Any = None) -> Any:
         """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
     def tile(self, *args: Any, dims: Any = None) -> Any:
@@ -1601,6 +1727,12 @@ class Methods(TensorBase):
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes."""
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+        """Return the tensor itself, which is dense, in another dtype if one is given."""
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The tensor on a device, as the array API spells ``to``."""
 
     def tolist(self) -> Any:
         """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
@@ -1618,7 +1750,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def triangular_solve(self, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
-        """The solution of ``A X = b`` with a triangular A, and a copy of A."""
+        """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
     def tril(self, diagonal: Any = 0) -> Any:
         """The elements on and below a diagonal of each matrix; zeros above."""
@@ -1692,13 +1824,16 @@ class Methods(TensorBase):
     def vdot(self, other: Any) -> Any:
         """`dot` with the first vector conjugated."""
 
-    def view(self, *shape: Any) -> Any:
+    def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
         """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
 
     def view_as(self, other: Any) -> Any:
         """`view` with the shape of another tensor."""
 
-    def vsplit(self, indices_or_sections: Any) -> Any:
+    @property
+    def volatile(self) -> Any: ...
+
+    def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
 
     def where(self, condition: Any, other: Any) -> Any:

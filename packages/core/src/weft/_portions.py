@@ -5,6 +5,8 @@ import pkgutil
 import sys
 from typing import Any
 
+from weft.ops._later import FUNCTIONS
+
 # Which distribution brings which first-party name. Portions are found on the path; this table only words the errors.
 FIRST_PARTY = {
     "weft.nn": "weft-nn",
@@ -58,6 +60,7 @@ sym_sqrt sym_sum
 """,
 }
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
+HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
 
 
 def load(name: str, package: str = "weft") -> Any:

@@ -7,7 +7,6 @@ chain of views. Two tensors share a storage if that chain ends in the same memor
 from __future__ import annotations
 
 import copy
-import mmap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -72,7 +71,9 @@ def memory_of(array: Any) -> Any:
 def mapped(array: Any) -> bool:
     """Whether an array's memory is mapped, so that a forked process sees what is written to it."""
     base = array
-    while base is not None and not isinstance(base, mmap.mmap):
+    from mmap import mmap  # with the first use: it costs the import of weft a hundredth
+
+    while base is not None and not isinstance(base, mmap):
         base = base.keep if isinstance(base, Memory) else getattr(base, "obj", None) or getattr(base, "base", None)
     return base is not None
 
@@ -80,7 +81,9 @@ def mapped(array: Any) -> bool:
 def shared_copy(array: Any) -> Any:
     """A copy in memory that forked processes share, dense in the same order of dimensions."""
     dense = numpy.array(array, copy=True, order="K")
-    memory = numpy.frombuffer(mmap.mmap(-1, max(dense.nbytes, 1)), numpy.uint8)
+    from mmap import mmap
+
+    memory = numpy.frombuffer(mmap(-1, max(dense.nbytes, 1)), numpy.uint8)
     made = numpy.ndarray(dense.shape, dense.dtype, memory, 0, dense.strides)
     made[...] = dense
     return made

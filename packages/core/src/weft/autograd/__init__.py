@@ -1,9 +1,9 @@
 """Automatic differentiation: backward and grad, modes, custom functions, hooks and checks."""
 
+from importlib import import_module
 from typing import Any
 
 from weft._tensor import Tensor as Variable
-from weft.autograd import functional as functional
 from weft.autograd import graph as graph
 from weft.autograd._backward import backward as backward
 from weft.autograd._backward import grad as grad
@@ -42,8 +42,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name != "forward_ad":
+    if name not in ("forward_ad", "functional"):
         raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
-    import weft.autograd.forward_ad as forward_ad  # with the first use: few programs have one
-
-    return forward_ad
+    return import_module(f"weft.autograd.{name}")  # with the first use: few programs have one

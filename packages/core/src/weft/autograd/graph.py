@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
@@ -196,12 +195,12 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     return Handles(handles)
 
 
-@dataclass
 class Arrivals:
     """The gradients that have arrived in one backward pass, and how many are to come."""
 
-    grads: list[Any]
-    missing: int
+    def __init__(self, grads: list[Any], missing: int) -> None:
+        self.grads = grads
+        self.missing = missing
 
 
 def reached(walk: Any, tensors: Sequence[Any]) -> list[Any]:

@@ -19,10 +19,16 @@ FAMILIES = (
     "softmax",
     "error_functions",
     "gamma_functions",
-    "bessel_functions",
     "activation",
-    "distance",
     "copies",
+    "queries",
+    "random",
+)
+
+# Families that are imported when one of their functions or methods is first asked for; ops/_later.py lists those.
+LATER = (
+    "bessel_functions",
+    "distance",
     "linear_systems",
     "decompositions",
     "matrix_functions",
@@ -31,8 +37,6 @@ FAMILIES = (
     "windows",
     "statistics",
     "segments",
-    "queries",
-    "random",
     "hashing",
     "norms",
 )
@@ -49,10 +53,36 @@ put
 
 
 def functions() -> dict[str, Any]:
-    """The functions that core's families offer, by name."""
+    """The functions of core's families that are there at once, by name; of the others the methods know their place."""
+    from weft._tensor import Tensor
+    from weft.ops._declare import public_functions
+    from weft.ops._later import METHODS as LATER_METHODS
+
+    found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
+    for family, names in LATER_METHODS.items():
+        for name in names.split():
+            setattr(Tensor, name, later_method(family, name))
+    methods = {name: getattr(Tensor, name) for name in METHODS if hasattr(Tensor, name)}
+    return methods | found
+
+
+def later_method(family: str, name: str) -> Any:
+    """A method that imports the family, which puts the real one in its place, and calls that."""
+    from weft._tensor import Tensor
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        import_module(f"weft.ops.{family}")
+        return getattr(Tensor, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    return method
+
+
+def all_functions() -> dict[str, Any]:
+    """The functions of all families, by name."""
     from weft._tensor import Tensor
     from weft.ops._declare import public_functions
 
-    found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
-    methods = {name: getattr(Tensor, name) for name in METHODS if hasattr(Tensor, name)}
-    return methods | found
+    found = public_functions(import_module(f"weft.ops.{family}") for family in (*FAMILIES, *LATER))
+    return {name: getattr(Tensor, name) for name in METHODS} | found

@@ -26,6 +26,8 @@ def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
         If it is no integer.
     """
     try:
+        if dim is True or dim is False:
+            raise TypeError
         index = operator.index(dim)  # `integer` without its frame: most ops come here
     except TypeError:
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(dim).__name__}") from None
@@ -102,6 +104,8 @@ def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[in
     elif len(size) == 1 and isinstance(size[0], TensorBase) and size[0]._array.ndim == 1:
         size = size[0].tolist()
     try:
+        if bool in map(type, size):
+            raise TypeError
         return tuple([operator.index(each) for each in size])
     except TypeError:
         raise TypeError(
@@ -116,6 +120,8 @@ def no_integer(values: Iterable[Any]) -> Any:
             operator.index(each)
         except TypeError:
             return each
+        if isinstance(each, bool):
+            return each
     return None
 
 
@@ -128,6 +134,8 @@ def integer(name: str, value: Any, argument: str) -> int:
         If it is none.
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name}(): argument '{argument}' must be int, not {type(value).__name__}") from None

@@ -782,8 +782,10 @@ def index_write(
     expected = list(input.shape)
     if expected:
         expected[dim] = index.numel()
-    if (list(source.shape) or [1]) != (expected or [1]):
-        raise RuntimeError(
+    have, wanted = list(source.shape) or [1], expected or [1]
+    if have != wanted:
+        counts = len(have) != len(wanted) or have[dim] != wanted[dim]  # else slices of another shape
+        raise (outside if counts else RuntimeError)(
             f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
             f"{list(input.shape)} apart from dimension {dim}"
         )

@@ -13,6 +13,7 @@ from weft.ops._geometry import (
     MAX_ELEMENTS,
     addressable,
     broadcast_shapes,
+    integer,
     integers,
     one_by_one,
     same_shape_except,
@@ -461,7 +462,7 @@ def roll(input, shifts, dims=()):
         If there are more or fewer shifts than dims.
     """
     shifts = integers("roll", (shifts,), "shifts")
-    dims = (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
+    dims = () if dims is None else (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
     if not shifts or (dims and len(shifts) != len(dims)) or (not dims and len(shifts) != 1):
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if dims and not input.ndim:
@@ -505,7 +506,7 @@ def triangle(name: str, keep: str, doc: str) -> Any:
     def function(input, diagonal=0):
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        return function_op.op(input, diagonal)
+        return function_op.op(input, integer(name, diagonal, "diagonal"))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

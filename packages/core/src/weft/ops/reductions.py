@@ -228,7 +228,7 @@ def refuse_empty(name: str, input: Any, dim: Any) -> None:
     """
     if input._array.size:
         return
-    if dim is None or dim == ():
+    if dim is None or dim == () or dim == []:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
@@ -461,7 +461,7 @@ def middle(name: str, skip_nan: bool) -> Any:
     pair = named(name, "values indices")
 
     def function(input, dim=None, keepdim=False):
-        if input.kind.is_complex:
+        if input.kind.is_complex or input.kind.dtype is bool_:
             raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
         if dim is None:
             if not input.numel():
@@ -550,6 +550,7 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
         raise RuntimeError(f"hash_tensor: Unknown hash_tensor mode: {mode}; there is 0")
     if input.dtype.name == "uint64":
         raise NotImplementedError("hash_tensor: not implemented for 'UInt64'; convert with .view(weft.int64)")
+    dim = () if dim is None else dim
     refuse_empty("hash_tensor", input, dim)
     return hash_tensor.op(input, reduced("hash_tensor", input, dim), keepdim)
 

@@ -410,6 +410,8 @@ def unflatten(input, dim, sizes):
     """One dimension divided into several."""
     shape = input._array.shape
     dim = wrap_dim("unflatten", dim, len(shape))
+    if not shape:
+        raise RuntimeError("unflatten: a tensor without dimensions has none to divide; use view()")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     inner = infer_shape(
@@ -461,6 +463,8 @@ def t(input):
 @composite("adjoint")
 def adjoint(input):
     """The last two dimensions exchanged, and conjugated."""
+    if not input.ndim:
+        return alias(input)
     if input.ndim < 2:
         raise RuntimeError(
             f"adjoint: tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D "
@@ -476,6 +480,8 @@ def _reversed(self: Tensor) -> Any:
 
 def _matrix_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged."""
+    if not self.ndim:
+        return alias(self)
     if self.ndim < 2:
         raise RuntimeError(
             f"mT: tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import weft
+from weft.ops import all_functions
 from weft.ops._declare import registry
 from weft.testing._creation import make_tensor
 

@@ -1,0 +1,66 @@
+"""What families have that are imported when first asked for.
+
+Made by scripts/make_stubs.py (./dev lint --fix), not by hand.
+"""
+
+FUNCTIONS = {
+    "bessel_functions": """
+i0
+""",
+    "distance": """
+cdist cosine_similarity pairwise_distance pdist
+""",
+    "linear_systems": """
+inverse triangular_solve
+""",
+    "decompositions": """
+cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack orgqr ormqr qr svd
+""",
+    "matrix_functions": """
+det logdet matrix_exp pinverse slogdet
+""",
+    "low_rank": """
+lobpcg pca_lowrank svd_lowrank
+""",
+    "fourier": """
+istft stft
+""",
+    "windows": """
+bartlett_window blackman_window hamming_window hann_window kaiser_window
+""",
+    "statistics": """
+combinations corrcoef cov gradient histogram histogramdd unravel_index
+""",
+    "segments": """
+index_reduce scatter_reduce segment_reduce
+""",
+    "norms": """
+frobenius_norm norm_except_dim nuclear_norm
+""",
+}
+METHODS = {
+    "bessel_functions": """
+i0 i0_
+""",
+    "linear_systems": """
+inverse triangular_solve
+""",
+    "decompositions": """
+cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve orgqr ormqr qr svd
+""",
+    "matrix_functions": """
+det logdet matrix_exp pinverse slogdet
+""",
+    "fourier": """
+istft stft
+""",
+    "statistics": """
+corrcoef cov histogram
+""",
+    "segments": """
+index_reduce index_reduce_ scatter_reduce scatter_reduce_
+""",
+    "hashing": """
+hash_tensor
+""",
+}
