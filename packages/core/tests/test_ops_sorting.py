@@ -73,8 +73,9 @@ def test_quantiles_of_infinite_elements_are_not_nan():
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_searches_in_rows_are_those_in_each_row(right):
-    rows, values = np.sort(RNG.integers(0, 9, (5, 7)), axis=1), RNG.integers(-1, 11, (5, 4))
+@pytest.mark.parametrize("count", [4, 20])
+def test_searches_in_rows_are_those_in_each_row(right, count):
+    rows, values = np.sort(RNG.integers(0, 9, (5, 7)), axis=1), RNG.integers(-1, 11, (5, count))
     expected = [np.searchsorted(*pair, side="right" if right else "left") for pair in zip(rows, values)]
     got = weft.searchsorted(weft.tensor(rows), weft.tensor(values), right=right)
     assert got.tolist() == np.stack(expected).tolist()

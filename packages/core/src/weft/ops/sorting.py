@@ -263,11 +263,20 @@ def search(sequence, values, right):
 @search.kernel
 def _(xp, sequence, values, right):
     size = sequence.shape[-1]
-    if sequence.ndim == 1 and not (size and sequence[-1] != sequence[-1]):
-        return xp.searchsorted(sequence, values, side="right" if right else "left").astype(xp.int64)
+    side = "right" if right else "left"
     rows = math.prod(sequence.shape[:-1])
+    table = sequence.reshape(rows, size)
+    has_nan = size and bool(xp.any(table[:, -1] != table[:, -1]))
+    if sequence.ndim == 1 and not has_nan:
+        return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
     wanted = values.reshape(rows, -1 if rows else 0)
-    return bisected(xp, sequence.reshape(rows, size), wanted, right).reshape(values.shape)
+    if has_nan or wanted.shape[1] < SEVERAL:
+        return bisected(xp, table, wanted, right).reshape(values.shape)
+    found = [xp.searchsorted(*pair, side=side) for pair in zip(table, wanted)]
+    return xp.stack(found).reshape(values.shape).astype(xp.int64)
+
+
+SEVERAL = 8  # values in a row: for fewer, a search of its own takes longer than bisecting all rows together
 
 
 def bisected(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
