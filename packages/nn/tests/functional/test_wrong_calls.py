@@ -30,7 +30,12 @@ START = weft.tensor([0])
         (lambda: F.conv2d(IMAGE, WEIGHT, groups=1.5), r"conv2d\(\): argument 'groups' must be int.*float"),
         (lambda: F.adaptive_avg_pool2d(IMAGE, None), r"adaptive_avg_pool2d\(\): argument 'output_size'"),
         (lambda: F.embedding_bag(INDICES, ROWS, START, mode="sum", padding_idx=1.5), "'padding_idx' must be int"),
-        (lambda: F.layer_norm(IMAGE, (4,), eps=None), r"layer_norm\(\): argument 'eps' must be float"),
+        (lambda: F.layer_norm(IMAGE, (4,), eps=None), r"layer_norm\(\): argument 'eps' must be Number"),
+        (lambda: F.softplus(IMAGE, beta=None), r"softplus\(\): argument 'beta' must be Number"),
+        (lambda: F.threshold(IMAGE, (1, 2), 0), r"threshold\(\): argument 'threshold' must be Number"),
+        (lambda: F.kl_div(ROWS, ROWS, reduction="sum", log_target="yes"), "'log_target' must be bool"),
+        (lambda: F.interpolate(IMAGE, 1.5), r"interpolate\(\): argument 'size' must be int"),
+        (lambda: F.nll_loss(ROWS, INDICES, ignore_index=1.5), "'ignore_index' must be int"),
     ],
 )
 def test_a_wrong_kind_of_argument_is_a_type_error_that_names_it(call, words):
@@ -71,6 +76,8 @@ def test_a_wrong_value_is_a_value_error(call, words):
         (lambda: F.nll_loss(ROWS, weft.tensor([0, 1, 0]), weft.ones(2).double()), "nll_loss.*weight.*float64"),
         (lambda: F.kl_div(ROWS.long(), ROWS, reduction="sum"), "kl_div.*int64"),
         (lambda: F.huber_loss(ROWS, ROWS, delta=float("nan")), "huber_loss.*nan"),
+        (lambda: F.conv_transpose2d(IMAGE, weft.ones(2, 2, 0, 3)), "conv_transpose2d.*may be 0"),
+        (lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, dropout_p=-1), "dropout_p.*-1"),
         (lambda: F.multilabel_margin_loss(ROWS[:1], weft.tensor([[-1, -5]])), "multilabel_margin_loss.*-5"),
         (
             lambda: F.fractional_max_pool2d(IMAGE, 2, 2, _random_samples=weft.zeros(1, 2, 2, dtype=weft.float64)),

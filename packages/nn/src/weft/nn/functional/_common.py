@@ -23,6 +23,7 @@ __all__ = [
     "inplace_or_not",
     "reduce_loss",
     "require_flags",
+    "require_numbers",
     "sizes",
     "warn",
     "whole_number",
@@ -102,6 +103,19 @@ def require_flags(name: str, **flags: Any) -> None:
     for argument, value in flags.items():
         if value is not True and value is not False and type(value).__name__ not in ("bool", "bool_"):
             raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
+
+
+def require_numbers(name: str, **numbers: Any) -> None:
+    """Options that are numbers are given as such.
+
+    Raises
+    ------
+    TypeError
+        Naming the first that is not.
+    """
+    for argument, value in numbers.items():
+        if not hasattr(value, "__float__"):
+            raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 
 
 def reduce_loss(name: str, loss: Tensor, reduction: str) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import check_floating, inplace_or_not, warn
+from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops._numerics import in_blocks
@@ -205,6 +205,7 @@ def _(grad, input, threshold):
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element above ``threshold`` as it is, the others replaced by ``value``."""
+    require_numbers("threshold", threshold=threshold, value=value)
     return inplace_or_not(threshold_op.op, "threshold_", input, inplace, threshold, value)
 
 
@@ -323,6 +324,7 @@ def rrelu(
         raise RuntimeError(
             f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
         )
+    require_flags("rrelu", training=training)
     if not training:
         return inplace_or_not(leaky_relu_op.op, "rrelu_", input, inplace, (lower + upper) / 2)
     return inplace_or_not(random_slopes, "rrelu_", input, inplace, lower, upper)
@@ -518,6 +520,7 @@ def _(grad, input, beta, threshold):
 @composite(out=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
+    require_numbers("softplus", beta=beta, threshold=threshold)
     return softplus_op.op(input, beta, threshold)
 
 

@@ -6,6 +6,7 @@ import math
 
 import weft
 from weft import Tensor
+from weft.nn.functional._common import require_flags
 from weft.nn.functional.dropout import dropout
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
@@ -47,7 +48,10 @@ def scaled_dot_product_attention(
     ----------
     arXiv:1706.03762, equation 1.
     """
+    require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     check_attention(query, key, value, attn_mask, is_causal)
+    if not 0 <= dropout_p <= 1:
+        raise RuntimeError(f"scaled_dot_product_attention: dropout_p must be between 0 and 1, got {dropout_p}")
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

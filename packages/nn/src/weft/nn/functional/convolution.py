@@ -623,6 +623,11 @@ def transposed(count: int, by_input: Any) -> Any:
                 "instead"
             )
         check_bias(name, bias, out_channels)
+        if 0 in input.shape[2:] or 0 in weight.shape[2:]:
+            raise RuntimeError(
+                f"{name}: no spatial size of input or kernel may be 0, got input {list(input.shape)} and "
+                f"weight {list(weight.shape)}"
+            )
         spatial = [
             (n - 1) * s - 2 * p + d * (k - 1) + e + 1
             for n, s, p, d, k, e in zip(input.shape[2:], stride, padding, dilation, weight.shape[2:], extra)

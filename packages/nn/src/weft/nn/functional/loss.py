@@ -9,7 +9,16 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._precision import in_full_precision
-from weft.nn.functional._common import check_floating, check_reduction, in_single, reduce_loss, warn
+from weft.nn.functional._common import (
+    check_floating,
+    check_reduction,
+    in_single,
+    reduce_loss,
+    require_flags,
+    require_numbers,
+    warn,
+    whole_number,
+)
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._batching import reads_values
@@ -207,6 +216,7 @@ def picked_loss(
 ) -> Tensor:
     """`nll_loss`, after the checks."""
     check_reduction(name, reduction)
+    ignore_index = whole_number(name, "ignore_index", ignore_index)
     check_classes(name, input, target, weight, ignore_index)
     classes = input.shape[0 if input.ndim == 1 else 1]
     shape = target.shape
@@ -630,6 +640,7 @@ def kl_div(
             "kl_div: reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
             "divides only by the batch size, and aligns with the KL div math definition."
         )
+    require_flags("kl_div", log_target=log_target)
     element = weft.promote_types(input.dtype, target.dtype)
     for each in (input, target):
         if not each.dtype.is_floating_point:
@@ -671,6 +682,8 @@ def poisson_nll_loss(
         Added to the expectation before its logarithm is taken.
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
+    require_flags("poisson_nll_loss", log_input=log_input, full=full)
+    require_numbers("poisson_nll_loss", eps=eps)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -986,6 +999,7 @@ def triplets(
     reduction: str,
 ) -> Tensor:
     """The triplet loss for any distance."""
+    require_flags(name, swap=swap)
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             f"{name}: The anchor, positive, and negative tensors are expected to have the same number of dimensions, "

@@ -14,7 +14,7 @@ import weft
 from weft import Tensor
 from weft._engine.tensor import local
 from weft._layout import in_order, is_channels_last
-from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags
+from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 
@@ -192,8 +192,7 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
 def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | None) -> None:
     """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
     check_floating(name, input)
-    if not hasattr(eps, "__float__"):
-        raise TypeError(f"{name}(): argument 'eps' must be float, not {type(eps).__name__}")
+    require_numbers(name, eps=eps)
     element = input.dtype
     for argument, each in parameters.items():
         if each is not None and each.dtype is not element and not (element.is_half and each.dtype is weft.float32):
@@ -206,7 +205,7 @@ def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | 
 def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
     """Both running statistics are there, or none is, and all have dtypes that fit."""
     require_flags("batch_norm", training=training)
-    if (parameters[0] is None) != (parameters[1] is None):
+    if training and (parameters[0] is None) != (parameters[1] is None):
         raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
     names = ("running_mean", "running_var", "weight", "bias")
     check_parameters("batch_norm", input, eps, **dict(zip(names, parameters)))
@@ -538,6 +537,7 @@ def instance_norm(
     ----------
     arXiv:1607.08022.
     """
+    require_flags("instance_norm", use_input_stats=use_input_stats)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(

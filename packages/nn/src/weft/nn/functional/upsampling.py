@@ -9,7 +9,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.nn.functional._common import in_layout_of, warn
+from weft.nn.functional._common import in_layout_of, sizes, warn
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.ops._geometry import elements
 from weft.ops.creation import from_host
@@ -120,7 +120,7 @@ def output_sizes(
     if scale_factor is None:
         if recompute:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size.")
-        return tuple(int(each) for each in listed), [None] * count
+        return sizes("interpolate", "size", listed, count), [None] * count
     factors = [float(each) for each in listed]
     if not all(map(math.isfinite, factors)):
         raise RuntimeError(f"interpolate: scale_factor cannot be converted to a size without overflow: {scale_factor}")

@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._precision import in_full_precision
-from weft.nn.functional._common import in_layout_of, sizes, warn
+from weft.nn.functional._common import in_layout_of, require_flags, sizes, warn
 from weft.nn.functional.activation import hardtanh
 from weft.nn.functional.pooling import taps
 from weft.ops._declare import op
@@ -331,6 +331,7 @@ def grid_sample(
     if align_corners is None:
         warn_align("grid_sample")
         align_corners = False
+    require_flags("grid_sample", align_corners=align_corners)
     check_grid(input, grid, mode)
     spatial = input.shape[2:]
     # Coordinates in pixels, in the order of the input's dimensions.
