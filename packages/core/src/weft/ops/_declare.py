@@ -90,7 +90,7 @@ class Declaration:
         self.exact_out = False
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
         self.strict = False
-        self.label = "".join(part.capitalize() for part in self.short.split("_")) + "Backward0"
+        self.label = "".join(part.title() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.arguments: tuple[str, ...] = ()

@@ -447,6 +447,9 @@ def replaced(input, source):
     return replaced.op(input, source)
 
 
+replaced.declaration.label = "CopyBackwards"
+
+
 @replaced.kernel
 def _(xp, input, source):
     return xp.array(source, input.dtype, copy=True)

@@ -296,6 +296,9 @@ def divide_trunc(xp, input, other):
     return xp.where((quotient < 0) & ~exact, quotient + 1, quotient).astype(quotient.dtype)
 
 
+divide_floor.declaration.label = divide_trunc.declaration.label = "DivBackward2"
+
+
 @divide_trunc.gradient("input other")
 def _(grad):
     return None, None
@@ -1110,7 +1113,7 @@ def _(grad, input, other):
     return grad.masked_fill((input <= other) | (other != other), 0)
 
 
-@op(tensors="input min max", promotes=True, result="same", half="float32", accepts=REAL, name="clamp")
+@op(tensors="input min max", promotes=True, result="same", half="float32", accepts=REAL, name="clamp", batch="elementwise")
 def clamped(input, min, max):
     """Each element moved into [min, max]."""
     return clamped.op(input, min, max)
@@ -1215,7 +1218,7 @@ def _(grad, input):
 # Sums of products
 
 
-@op(tensors="input end weight", promotes=True, result="same", half="float32", accepts="float complex", name="lerp")
+@op(tensors="input end weight", promotes=True, result="same", half="float32", accepts="float complex", name="lerp", batch="elementwise")
 def interpolated(input, end, weight):
     """``input + weight * (end - input)``."""
     return interpolated.op(input, end, weight)

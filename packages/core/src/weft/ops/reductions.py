@@ -370,6 +370,8 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     over.__doc__ = function.__doc__
     whole = op(name=f"{name}_all", result="same", accepts=REAL, batch="rows")(over)
 
+    whole.declaration.label = f"{name.title()}Backward1"
+
     @whole.kernel
     def _(xp, input):
         return getattr(xp, name)(input)
@@ -428,6 +430,7 @@ def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -
 
 
 median_along.kernel(middle_along)
+median_along.declaration.label = "MedianBackward1"
 
 
 @median_along.gradient("input")
@@ -439,6 +442,9 @@ def _(grad, outputs, input_shape, dim, keepdim):
 def median_of_all(input, skip_nan):
     """The lower median of all elements."""
     return median_of_all.op(input, skip_nan)
+
+
+median_of_all.declaration.label = "MedianBackward0"
 
 
 @median_of_all.kernel
@@ -523,7 +529,14 @@ def _(grad, outputs, input_shape, dim, keepdim):
     return at_positions(grad, outputs[1], input_shape, dim, keepdim)
 
 
-@op("hash_tensor", out="exact", accepts="bool int float", refusal=NotImplementedError, gradient=None)
+@op(
+    "hash_tensor",
+    out="exact",
+    accepts="bool int float",
+    refusal=NotImplementedError,
+    gradient=None,
+    batch="along_dims",
+)
 def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or.
 
