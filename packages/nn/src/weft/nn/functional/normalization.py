@@ -15,6 +15,7 @@ from weft import Tensor
 from weft._engine.tensor import local
 from weft._layout import in_order, is_channels_last
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
+from weft.nn.functional.convolution import as_channels, as_examples
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 
@@ -80,6 +81,18 @@ def _(grads, input, weight, outputs, eps):
     return batch_norm_gradient.op(grad, input, weight, outputs[1], outputs[2], eps)
 
 
+@batch_norm_training.batch
+def _(batch):
+    input, weight, bias, eps = batch.with_all()
+    found = batch_norm_training.op(as_channels(input), flat(weight), flat(bias), eps)
+    return tuple(as_examples(each, min(each.ndim - 1, 1), batch.size) for each in found)
+
+
+def flat(parameter: Any) -> Any:
+    """The parameters of all examples of a `vmap` as those of their channels."""
+    return None if parameter is None else parameter.flatten()
+
+
 def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: float) -> tuple[Any, Any, Any]:
     """The gradients of batch norm in training, in ops that are differentiable again."""
     dims = but_channels(input.ndim)
@@ -96,6 +109,13 @@ def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: 
 def batch_norm_gradient(output_grad, input, weight, mean, variance, eps):
     """The gradients of `batch_norm_training` with respect to input, weight and bias."""
     return batch_norm_gradient.op(output_grad, input, weight, mean, variance, eps)
+
+
+@batch_norm_gradient.batch
+def _(batch):
+    output_grad, input, *parameters, eps = batch.with_all()
+    found = batch_norm_gradient.op(as_channels(output_grad), as_channels(input), *map(flat, parameters), eps)
+    return tuple(as_examples(each, min(each.ndim - 1, 1), batch.size) for each in found)
 
 
 @batch_norm_gradient.kernel
