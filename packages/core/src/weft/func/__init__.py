@@ -11,10 +11,14 @@ from weft.func._reverse import grad as grad
 from weft.func._reverse import grad_and_value as grad_and_value
 from weft.func._reverse import jacrev as jacrev
 from weft.func._reverse import vjp as vjp
+from weft.func._unwrapping import debug_unwrap as debug_unwrap
+from weft.func._unwrapping import functionalize as functionalize
 from weft.func._vmap import vmap as vmap
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
