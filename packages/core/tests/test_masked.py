@@ -181,3 +181,9 @@ def test_a_wrong_call_is_refused(error, call):
 def test_the_module_is_imported_when_first_asked_for():
     assert weft.masked is masked
     assert set(masked.__all__) <= set(dir(masked))
+
+
+@pytest.mark.parametrize("dim", [None, (0,)])
+def test_normalizations_take_one_dimension(dim):
+    with pytest.raises(TypeError, match=r"masked\.softmax.*dim"):
+        masked.softmax(weft.ones(3), dim)

@@ -7,13 +7,14 @@ both by its square root. Integers are converted to the default dtype; results ke
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 from weft._dtypes import get_default_dtype
 from weft._intercept import offer
 from weft.ops._declare import composite
-from weft.ops._geometry import require_tensors, wrap_dim, wrap_dims
+from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops.creation import arange
 from weft.ops.fourier import c2c, c2r, r2c, resized, scale_of
 
@@ -72,8 +73,8 @@ def several_dims(name: str, input: Any, s: Any, dim: Any, halved: bool = False) 
     """The dims of a transform and their sizes; ``halved``: of the last one the input has the first half."""
     if isinstance(dim, int):
         dim = (dim,)
-    if isinstance(s, int):
-        s = (s,)
+    if s is not None:
+        s = integers(name, s if isinstance(s, (tuple, list)) else (s,), "s")
     if dim is not None:
         dims = wrap_dims(name, tuple(dim), input.ndim)
         if s is not None and len(s) != len(dims):
@@ -287,17 +288,24 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, re
     >>> weft.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
+    (n,) = integers("fftfreq", (n,), "n")
     element = get_default_dtype() if dtype is None else dtype
     steps = (arange(n, device=device) + n // 2) % n - n // 2 if n else arange(0, device=device)
-    return (steps.to(element) * (1.0 / (n * d) if n else 1.0)).requires_grad_(requires_grad)
+    return (steps.to(element) * resolution(n, d)).requires_grad_(requires_grad)
+
+
+def resolution(n: int, d: float) -> float:
+    """The distance of neighbouring frequencies."""
+    return 1.0 / (n * d) if n and d else math.inf
 
 
 @composite(out=True)
 def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """The frequencies of `rfft`'s elements, in cycles per unit of the sampling distance ``d``."""
+    (n,) = integers("rfftfreq", (n,), "n")
     element = get_default_dtype() if dtype is None else dtype
     steps = arange(n // 2 + 1, device=device).to(element)
-    return (steps * (1.0 / (n * d) if n else 1.0)).requires_grad_(requires_grad)
+    return (steps * resolution(n, d)).requires_grad_(requires_grad)
 
 
 def shifted(name: str, input: Any, dim: Any, sign: int) -> Any:

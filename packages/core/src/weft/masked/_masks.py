@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from weft._dtypes import bool_, dtype, iinfo
+from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dims
 from weft.ops.views import broadcast_to
 
@@ -15,6 +16,7 @@ INFINITY = float("inf")
 def masked_operation(function: Any) -> Any:
     """An operation that takes a `MaskedTensor` as well: its elements, and its own mask instead of ``mask``."""
 
+    @composite()
     @wraps(function)
     def operation(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
         own = getattr(input, "_masked_mask", None)

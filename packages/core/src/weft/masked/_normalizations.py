@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.masked._masks import dims_of, filled, highest, lowest, masked_operation
+from weft.masked._masks import filled, highest, lowest, masked_operation
 from weft.masked._reductions import norm
 from weft.ops import cumulative
 from weft.ops import softmax as family
+from weft.ops._geometry import require_tensors, wrap_dim
 
 
 def along(name: str, dim: int, input: Any) -> int:
     """The one dim of a normalization."""
-    (found,) = dims_of(name, dim, input)
-    return found
+    require_tensors(f"masked.{name}", input=input)
+    return wrap_dim(f"masked.{name}", dim, input.ndim)
 
 
 @masked_operation

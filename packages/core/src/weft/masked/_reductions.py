@@ -7,6 +7,8 @@ from typing import Any
 
 from weft._dtypes import bool_, float32, int64
 from weft.masked._masks import canonical, dims_of, filled, highest, lowest, masked_operation
+from weft.ops._declare import composite
+from weft.ops._geometry import require_tensors, wrap_dim
 from weft.ops.creation import ones
 from weft.ops.pointwise import logaddexp as log_of_sum
 
@@ -131,7 +133,8 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     ValueError
         If the input is of integers, and some row has no elements.
     """
-    (along,) = dims_of("median", dim, input)
+    require_tensors("masked.median", input=input)
+    along = wrap_dim("masked.median", dim, input.ndim)
     if input.dtype.is_floating_point:
         return filled("median", input, mask, math.nan).nanmedian(along, keepdim).values
     found = filled("median", input.to(float32), mask, math.nan).nanmedian(along, keepdim).values
@@ -148,6 +151,7 @@ def logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any 
     return filled("logsumexp", input, mask, value).logsumexp(dims, keepdim=keepdim).to(dtype or input.dtype)
 
 
+@composite()
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
     """``log(exp(input) + exp(other))`` of the elements that the masks let in; of none it is -inf.
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft.ops._declare import composite, op
+from weft.ops._geometry import integers
 from weft.ops.creation import arange, ones
 from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
@@ -176,6 +177,14 @@ def with_zeros(signal: Any, count: int) -> Any:
     return cat([signal.new_zeros((*shape, before)), signal, signal.new_zeros((*shape, count - before))], -1)
 
 
+def lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
+    """Three sizes: those given, and what the others are by default."""
+    (n_fft,) = integers(name, (n_fft,), "n_fft")
+    (hop_length,) = integers(name, (n_fft // 4 if hop_length is None else hop_length,), "hop_length")
+    (win_length,) = integers(name, (n_fft if win_length is None else win_length,), "win_length")
+    return n_fft, hop_length, win_length
+
+
 def check_lengths(name: str, n_fft: int, hop_length: int, win_length: int) -> None:
     if hop_length <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop_length}")
@@ -233,8 +242,7 @@ def stft(
             [0., 0.],
             [0., 0.]])
     """
-    hop_length = n_fft // 4 if hop_length is None else hop_length
-    win_length = n_fft if win_length is None else win_length
+    n_fft, hop_length, win_length = lengths("stft", n_fft, hop_length, win_length)
     is_complex, return_complex = check_signal(input, window, onesided, return_complex)
     if align_to_window is not None and center:
         raise RuntimeError("stft: align_to_window should only be set when center=False")
@@ -311,8 +319,7 @@ def istft(
     >>> weft.istft(weft.stft(x, 4, return_complex=True), 4, length=5).round(decimals=3).abs()
     tensor([0., 1., 0., 2., 0.])
     """
-    hop_length = n_fft // 4 if hop_length is None else hop_length
-    win_length = n_fft if win_length is None else win_length
+    n_fft, hop_length, win_length = lengths("istft", n_fft, hop_length, win_length)
     check_spectra(input, n_fft, hop_length, win_length, onesided)
     is_complex = window is not None and window.is_complex()
     if is_complex and not return_complex:

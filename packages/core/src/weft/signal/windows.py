@@ -15,6 +15,7 @@ import numpy
 from weft._devices import resolve_device
 from weft._dtypes import float32, float64, get_default_dtype
 from weft._layout import strided
+from weft.ops._declare import composite
 from weft.ops.creation import finished, from_host
 from weft.ops.windows import BLACKMAN, bessel, cosine_sum, points, triangle
 
@@ -41,6 +42,8 @@ def made(name: str, M: int, shape: Any, sym: bool, dtype: Any, layout: Any, devi
     ValueError
         For a negative number of points, a dtype that is neither float32 nor float64, or a layout but strided.
     """
+    if not isinstance(M, int):
+        raise TypeError(f"{name}(): argument 'M' must be int, not {type(M).__name__}")
     if M < 0:
         raise ValueError(f"{name}: requires non-negative window length, got M={M}")
     if layout not in (None, strided):
@@ -51,6 +54,7 @@ def made(name: str, M: int, shape: Any, sym: bool, dtype: Any, layout: Any, devi
     return finished(from_host(points(name, M, shape, not sym), resolve_device(device)).to(element), requires_grad)
 
 
+@composite()
 def general_cosine(
     M: int,
     *,
@@ -91,6 +95,7 @@ def general_cosine(
     return made("general_cosine", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def general_hamming(
     M: int,
     *,
@@ -106,6 +111,7 @@ def general_hamming(
     return made("general_hamming", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def hamming(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -113,6 +119,7 @@ def hamming(
     return made("hamming", M, lambda x: cosine_sum(x, (0.54, 0.46)), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def hann(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -120,6 +127,7 @@ def hann(
     return made("hann", M, lambda x: cosine_sum(x, (0.5, 0.5)), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def blackman(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -127,6 +135,7 @@ def blackman(
     return made("blackman", M, lambda x: cosine_sum(x, BLACKMAN), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def nuttall(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -141,6 +150,7 @@ def nuttall(
     return made("nuttall", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def bartlett(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -148,6 +158,7 @@ def bartlett(
     return made("bartlett", M, triangle, sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def cosine(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Any:
@@ -160,6 +171,7 @@ def cosine(
     return made("cosine", M, shape, sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def exponential(
     M: int,
     *,
@@ -197,6 +209,7 @@ def exponential(
     return made("exponential", M, shape, sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def gaussian(
     M: int,
     *,
@@ -224,6 +237,7 @@ def gaussian(
     return made("gaussian", M, shape, sym, dtype, layout, device, requires_grad)
 
 
+@composite()
 def kaiser(
     M: int,
     *,
