@@ -49,3 +49,24 @@ def test_the_value_of_index_fill_gets_the_gradient_of_each_position_once():
 def test_nonzero_static_fills_missing_rows():
     assert weft.nonzero_static(weft.tensor([0, 1, 0, 1]), size=3).tolist() == [[1], [3], [-1]]
     assert weft.nonzero_static(weft.tensor([0, 1, 0, 1]), size=1).tolist() == [[1]]
+
+
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda x, i: x.put(i, weft.ones(3)), IndexError, "same number of elements"),
+    (lambda x, i: x.index_add(0, i + 5, weft.ones(2, 3)), RuntimeError, "index_add: index 6 is out of bounds"),
+    (lambda x, i: x.index_copy(0, i, weft.ones(3, 3)), IndexError, "Number of indices"),
+    (lambda x, i: x.index_copy(0, i, weft.ones(2, 2)), RuntimeError, "Number of indices"),
+    (lambda x, i: x.index_copy(0, i.int(), weft.ones(2, 3)), RuntimeError, "Expected a long tensor"),
+    (lambda x, i: x.index_put(i, weft.ones(3)), TypeError, "must be tuple of Tensors"),
+    (lambda x, i: x.index_put((i, i), weft.ones(3)), RuntimeError, "cannot be broadcast to indexing result"),
+    (lambda x, i: x.scatter(0, i[None]), TypeError, "missing 1 required"),
+    (lambda x, i: x.scatter(0, i[None], 1j), RuntimeError, "without overflow"),
+    (lambda x, i: x.sum().index_select(0, i * 0), RuntimeError, "can have only 1 value"),
+])  # fmt: skip
+def test_wrong_positions_and_values_are_refused(call, error, match):
+    with pytest.raises(error, match=match):
+        call(weft.ones(2, 3), weft.tensor([0, 1]))
+
+
+def test_the_positions_of_one_dimension_lie_together():
+    assert weft.ones(3, 4).nonzero().stride() == (1, 12)

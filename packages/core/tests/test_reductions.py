@@ -58,3 +58,17 @@ def test_equal_elements_share_the_gradient_of_a_median_or_extreme():
 
 def test_the_gradient_of_a_mean_of_no_numbers_is_nan():
     assert all(math.isnan(each) for each in gradient_of(lambda x: x.nanmean(), [float("nan")] * 2))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.sum(True), lambda x: x.unsqueeze(False), lambda x: x.view(True, 6), lambda x: x.softmax(True),
+])  # fmt: skip
+def test_a_truth_value_is_no_dim_and_no_size(call):
+    with pytest.raises(TypeError, match=r"not bool|found bool"):
+        call(weft.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_bool_has_no_median(name):
+    with pytest.raises(NotImplementedError, match=f"{name}: not implemented for 'Bool'"):
+        getattr(weft, name)(weft.tensor([True, False]))

@@ -181,3 +181,29 @@ def test_writes_through_as_strided_can_be_differentiated_twice():
     source = weft.ones(2, 2, dtype=weft.float64, requires_grad=True)
     assert weft.autograd.gradcheck(write, (x, source))
     assert weft.autograd.gradgradcheck(write, (x, source))
+
+
+@pytest.mark.parametrize("name", ["view", "reshape", "expand", "permute", "repeat", "tile", "flip"])
+def test_sizes_that_are_missing_are_asked_for(name):
+    with pytest.raises(TypeError, match=rf"{name}\(\) missing 1 required positional arguments"):
+        getattr(weft.ones(2), name)()
+
+
+def test_repeats_are_counted_for_each_element_and_checked():
+    x = weft.tensor([5, 6, 7])
+    assert x.repeat_interleave(weft.tensor([2, 0, 1])).tolist() == [5, 5, 7]
+    assert x.reshape(3, 1).repeat_interleave(2, 1).tolist() == [[5, 5], [6, 6], [7, 7]]
+    assert weft.repeat_interleave(weft.tensor([1, 2]), output_size=3).tolist() == [0, 1, 1]
+    with pytest.raises(RuntimeError, match="Invalid output_size, expected 6 but got 5"):
+        x.repeat_interleave(2, output_size=5)
+    with pytest.raises(RuntimeError, match="repeats can not be negative; got -1"):
+        x.repeat_interleave(weft.tensor([1, -1, 1]))
+
+
+def test_the_matrix_transpose_of_a_number_is_itself():
+    x = weft.tensor(2.0)
+    assert x.mT.item() == x.mH.item() == x.adjoint().item() == 2.0
+
+
+def test_no_blocks_make_a_matrix_without_columns():
+    assert weft.block_diag().shape == (1, 0)
