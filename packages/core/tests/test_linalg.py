@@ -1,6 +1,7 @@
 """`weft.linalg`: decompositions rebuild their input, solvers solve, gradients agree with differences."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -460,3 +461,15 @@ def test_one_solution_of_many_systems_is_mapped():
     both = weft.func.vmap(lambda b: linalg.solve_ex(A, b))(B)
     assert both.info.tolist() == [0] * 4
     assert_close(A @ both.result, B)
+
+
+def test_ldl_without_scipy_names_the_command_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    with pytest.raises(ImportError, match=r'linalg.ldl_factor: needs scipy.linalg.*pip install "weft-backend-cpu\['):
+        linalg.ldl_factor(weft.eye(2))
+
+
+@pytest.mark.parametrize("p", ["fro", "nuc", 1, -1, math.inf])
+def test_condition_of_a_singular_matrix_is_infinite(p):
+    assert linalg.cond(weft.ones(2, 2), p).isinf()

@@ -604,8 +604,9 @@ def cond(input: Any, p: Any = None) -> Any:
     if not input.numel():
         return input.new_zeros(input.shape[:-2]).abs()
     inverse, info = linear_systems.inv_op.op(input)
-    result = matrix_norm(input, p) * matrix_norm(inverse, p)
-    return result.masked_fill(info != 0, math.inf)
+    singular = info != 0
+    inverse = inverse.masked_fill(singular.unsqueeze(-1).unsqueeze(-1), 0)
+    return (matrix_norm(input, p) * matrix_norm(inverse, p)).masked_fill(singular, math.inf)
 
 
 # Norms
