@@ -11,7 +11,9 @@ from weft.ops._later import FUNCTIONS
 FIRST_PARTY = {
     "weft.nn": "weft-nn",
     "weft.optim": "weft-nn",
+    "weft.distributions": "weft-nn",
     "weft.utils.data": "weft-nn",
+    "weft.fx": "weft-nn",
     "weft.text": "weft-text",
     "weft.vision": "weft-vision",
     "weft.backend_cpu": "weft-backend-cpu",
@@ -45,6 +47,22 @@ prepare_multiprocessing_environment set_anomaly_enabled set_deterministic_debug_
 set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
     "weft._control_flow": "cond while_loop",
+    "weft.compiler": "compile",
+    "weft._foreach": """
+_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ _foreach_addcdiv _foreach_addcdiv_
+_foreach_addcmul _foreach_addcmul_ _foreach_asin _foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil
+_foreach_ceil_ _foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min _foreach_clamp_min_ _foreach_clone
+_foreach_copy_ _foreach_cos _foreach_cos_ _foreach_cosh _foreach_cosh_ _foreach_div _foreach_div_ _foreach_erf
+_foreach_erf_ _foreach_erfc _foreach_erfc_ _foreach_exp _foreach_exp_ _foreach_expm1 _foreach_expm1_ _foreach_floor
+_foreach_floor_ _foreach_frac _foreach_frac_ _foreach_lerp _foreach_lerp_ _foreach_lgamma _foreach_lgamma_
+_foreach_log _foreach_log10 _foreach_log10_ _foreach_log1p _foreach_log1p_ _foreach_log2 _foreach_log2_ _foreach_log_
+_foreach_max _foreach_maximum _foreach_maximum_ _foreach_minimum _foreach_minimum_ _foreach_mm _foreach_mul
+_foreach_mul_ _foreach_neg _foreach_neg_ _foreach_norm _foreach_pow _foreach_pow_ _foreach_powsum _foreach_reciprocal
+_foreach_reciprocal_ _foreach_round _foreach_round_ _foreach_rsqrt _foreach_rsqrt_ _foreach_sigmoid _foreach_sigmoid_
+_foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_sinh_ _foreach_sqrt _foreach_sqrt_
+_foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_
+_foreach_zero_
+""",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
     "weft.func": "vmap",
@@ -59,6 +77,7 @@ sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_in
 sym_sqrt sym_sum
 """,
 }
+PRIVATE = {"weft._dynamo"}  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
 
@@ -69,8 +88,8 @@ def load(name: str, package: str = "weft") -> Any:
     Parameters
     ----------
     name : str
-        The attribute that was asked for. Names with a leading underscore are refused unseen: Python itself
-        probes for many of them.
+        The attribute that was asked for. Names with a leading underscore are refused unseen, but for those in the
+        tables above: Python itself probes for many of them.
     package : str
         The package that was asked: ``weft``, or a folder that several distributions share (``weft.utils``).
 
@@ -88,11 +107,11 @@ def load(name: str, package: str = "weft") -> Any:
         If a plugin brings the name and failed to load.
     """
     missing = f"module {package!r} has no attribute {name!r}"
-    if name.startswith("_"):
-        raise AttributeError(missing)
     full = f"{package}.{name}"
     if package == "weft" and name in HOMES:
         return lazy(name)
+    if name.startswith("_") and full not in PRIVATE:
+        raise AttributeError(missing)
     try:
         return importlib.import_module(full)
     except ModuleNotFoundError as error:

@@ -103,6 +103,16 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all that was asked of a device is done."""
 
+    def memory_stats(self, index: int | None = None) -> dict[str, int]:
+        """Counts of a device's memory by PyTorch's keys, ``"allocated_bytes.all.current"``; empty if none are kept."""
+        return {}
+
+    def reset_peak_memory_stats(self, index: int | None = None) -> None:
+        """Let the peaks in `memory_stats` begin anew."""
+
+    def empty_cache(self) -> None:
+        """Give memory that is held and not used back to the device."""
+
     def num_threads(self) -> int:
         """How many threads a kernel may use."""
         return 1

@@ -1,0 +1,15 @@
+"""Settings of PyTorch's compiler, kept as they are set: nothing is compiled."""
+
+suppress_errors = False
+verbose = False
+cache_size_limit = 8
+recompile_limit = 8
+accumulated_cache_size_limit = 256
+accumulated_recompile_limit = 256
+optimize_ddp = True
+automatic_dynamic_shapes = True
+assume_static_by_default = True
+capture_scalar_outputs = False
+capture_dynamic_output_shape_ops = False
+guard_nn_modules = True
+disable = False

@@ -1,0 +1,31 @@
+"""What PyTorch's libraries can be asked and told, module by module: ``weft.backends.cudnn.benchmark = True``.
+
+Answers are honest: a library that weft does not use is not available. Settings are plain attributes: each is kept as it
+was set and read back, and changes nothing unless its module says so.
+"""
+
+import importlib
+from typing import Any
+
+MODULES = "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized".split()
+
+fp32_precision = "none"
+
+
+def disable_global_flags() -> None:
+    """Do nothing: flags stay plain attributes."""
+
+
+def flags_frozen() -> bool:
+    """False: flags may be set at any time."""
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    if name in MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *MODULES})

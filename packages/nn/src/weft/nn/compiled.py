@@ -1,0 +1,51 @@
+"""Modules by the classes that a compiler would make of them: `weft.compile` wraps, and nothing is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from weft.nn.module import Module
+
+__all__ = ["OptimizedModule", "ScriptModule"]
+
+
+class OptimizedModule(Module):
+    """What `weft.compile` makes of a module: the module as ``_orig_mod``, and all of its attributes as its own.
+
+    Parameters
+    ----------
+    mod : Module
+    """
+
+    _orig_mod: Module
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self._orig_mod = mod
+        del self.__dict__["training"]  # the module's own is told and set
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self._orig_mod(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return super().__getattr__(name)
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_orig_mod" or "_orig_mod" not in self.__dict__.get("_modules", {}):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+
+class ScriptModule(Module):
+    """The class of compiled modules, of which there are none: for ``isinstance``, and for old programs to derive from."""
