@@ -226,7 +226,8 @@ def triangular_solution(xp: Any, A: Any, B: Any, *, upper: bool, unitriangular: 
     size = A.shape[-1]
     triangle = xp.triu(A) if upper else xp.tril(A)
     if unitriangular:
-        triangle[..., range(size), range(size)] = 1
+        diagonal = xp.arange(size)
+        triangle[..., diagonal, diagonal] = 1
     if not upper:  # backwards it is an upper one, which elimination leaves as it is
         triangle, B = triangle[..., ::-1, ::-1], B[..., ::-1, :]
     shape = broadcast_shapes("solve_triangular", [triangle.shape[:-2], B.shape[:-2]])
