@@ -16,6 +16,34 @@ import weft
 from weft import Tensor
 from weft._portions import LAZY
 from weft.nn import functional as F
+from weft.nn.functional import (  # noqa: F401  (what the top level has as it is)
+    adaptive_avg_pool1d,
+    avg_pool1d,
+    bilinear,
+    celu_,
+    channel_shuffle,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    hardshrink,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+    native_channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+    prelu,
+    rms_norm,
+    selu_,
+)
+from weft.nn.functional import (  # noqa: F401
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
+)
 from weft.nn.functional._common import explaining, in_single, inplace_or_not
 from weft.nn.functional.activation import threshold_op
 from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
@@ -32,22 +60,6 @@ from weft.nn.functional.normalization import (
 from weft.nn.functional.sparse import shrink_rows
 from weft.nn.rnn import recurrent, single_step
 from weft.ops._declare import composite
-
-adaptive_avg_pool1d = F.adaptive_avg_pool1d
-adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
-avg_pool1d = F.avg_pool1d
-bilinear = F.bilinear
-celu_, selu_ = F.celu_, F.selu_
-channel_shuffle = F.channel_shuffle
-conv1d, conv2d, conv3d, conv_tbc = F.conv1d, F.conv2d, F.conv3d, F.conv_tbc
-conv_transpose1d, conv_transpose2d, conv_transpose3d = F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d
-hardshrink, prelu = F.hardshrink, F.prelu
-max_pool1d, max_pool2d, max_pool3d = F.max_pool1d, F.max_pool2d, F.max_pool3d
-max_pool1d_with_indices = F.max_pool1d_with_indices
-native_channel_shuffle = F.native_channel_shuffle
-pixel_shuffle, pixel_unshuffle = F.pixel_shuffle, F.pixel_unshuffle
-rms_norm = F.rms_norm
-
 
 # Activation
 
