@@ -48,3 +48,18 @@ def test_softmax_of_a_single_number_is_1_unless_it_is_infinite():
     assert weft.softmax(weft.tensor(3.0), 0).item() == 1.0
     assert weft.softmax(weft.tensor(float("-inf")), 0).isnan()
     assert weft.log_softmax(weft.tensor(3.0), 0).item() == 0.0
+
+
+@pytest.mark.parametrize("shape", [(100_003,), (3, 2000), (2000, 3), (50, 7)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_results_are_as_exact_as_their_dtype(name, shape):
+    x = np.random.default_rng(0).random(shape).astype(np.float32) * 0.01 + (name == "cumprod")
+    for dim in range(len(shape)):
+        with np.errstate(over="ignore"):
+            expected = getattr(np, name)(x, axis=dim, dtype=np.float64).astype(np.float32)
+        got = getattr(weft, name)(weft.tensor(x), dim).numpy()
+        np.testing.assert_allclose(got, expected, rtol=5e-7)
+
+
+def test_a_running_product_passes_beyond_the_range_of_its_dtype():
+    assert weft.cumprod(weft.tensor([1e30, 1e30, 1e-30]), 0).tolist() == pytest.approx([1e30, np.inf, 1e30])
