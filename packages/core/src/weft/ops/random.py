@@ -849,26 +849,31 @@ def _(xp, count, prob, generator):
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op(accepts="float", gradient="refused", batch="random")
+@op(accepts="float", batch="random")
 def _standard_gamma(input, generator=None):
     """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
 
     Raises
     ------
     NotImplementedError
-        If a gradient would be recorded, or for half types.
+        For half types.
     """
     check_tensor("_standard_gamma", input)
     if input.dtype.is_half:
         raise NotImplementedError(f"_standard_gamma: not implemented for '{input.dtype.spoken}'; pass input.float()")
-    if input.requires_grad and local.grad_enabled:
-        raise NotImplementedError("_standard_gamma: no gradient is defined; pass input.detach()")
     return _standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
 
 
 @_standard_gamma.kernel
 def _(xp, input, generator):
     return generator.sample("gamma", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
+
+
+@_standard_gamma.gradient("input")
+def _(grad, input, output):
+    from weft.ops.reparametrized import _standard_gamma_grad
+
+    return grad * _standard_gamma_grad(input, output)
 
 
 # Checks of arguments

@@ -65,7 +65,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with weft.no_grad():
             return weft.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

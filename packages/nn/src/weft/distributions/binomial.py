@@ -67,7 +67,7 @@ class Binomial(ProbsOrLogits):
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with weft.no_grad():
             return weft.binomial(self.total_count.expand(shape), self.probs.expand(shape))
@@ -76,10 +76,9 @@ class Binomial(ProbsOrLogits):
         if self._validate_args:
             self._validate_sample(value)
         # n log(1 - p) = -n log(1 + exp(logit)), written so that exp never overflows.
-        normalizer = (
-            self.total_count * (self.logits.clamp(min=0) + weft.log1p(weft.exp(-weft.abs(self.logits))))
-            - weft.lgamma(self.total_count + 1)
-        )
+        normalizer = self.total_count * (
+            self.logits.clamp(min=0) + weft.log1p(weft.exp(-weft.abs(self.logits)))
+        ) - weft.lgamma(self.total_count + 1)
         return value * self.logits - weft.lgamma(value + 1) - weft.lgamma(self.total_count - value + 1) - normalizer
 
     def entropy(self) -> Tensor:

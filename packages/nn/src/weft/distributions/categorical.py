@@ -68,7 +68,7 @@ class Categorical(ProbsOrLogits):
     def variance(self) -> Tensor:
         return weft.full(self._extended_shape(), nan, dtype=self.probs.dtype, device=self.probs.device)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = Size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
         with weft.no_grad():

@@ -48,7 +48,7 @@ class Cauchy(Distribution):
     def variance(self) -> Tensor:
         return weft.full(self._extended_shape(), inf, dtype=self.loc.dtype, device=self.loc.device)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -40,9 +40,7 @@ class ConstraintRegistry:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
         if not isinstance(kind, type) or not issubclass(kind, constraints.Constraint):
-            raise TypeError(
-                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
-            )
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
         self._registry[kind] = factory
         return factory
 
@@ -72,9 +70,7 @@ def _(constraint: Any) -> Any:
 
 @biject_to.register(constraints.independent)
 def _(constraint: Any) -> Any:
-    return transforms.IndependentTransform(
-        biject_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims
-    )
+    return transforms.IndependentTransform(biject_to(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
 
 
 @transform_to.register(constraints.independent)
@@ -157,9 +153,7 @@ def _(constraint: Any) -> Any:
 
 @transform_to.register(constraints.cat)
 def _(constraint: Any) -> Any:
-    return transforms.CatTransform(
-        [transform_to(each) for each in constraint.cseq], constraint.dim, constraint.lengths
-    )
+    return transforms.CatTransform([transform_to(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
 
 
 @biject_to.register(constraints._Stack)

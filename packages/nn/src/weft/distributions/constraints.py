@@ -116,9 +116,7 @@ def is_dependent(constraint: Any) -> bool:
 class _DependentProperty(property, _Dependent):
     """A property whose value is a constraint; seen from the class, a dependent one."""
 
-    def __init__(
-        self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
-    ) -> None:
+    def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)
         self._is_discrete = is_discrete
         self._event_dim = event_dim
@@ -147,9 +145,7 @@ class _Independent(Constraint):
         result = self.base_constraint.check(value)
         count = self.reinterpreted_batch_ndims
         if result.dim() < count:
-            raise ValueError(
-                f"Expected value.dim() >= {self.base_constraint.event_dim + count} but got {value.dim()}"
-            )
+            raise ValueError(f"Expected value.dim() >= {self.base_constraint.event_dim + count} but got {value.dim()}")
         return result.reshape(*result.shape[: result.dim() - count], -1).all(-1)
 
     def __repr__(self) -> str:

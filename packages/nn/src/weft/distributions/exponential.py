@@ -50,7 +50,7 @@ class Exponential(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self.rate.new_empty(self._extended_shape(sample_shape)).exponential_()
         return drawn / self.rate
 

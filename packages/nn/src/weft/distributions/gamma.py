@@ -47,7 +47,7 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = weft._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         # Not 0, whose logarithm has no gradient.

@@ -61,7 +61,7 @@ class Geometric(ProbsOrLogits):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with weft.no_grad():
             drawn = self.probs.new_empty(self._extended_shape(sample_shape))
             drawn.uniform_(weft.finfo(self.probs.dtype).tiny, 1)

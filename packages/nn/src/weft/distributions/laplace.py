@@ -50,7 +50,7 @@ class Laplace(Distribution):
     def stddev(self) -> Tensor:
         return 2**0.5 * self.scale
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = self.loc.new_empty(shape).uniform_(weft.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * weft.log1p(-drawn.abs())

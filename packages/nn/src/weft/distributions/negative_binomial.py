@@ -69,7 +69,7 @@ class NegativeBinomial(ProbsOrLogits):
     def _gamma(self) -> Gamma:
         return Gamma(concentration=self.total_count, rate=weft.exp(-self.logits), validate_args=False)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with weft.no_grad():
             return weft.poisson(self._gamma.sample(sample_shape=sample_shape))
 
@@ -77,7 +77,5 @@ class NegativeBinomial(ProbsOrLogits):
         if self._validate_args:
             self._validate_sample(value)
         unnormalized = self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
-        normalizer = (
-            -weft.lgamma(self.total_count + value) + weft.lgamma(1.0 + value) + weft.lgamma(self.total_count)
-        )
+        normalizer = -weft.lgamma(self.total_count + value) + weft.lgamma(1.0 + value) + weft.lgamma(self.total_count)
         return unnormalized - normalizer.masked_fill(self.total_count + value == 0.0, 0.0)

@@ -67,7 +67,7 @@ class OneHotCategorical(Distribution):
     def variance(self) -> Tensor:
         return self._categorical.probs * (1 - self._categorical.probs)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self._categorical.sample(Size(sample_shape))
         return weft.nn.functional.one_hot(drawn, self._categorical._num_events).to(self.probs)
 
@@ -91,7 +91,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         samples = self.sample(sample_shape)
         probs = self._categorical.probs
         return samples + (probs - probs.detach())

@@ -27,9 +27,7 @@ class Pareto(TransformedDistribution):
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
-        super().__init__(
-            base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args
-        )
+        super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(Pareto, _instance)

@@ -44,7 +44,7 @@ class Poisson(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.rate
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with weft.no_grad():
             return weft.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 

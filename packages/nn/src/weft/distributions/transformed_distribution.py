@@ -34,9 +34,7 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: ClassVar[Any] = {}
 
-    def __init__(
-        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = as_list(transforms)
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         whole = ComposeTransform(self.transforms)
@@ -85,11 +83,11 @@ class TransformedDistribution(Distribution):
         """Whether the base's samples have gradients."""
         return bool(self.base_dist.has_rsample)
 
-    def sample(self, sample_shape: Any = Size()) -> Tensor:
+    def sample(self, sample_shape: Any = ()) -> Tensor:
         with weft.no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = Size()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
     def _transformed(self, value: Tensor) -> Tensor:

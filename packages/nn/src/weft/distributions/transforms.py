@@ -339,7 +339,9 @@ class IndependentTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Tensor:
         if y.dim() < self.codomain.event_dim:
-            raise ValueError(f"IndependentTransform: Too few dimensions on input: {y.dim()} < {self.codomain.event_dim}")
+            raise ValueError(
+                f"IndependentTransform: Too few dimensions on input: {y.dim()} < {self.codomain.event_dim}"
+            )
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
@@ -842,7 +844,9 @@ class CatTransform(_JoinedTransform):
 
     def _parts(self, value: Tensor) -> Sequence[Tensor]:
         if value.size(self.dim) != self.length:
-            raise ValueError(f"CatTransform: dimension {self.dim} must have size {self.length}, got {list(value.shape)}")
+            raise ValueError(
+                f"CatTransform: dimension {self.dim} must have size {self.length}, got {list(value.shape)}"
+            )
         found: Sequence[Tensor] = value.split(self.lengths, self.dim)
         return found
 

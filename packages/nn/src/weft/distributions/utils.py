@@ -66,7 +66,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return weft.log(inside) - weft.log1p(-inside) if is_binary else weft.log(inside)
 
 
-class lazy_property:  # noqa: N801  (a decorator)
+class lazy_property:
     """A property that is computed once, with gradients on, and then an attribute."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
