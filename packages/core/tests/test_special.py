@@ -1,5 +1,6 @@
 """The module `weft.special`: its names, and that importing weft does not import it."""
 
+import inspect
 import subprocess
 import sys
 
@@ -24,7 +25,8 @@ from weft import special
     ],
 )
 def test_functions_of_the_top_level_have_names_here(name, same):
-    assert getattr(special, name) is getattr(weft, same)
+    # Once a subclass has __torch_function__, the functions of weft ask it first.
+    assert getattr(special, name) is inspect.unwrap(getattr(weft, same), stop=lambda f: f is getattr(special, name))
 
 
 def test_every_public_function_is_documented():
