@@ -1,6 +1,6 @@
 """What ``import weft`` itself offers of neural networks: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
 
-`weft` finds them here when they are first asked for (the table is `weft._portions.FUNCTIONS`). Many are those of
+`weft` finds them here when they are first asked for (the table is `weft._portions.LAZY`). Many are those of
 `weft.nn.functional`; the others take their arguments in another order, have numbers in place of words
 (``reduction=1``), or give results that the modules hide.
 """
@@ -16,7 +16,7 @@ import weft
 from weft import Tensor
 from weft._portions import LAZY
 from weft.nn import functional as F
-from weft.nn.functional import (  # noqa: F401  (what the top level has as it is)
+from weft.nn.functional import (
     adaptive_avg_pool1d,
     avg_pool1d,
     bilinear,
@@ -41,7 +41,7 @@ from weft.nn.functional import (  # noqa: F401  (what the top level has as it is
     rms_norm,
     selu_,
 )
-from weft.nn.functional import (  # noqa: F401
+from weft.nn.functional import (
     adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
 )
 from weft.nn.functional._common import explaining, in_single, inplace_or_not
@@ -60,6 +60,80 @@ from weft.nn.functional.normalization import (
 from weft.nn.functional.sparse import shrink_rows
 from weft.nn.rnn import recurrent, single_step
 from weft.ops._declare import composite
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
+    "affine_grid_generator",
+    "alpha_dropout",
+    "alpha_dropout_",
+    "avg_pool1d",
+    "batch_norm",
+    "batch_norm_update_stats",
+    "bilinear",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "celu_",
+    "channel_shuffle",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "convolution",
+    "cosine_embedding_loss",
+    "ctc_loss",
+    "dropout",
+    "dropout_",
+    "embedding",
+    "embedding_bag",
+    "embedding_renorm_",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
+    "gru",
+    "gru_cell",
+    "hardshrink",
+    "hinge_embedding_loss",
+    "instance_norm",
+    "kl_div",
+    "layer_norm",
+    "lstm",
+    "lstm_cell",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
+    "native_batch_norm",
+    "native_channel_shuffle",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "prelu",
+    "rms_norm",
+    "rnn_relu",
+    "rnn_relu_cell",
+    "rnn_tanh",
+    "rnn_tanh_cell",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
+    "threshold",
+    "threshold_",
+    "triplet_margin_loss",
+]
 
 # Activation
 
