@@ -88,6 +88,7 @@ class Declaration:
         self.refusal = NotImplementedError
         self.hint = "Convert with .to(dtype)"
         self.exact_out = False
+        self.complete = False  # no operand may be None
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
         self.strict = False
         self.label = "".join(part.title() for part in self.short.split("_")) + "Backward0"
@@ -277,7 +278,7 @@ class Declaration:
                             f"{self.short}(): expected Tensor as element {number} in argument "
                             f"'{self.arguments[position]}', but got {type(member).__name__}"
                         )
-            elif arg is not None:
+            elif arg is not None or self.complete:
                 name = self.arguments[position]
                 takes = self.promotes if self.numbers is None else name in self.numbers
                 if takes and isinstance(arg, (int, float, complex, numpy.generic)):
@@ -569,6 +570,7 @@ def pointwise(
             half=half,
             gradient=gradient,
         )
+        declaration.complete = True
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.strict = strict
         declaration.op.takes_numbers = numbers is None

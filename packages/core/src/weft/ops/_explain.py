@@ -22,7 +22,8 @@ OVERFLOW = "Storage size calculation overflowed, or exceeds memory"
 MEANINGS = tuple(
     (re.compile(pattern), kind, words)
     for pattern, kind, words in (
-        ("too big|Maximum allowed|array is too|cannot fit", RuntimeError, OVERFLOW),
+        ("is too big|Maximum allowed|cannot fit|too large to convert to C", RuntimeError, OVERFLOW),
+        ("not be broadcast|cannot be broadcast", RuntimeError, ""),
         ("number of dimensions|maximum supported dimension", RuntimeError, "tensors have at most 64 dimensions"),
         ("negative dimensions", RuntimeError, "sizes start at 0"),
         ("read-only", RuntimeError, "the tensor's memory is not writable; clone() it first"),

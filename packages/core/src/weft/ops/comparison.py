@@ -159,13 +159,13 @@ def isfinite(input):
     """Where the element is neither infinite nor nan."""
 
 
-@pointwise("isposinf", result="bool", accepts=REAL, out="exact", half="native")
+@pointwise("isposinf", result="bool", accepts=REAL, out="exact", half="native", refusal=RuntimeError)
 def isposinf(xp, input):
     """Where the element is positive infinity."""
     return input == xp.inf
 
 
-@pointwise("isneginf", result="bool", accepts=REAL, out="exact", half="native")
+@pointwise("isneginf", result="bool", accepts=REAL, out="exact", half="native", refusal=RuntimeError)
 def isneginf(xp, input):
     """Where the element is negative infinity."""
     return input == -xp.inf

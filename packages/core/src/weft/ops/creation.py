@@ -40,7 +40,7 @@ from weft._layout import (
 )
 from weft._levels import batched_like
 from weft.ops._declare import composite, op
-from weft.ops._geometry import as_shape, elements
+from weft.ops._geometry import as_shape, elements, integer
 from weft.ops._inplace import write_array
 
 
@@ -170,7 +170,9 @@ def one_number(name: str, argument: str, value: Any) -> Any:
 
 def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, format: Any = None) -> Any:
     """A tensor like another with one value everywhere (None: any contents), dense in the other's order."""
-    made = empty_on(tuple(input._array.shape), dtype or input.dtype, resolve_device(device or input.device))
+    made = empty_on(
+        tuple(input._array.shape), dtype or input.dtype, resolve_device(input.device if device is None else device)
+    )
     order = (
         permutation_of(input) if format is None or format is preserve_format else order_of("like", format, input.ndim)
     )
@@ -233,7 +235,7 @@ def full_like(
     memory_format=None,
 ):
     """One value everywhere, of another tensor's shape, dtype and device."""
-    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    value = one_number("full_like", "fill_value", fill_value)
     return like(input, value, dtype, device, requires_grad, memory_format)
 
 
@@ -259,7 +261,7 @@ def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=
 @composite("new_full")
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """One value everywhere, of this tensor's dtype and device."""
-    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    value = one_number("new_full", "fill_value", fill_value)
     return beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
 
 
@@ -462,6 +464,7 @@ def triu_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
 
 def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, element: Any, device: Any) -> Any:
     as_shape(name, (row, col))
+    offset = integer(name, offset, "offset")
     if element.name not in ("int32", "int64"):
         raise RuntimeError(f"{name}: not implemented for '{element.spoken}'; dtype must be weft.int32 or weft.int64")
     return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), device)

@@ -259,6 +259,9 @@ def meshgrid(*tensors, indexing="ij"):
 @composite()
 def cartesian_prod(*tensors):
     """All combinations of the elements of vectors, one in a row."""
+    for each in tensors:
+        if each.ndim != 1:
+            raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(each.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)

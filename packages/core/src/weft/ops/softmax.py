@@ -187,7 +187,7 @@ def renorm(input, p, dim, maxnorm):
     """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported; got p={p}")
-    if maxnorm < 0:
+    if not maxnorm >= 0:  # nan is not
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")

@@ -10,7 +10,7 @@ from weft._dtypes import float64, int32, int64
 from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite, op
-from weft.ops._geometry import elements, wrap_dim
+from weft.ops._geometry import elements, integer, wrap_dim
 from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions
 
@@ -143,6 +143,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest element along a dimension, and where it is."""
     if input.kind.is_complex:
         raise NotImplementedError(f"kthvalue: not implemented for '{input.kind.dtype.spoken}', which has no order")
+    k = integer("kthvalue", k, "k")
     dim = wrap_dim("kthvalue", dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
     if input.ndim and not size:
@@ -452,6 +453,8 @@ def check_slices(name: str, input: Any, dim: Any) -> None:
     if dim is None:
         return
     along = wrap_dim(name, dim, input.ndim)
+    if not input.ndim:
+        raise IndexError(f"{name}: Dimension specified as {dim} but tensor has no dimensions")
     if any(not size for d, size in enumerate(input.shape) if d != along):
         raise RuntimeError(f"{name}: there are 0 sized dimensions besides dim {along}; got shape {list(input.shape)}")
 

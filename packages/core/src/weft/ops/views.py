@@ -658,6 +658,7 @@ def unfold(input, dimension, size, step):
     """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
     shape = input._array.shape
     dim = wrap_dim("unfold", dimension, len(shape))
+    size, step = integer("unfold", size, "size"), integer("unfold", step, "step")
     have = shape[dim] if shape else 1
     if not 0 <= size <= have:
         raise RuntimeError(f"unfold: maximum size for tensor at dimension {dim} is {have} but size is {size}")

@@ -10,7 +10,7 @@ from weft import Tensor
 from weft.nn.functional._common import in_layout_of
 from weft.ops._declare import op
 from weft.ops._geometry import elements, integers
-from weft.ops.creation import from_host
+from weft.ops.creation import fitting, from_host
 
 __all__ = ["pad"]
 
@@ -74,7 +74,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     elements("pad", shape)
     if mode != "constant":
         return in_layout_of(pad_from_inside(input, amounts, before, after, mode), input)
-    return in_layout_of(pad_constant.op(input, before, after, 0 if value is None else value), input)
+    filling = 0 if value is None else fitting("pad", value, input.dtype)
+    return in_layout_of(pad_constant.op(input, before, after, filling), input)
 
 
 def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after: list[int], mode: str) -> Tensor:
