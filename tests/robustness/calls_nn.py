@@ -251,6 +251,13 @@ ROWS = [
         lambda w: w.nn.utils.rnn.pack_padded_sequence(w.ones(3, 2, 1), [3, 2, 1]), RuntimeError,
         "pack_padded_sequence|length"),
     bad("pad_sequence of nothing", lambda w: w.nn.utils.rnn.pad_sequence([]), RuntimeError, "pad_sequence"),
+    bad("pad of integers with inf", lambda w: w.nn.functional.pad(w.arange(3), (1, 1), value=math.inf), RuntimeError,
+        "pad", "overflow"),
+    bad("pad of integers with 2**70", lambda w: w.nn.functional.pad(w.arange(3), (1, 1), value=2**70), RuntimeError,
+        "pad", "overflow"),
+    bad("leaky_relu with a slice", lambda w: w.nn.functional.leaky_relu(w.ones(2), slice(2)), TypeError, "leaky_relu"),
+    bad("gru_cell of numbers", lambda w: w.gru_cell(w.ones(3, 2), 1, 2, 3), TypeError, "gru_cell"),
+    bad("mse_loss of a list", lambda w: w.nn.functional.mse_loss([1.0], w.ones(1)), TypeError, "mse_loss", "list"),
     hard("a pool of one window", lambda w: w.nn.functional.avg_pool1d(w.ones(1, 1, 5), 5).item() == 1.0),
     hard("grid_sample at nan, inf and far away",
          lambda w: tuple(w.nn.functional.grid_sample(

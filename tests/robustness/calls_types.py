@@ -192,6 +192,26 @@ ROWS = [
     bad("set_printoptions of text", lambda w: w.set_printoptions(precision="a"), TypeError, "precision"),
     bad("set_num_threads of 0", lambda w: w.set_num_threads(0), RuntimeError, "threads"),
     bad("set_num_threads of text", lambda w: w.set_num_threads("a"), RuntimeError, "threads"),
+    *[
+        bad(f"{name} of a tensor and None", lambda w, n=name: getattr(w, n)(w.ones(2), None), TypeError, name)
+        for name in ("eq", "ne", "logical_and", "bitwise_xor", "gcd", "hypot", "xlogy", "maximum", "atan2")
+    ],
+    *[
+        bad(f"{name} of None and a tensor", lambda w, n=name: getattr(w, n)(None, w.ones(2)), TypeError, name)
+        for name in ("eq", "logical_or", "bitwise_and", "lcm", "xlogy", "minimum", "fmod")
+    ],
+    bad("full_like with None", lambda w: w.full_like(w.ones(2), None), TypeError, "full_like", "None"),
+    bad("new_full with None", lambda w: w.ones(2).new_full((2,), None), TypeError, "new_full", "None"),
+    bad("zeros_like on a device without a name", lambda w: w.zeros_like(w.ones(2), device=""), RuntimeError, "device"),
+    bad("kthvalue of half", lambda w: w.ones(3).kthvalue(0.5), TypeError, "kthvalue", "float"),
+    bad("unfold of text", lambda w: w.ones(3).unfold(0, "a", 1), TypeError, "unfold", "str"),
+    bad("unfold in steps of text", lambda w: w.ones(3).unfold(0, 1, "a"), TypeError, "unfold", "str"),
+    bad("tril_indices from half a diagonal", lambda w: w.tril_indices(3, 3, 0.5), TypeError, "tril_indices", "float"),
+    bad("sum of a list that contains itself", lambda w: w.sum(itself()), TypeError, "sum"),
+    bad("add of a list that contains itself", lambda w: w.add(w.ones(2), itself()), TypeError, "add"),
+    bad("set_grad_enabled of text", lambda w: w.set_grad_enabled("a"), TypeError, "set_grad_enabled", "str"),
+    bad("as_subclass of no class", lambda w: w.ones(2).as_subclass(3), TypeError, "as_subclass"),
+    hard("a tensor compared with None", lambda w: (w.ones(2) == None) is False),  # noqa: E711
     hard("a tensor compared with an object", lambda w: (w.ones(2) == object()) is False),
     hard("a list of 64 levels", lambda w: w.tensor(nested(64)).ndim == 64),
     hard("repr of 2**50 elements", lambda w: repr(w.ones(1).expand(2**50)).startswith("tensor(")),
