@@ -323,9 +323,9 @@ def _(batch):
 
 
 @composite(out=False)
-def broadcast_to(input, size):
+def broadcast_to(input, *args, size=None):
     """`expand` under NumPy's name."""
-    return expand(input, size)
+    return expand(input, *one_by_one("broadcast_to", args, size, "size"))
 
 
 Tensor.broadcast_to = broadcast_to
