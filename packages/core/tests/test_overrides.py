@@ -164,3 +164,29 @@ def test_functions_that_can_be_overridden_are_listed():
     assert resolve_name(weft.add) == "weft.add"
     assert is_tensor_method_or_property(weft.Tensor.add)
     assert get_testing_overrides()[weft.add](1, 2) == -1
+
+
+def test_neither_subclasses_nor_modes_are_asked_where_both_are_disabled():
+    seen = []
+
+    class Watching(weft.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append("subclass")
+            return super().__torch_function__(func, types, args, kwargs)
+
+    class Mode(weft.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append("mode")
+            return func(*args, **(kwargs or {}))
+
+    x = weft.ones(2).as_subclass(Watching)
+    with Mode():
+        with weft.DisableTorchFunction():
+            weft.sin(x)
+        assert seen == []
+        with weft.DisableTorchFunctionSubclass():
+            weft.sin(x)
+        assert seen == ["mode"]
+        weft.sin(x)
+    assert seen == ["mode", "mode", "subclass"]

@@ -63,6 +63,7 @@ _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_s
 _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_
 _foreach_zero_
 """,
+    "weft.ops.random": "_standard_gamma",
     "weft.ops.reparametrized": "_dirichlet_grad _sample_dirichlet _standard_gamma_grad",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
@@ -71,6 +72,7 @@ _foreach_zero_
     "weft.amp._autocast": """
 clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_dtype
 """,
+    "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

@@ -30,6 +30,7 @@ from weft._tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode",
+    "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "TorchFunctionMode",
     "get_default_nowrap_functions",
@@ -88,6 +89,18 @@ class DisableTorchFunctionSubclass:
 
     def __exit__(self, *exc: object) -> None:
         local.plain_only = self.before
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Within this context neither tensor subclasses nor modes are asked."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.modes, local.modes = local.modes, ()
+
+    def __exit__(self, *exc: object) -> None:
+        local.modes = self.modes
+        super().__exit__(*exc)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
