@@ -1128,9 +1128,10 @@ def _(xp, input, min, max):
 
 @clamped.gradient("input")
 def _(grad, input, min, max):
-    inside = None if min is None else input >= min
-    if max is not None:
-        inside = input <= max if inside is None else inside & (input <= max)
+    if min is None:
+        inside = input <= max
+    else:
+        inside = input >= min if max is None else (input >= min) & (input <= max)
     return grad.masked_fill(~inside, 0)
 
 
