@@ -250,7 +250,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"isclose: {input.dtype.spoken} did not match {other.dtype.spoken}; convert one of them")
-    if rtol < 0 or atol < 0:
+    if not (rtol >= 0 and atol >= 0):  # nan is not
         raise RuntimeError(f"isclose: rtol and atol must not be negative; got {rtol} and {atol}")
     same = input == other
     if equal_nan and input.dtype.category >= 2:

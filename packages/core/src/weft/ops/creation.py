@@ -61,7 +61,7 @@ def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
 
 def finished(made: Any, requires_grad: bool) -> Any:
     """A new tensor, as a leaf that requires grad if that was asked for."""
-    return made.requires_grad_() if requires_grad else made
+    return made.requires_grad_(requires_grad) if requires_grad else made
 
 
 @composite(out="dtype")
@@ -95,6 +95,8 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
         If the dtype has no such number.
     """
     value = value.item() if isinstance(value, (TensorBase, numpy.generic)) else value  # type: ignore[attr-defined]
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(f"{name}(): expected a Number, not {type(value).__name__}")
     if element.name == "bool":
         return builtins.bool(value)
     fits = True

@@ -12,6 +12,7 @@ from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, view_of, write_inplace
+from weft.ops.creation import fitting
 from weft.ops.joining import broadcast_tensors
 from weft.ops.pointwise import conj
 
@@ -256,6 +257,8 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     if input.kind.dtype.category < 2:
         number = int if input.kind.dtype.category else bool
         beta, alpha = number(beta), number(alpha)
+    else:
+        beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -314,6 +317,7 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
         raise RuntimeError(
             f"{name}: The expanded size of the tensor {list(shape)} must match the existing size of input {list(have)}"
         )
+    beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
