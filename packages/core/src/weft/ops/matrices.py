@@ -356,7 +356,13 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
 @composite("addbmm", out="exact", precision="half")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
-    return plus_product("addbmm", input, bmm(batch1, batch2).sum(0, dtype=batch1.dtype), beta, alpha)
+    same_dtype("addbmm", input, batch1, batch2)
+    expect("addbmm", batch1=(batch1, 3), batch2=(batch2, 3))
+    check_batches("addbmm", batch1, batch2)
+    count, rows, inner = batch1.shape
+    # The sum of products is one product of matrices side by side, in which nothing is rounded between.
+    left, right = batch1.transpose(0, 1).reshape(rows, count * inner), batch2.reshape(count * inner, batch2.shape[2])
+    return with_product("addbmm", input, left, right, mm, beta, alpha)
 
 
 def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
