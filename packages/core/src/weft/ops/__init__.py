@@ -37,7 +37,6 @@ LATER = (
     "windows",
     "statistics",
     "segments",
-    "hashing",
     "norms",
 )
 

@@ -60,7 +60,4 @@ corrcoef cov histogram
     "segments": """
 index_reduce index_reduce_ scatter_reduce scatter_reduce_
 """,
-    "hashing": """
-hash_tensor
-""",
 }

@@ -529,14 +529,7 @@ def _(grad, outputs, input_shape, dim, keepdim):
     return at_positions(grad, outputs[1], input_shape, dim, keepdim)
 
 
-@op(
-    "hash_tensor",
-    out="exact",
-    accepts="bool int float",
-    refusal=NotImplementedError,
-    gradient=None,
-    batch="along_dims",
-)
+@op("hash_tensor", out="exact", accepts="bool int float", gradient=None, batch="along_dims")
 def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or.
 
@@ -561,8 +554,10 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
     """
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown hash_tensor mode: {mode}; there is 0")
-    if input.dtype.name == "uint64":
-        raise NotImplementedError("hash_tensor: not implemented for 'UInt64'; convert with .view(weft.int64)")
+    if input.dtype.name in ("uint16", "uint32", "uint64"):
+        raise NotImplementedError(
+            f"hash_tensor: not implemented for '{input.dtype.spoken}'; convert with .to(weft.int64)"
+        )
     dim = () if dim is None else dim
     refuse_empty("hash_tensor", input, dim)
     return hash_tensor.op(input, reduced("hash_tensor", input, dim), keepdim)
