@@ -216,6 +216,11 @@ def _(grad):
 @composite("heaviside", "heaviside_", out=True)
 def heaviside(input, values):
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
+    require_tensors("heaviside", input=input, values=values)
+    if input.dtype is not values.dtype:
+        raise RuntimeError(
+            f"heaviside: not implemented for tensors with different dtypes; got {input.dtype} and {values.dtype}"
+        )
     return heaviside_op(input, values)
 
 

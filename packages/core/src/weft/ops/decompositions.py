@@ -51,10 +51,19 @@ def cholesky_op(A, upper):
 def _(xp, A, upper):
     lower = adjoint(xp, A) if upper else A
     try:
-        L, info = xp.linalg.cholesky(lower), xp.zeros(A.shape[:-2], xp.int32)
+        L = xp.linalg.cholesky(lower)
+        info = minor_of_nan(xp, L)
     except numpy.linalg.LinAlgError:
         L, info = one_by_one(xp, xp.linalg.cholesky, indefinite_minor, lower)
     return column_major(xp, adjoint(xp, L) if upper else L), info
+
+
+def minor_of_nan(xp: Any, L: Any) -> Any:
+    """The order of the first leading minor whose factor is nan, or 0: some LAPACKs do not say so."""
+    wrong = xp.isnan(xp.diagonal(L, axis1=-2, axis2=-1))
+    if not wrong.size:
+        return xp.zeros(L.shape[:-2], xp.int32)
+    return xp.asarray(xp.where(wrong.any(-1), wrong.argmax(-1) + 1, 0)).astype(xp.int32)
 
 
 @cholesky_op.gradient("A")
