@@ -197,3 +197,10 @@ def test_a_reentrant_checkpoint_without_inputs_that_require_grad_warns():
     with pytest.raises(ValueError, match="keyword"):
         checkpoint(lambda a, k: a * k, leaf(), k=2, use_reentrant=True)
     assert checkpoint(lambda a, k: a * k, leaf(), k=2, use_reentrant=False).requires_grad
+
+
+@pytest.mark.parametrize("function", [lambda x: x.max(0), lambda x: x.sort(0), lambda x: x.median(0)])
+def test_values_may_be_written_to_where_their_gradient_needs_only_positions(function):
+    x = weft.tensor([[3.0, 1.0], [2.0, 5.0]], requires_grad=True)
+    function(x)[0].mul_(2).sum().backward()
+    assert x.grad.sum().item() in (4, 8)

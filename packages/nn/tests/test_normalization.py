@@ -124,3 +124,12 @@ def test_repr():
     assert repr(nn.InstanceNorm1d(2)) == (
         "InstanceNorm1d(2, eps=1e-05, momentum=0.1, affine=False, bias=False, track_running_stats=False)"
     )
+
+
+@pytest.mark.parametrize("norm", [weft.nn.BatchNorm2d(3), weft.nn.LayerNorm([3, 4, 4]), weft.nn.MaxPool2d(2)])
+def test_an_activation_in_place_may_follow(norm):
+    x = weft.linspace(-1, 1, 96).reshape(2, 3, 4, 4).requires_grad_()
+    weft.nn.ReLU(inplace=True)(norm(x)).sum().backward()
+    expected, x.grad = x.grad, None
+    weft.nn.ReLU()(norm(x)).sum().backward()
+    assert weft.equal(x.grad, expected)

@@ -44,6 +44,8 @@ class Plan:
     saves : tuple of int
         Positions among the op's arguments; negative: only a fact of one (its shape).
     saves_output : bool
+    skips : int
+        How many of the outputs, from the first on, are not saved all the same.
     steps : tuple of Step
         In the order of the edges.
     takes_first : bool
@@ -73,6 +75,7 @@ class Plan:
         self.label = label
         self.saves = saves
         self.saves_output = saves_output
+        self.skips = 0
         self.steps = steps
         self.takes_first = takes_first
         self.calls: Optional[tuple[Any, ...]] = None
@@ -322,7 +325,7 @@ def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
     node = make_node(op, plan, args, mask)
     node._shape = out._array.shape
     if plan.saves_output:
-        save_outputs(node, [out])
+        save_outputs(node, [out], 0)
     out._requires_grad = True
     out._node = node
 
@@ -336,7 +339,7 @@ def record_many(op: Op, outputs: list[TensorBase], args: tuple[Any, ...], mask: 
     extra_of(node).outputs = len(outputs)
     node._shape = [out._array.shape for out in outputs]
     if plan.saves_output:
-        save_outputs(node, outputs)
+        save_outputs(node, outputs, plan.skips)
     for index, out in enumerate(outputs):
         if out.kind.is_differentiable:
             out._requires_grad = True
@@ -404,9 +407,10 @@ def extra_of(node: Node) -> NodeExtra:
     return node._extra
 
 
-def save_outputs(node: OpNode, outputs: list[TensorBase]) -> None:
+def save_outputs(node: OpNode, outputs: list[TensorBase], skips: int) -> None:
     kept: list[SavedOutput] = []
-    for index, out in enumerate(outputs):
+    for index in range(skips, len(outputs)):
+        out = outputs[index]
         counter = out._version_counter
         if counter is None:
             counter = Version(0)

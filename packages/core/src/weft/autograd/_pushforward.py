@@ -117,7 +117,7 @@ def saved_for(declaration: Any, plan: Any, args: list[Any], outputs: tuple[Any, 
     """What the gradient functions of a plan take besides gradients."""
     saved = [args[place] if place >= 0 else declaration.fact(args, place) for place in plan.saves]
     if plan.saves_output:
-        saved.append(outputs[0] if len(outputs) == 1 and plan.takes_first else list(outputs))
+        saved.append(outputs[0] if len(outputs) == 1 and plan.takes_first else list(outputs[plan.skips :]))
     return saved
 
 

@@ -11,7 +11,8 @@ the in-place variant and ``out=``.
 
 ``@name.gradient("argument")`` declares a gradient. Its first parameter is ``grad`` (of the first output)
 or ``grads`` (a list, None for outputs without one); the others say by name what must be kept for it: an
-argument, ``output`` (``outputs``), or only the ``<argument>_shape`` or ``<argument>_dtype`` of one.
+argument, ``output`` (``outputs``; ``later_outputs``: all but the first, which may then be written to), or only the
+``<argument>_shape`` or ``<argument>_dtype`` of one.
 
 Forward mode follows from the gradients (autograd/_pushforward.py); ``linear="input"`` (or ``"input | other"``: in each
 for itself) says where an op is its own derivative, and ``@name.forward`` declares a derivative outright.
@@ -44,6 +45,7 @@ from weft.ops._inplace import view_inplace, write_inplace, write_out
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
 
 registry: dict[str, Declaration] = {}
+OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take of its results: one of them
 CATEGORIES = ("bool", "int", "float", "complex")
 
 
@@ -177,21 +179,23 @@ class Declaration:
             else:
                 groups.append((function, needs, [position]))
         saves: list[int] = []
-        saves_output = False
+        saved_outputs: set[str] = set()
         for _, needs, _ in groups:
             for name in needs[1:]:
-                if name in ("output", "outputs"):
-                    saves_output = True
+                if name in OUTPUTS:
+                    saved_outputs.add(name)
                 elif name != "needs" and self.locate(name) not in saves:
                     saves.append(self.locate(name))
         saves.sort()
         steps = tuple(self.step(function, needs, group, saves) for function, needs, group in groups)
         takes_first = all(needs[0] == "grad" for _, needs, _ in groups)
+        saves_output = bool(saved_outputs)
         keeps = saves_output or any(position in self.op.positions for position in saves)
         pattern = tuple(
             -1 if position == self.op.sequence_position else mask >> position & 1 for position in self.op.positions
         )
         plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
+        plan.skips = int(saved_outputs == {"later_outputs"})
         if not self.op.differentiable:
             plan.pair = -1  # off the fast path, which would record it
         return plan
@@ -214,9 +218,7 @@ class Declaration:
 
     def picks(self, needs: tuple[str, ...], saves: list[int]) -> tuple[int, ...]:
         return tuple(
-            len(saves) if name in ("output", "outputs") else saves.index(self.locate(name))
-            for name in needs[1:]
-            if name != "needs"
+            len(saves) if name in OUTPUTS else saves.index(self.locate(name)) for name in needs[1:] if name != "needs"
         )
 
     def locate(self, name: str) -> int:

@@ -168,10 +168,10 @@ def running(name: str, pick: str) -> Any:
         return values, xp.maximum.accumulate(xp.where(new, place, 0), axis=dim)
 
     @declared.gradient("input")
-    def _(grad, outputs, input_shape, dim):
+    def _(grad, later_outputs, input_shape, dim):
         if not input_shape:
             return grad
-        return grad.new_zeros(input_shape).scatter_add(dim, outputs[1], grad)
+        return grad.new_zeros(input_shape).scatter_add(dim, later_outputs[0], grad)
 
     return declared
 

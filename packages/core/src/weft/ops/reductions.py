@@ -361,8 +361,8 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
     @declared.gradient("input")
-    def _(grad, outputs, input_shape, dim, keepdim):
-        return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+    def _(grad, later_outputs, input_shape, dim, keepdim):
+        return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
     def over(input):
         return whole.op(input)
@@ -434,8 +434,8 @@ median_along.declaration.label = "MedianBackward1"
 
 
 @median_along.gradient("input")
-def _(grad, outputs, input_shape, dim, keepdim):
-    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+def _(grad, later_outputs, input_shape, dim, keepdim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
 
 @op(name="median_all", half="float32")
@@ -525,8 +525,8 @@ def _(xp, input, dim, keepdim):
 
 
 @most_frequent.gradient("input")
-def _(grad, outputs, input_shape, dim, keepdim):
-    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+def _(grad, later_outputs, input_shape, dim, keepdim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
 
 @op("hash_tensor", out="exact", accepts="bool int float", gradient=None, batch="along_dims")

@@ -51,8 +51,8 @@ def _(xp, input, dim, descending):
 
 
 @ordered.gradient("input")
-def _(grad, outputs, input_shape, dim):
-    return at_positions(grad, outputs[1], input_shape, dim, True)
+def _(grad, later_outputs, input_shape, dim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
 @composite("sort", out="exact")
@@ -112,8 +112,8 @@ def _(xp, input, k, dim, largest_, sorted_):
 
 
 @top.gradient("input")
-def _(grad, outputs, input_shape, dim):
-    return at_positions(grad, outputs[1], input_shape, dim, True)
+def _(grad, later_outputs, input_shape, dim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
 @composite("topk", out="exact")
@@ -171,8 +171,8 @@ def _(xp, input, k, dim, keepdim):
 
 
 @smallest.gradient("input")
-def _(grad, outputs, input_shape, dim, keepdim):
-    return at_positions(grad, outputs[1], input_shape, dim, keepdim)
+def _(grad, later_outputs, input_shape, dim, keepdim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
 
 # Quantiles

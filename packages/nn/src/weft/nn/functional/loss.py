@@ -126,8 +126,8 @@ def _(xp, input, target, weight, reduction, ignore_index):
 
 
 @nll_loss_op.gradient("input")
-def _(grads, input_shape, target, weight, outputs, reduction, ignore_index):
-    return nll_loss_gradient.op(grads[0], target, weight, outputs[1], input_shape, reduction, ignore_index)
+def _(grads, input_shape, target, weight, later_outputs, reduction, ignore_index):
+    return nll_loss_gradient.op(grads[0], target, weight, later_outputs[0], input_shape, reduction, ignore_index)
 
 
 @nll_loss_op.batch

@@ -74,11 +74,11 @@ def _(xp, input, weight, bias, eps):
 
 
 @batch_norm_training.gradient("input weight bias")
-def _(grads, input, weight, outputs, eps):
+def _(grads, input, weight, later_outputs, eps):
     grad = grads[0]
     if local.grad_enabled:
         return batch_norm_formula(grad, input, weight, eps)
-    return batch_norm_gradient.op(grad, input, weight, outputs[1], outputs[2], eps)
+    return batch_norm_gradient.op(grad, input, weight, later_outputs[0], later_outputs[1], eps)
 
 
 @batch_norm_training.batch
@@ -307,10 +307,10 @@ def row_products(xp: Any, a: Any, b: Any) -> Any:
 
 
 @layer_norm_op.gradient("input weight bias")
-def _(grads, input, weight, outputs, count, eps):
+def _(grads, input, weight, later_outputs, count, eps):
     if local.grad_enabled:
         return layer_norm_formula(grads[0], input, weight, count, eps)
-    return layer_norm_gradient.op(grads[0], input, weight, outputs[1], outputs[2], count)
+    return layer_norm_gradient.op(grads[0], input, weight, later_outputs[0], later_outputs[1], count)
 
 
 @layer_norm_op.batch

@@ -146,8 +146,8 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
 
 
 @max_pool_with_indices.gradient("input")
-def _(grad, outputs, input_shape):
-    return spread_to_places.op(grad, outputs[1], input_shape)
+def _(grad, later_outputs, input_shape):
+    return spread_to_places.op(grad, later_outputs[0], input_shape)
 
 
 @op(
@@ -498,8 +498,8 @@ def _(xp, input, out):
 
 
 @adaptive_max_pool_with_indices.gradient("input")
-def _(grad, outputs, input_shape):
-    return spread_to_places.op(grad, outputs[1], input_shape)
+def _(grad, later_outputs, input_shape):
+    return spread_to_places.op(grad, later_outputs[0], input_shape)
 
 
 def adaptive_maximum(count: int) -> tuple[Any, Any]:
@@ -707,8 +707,8 @@ def _(xp, input, samples, kernel_size, out):
 
 
 @fractional_max_pool_with_indices.gradient("input")
-def _(grad, outputs, input_shape):
-    return spread_to_places.op(grad, outputs[1], input_shape)
+def _(grad, later_outputs, input_shape):
+    return spread_to_places.op(grad, later_outputs[0], input_shape)
 
 
 def fractional(count: int) -> tuple[Any, Any]:
