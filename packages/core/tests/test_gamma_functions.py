@@ -163,3 +163,15 @@ def test_incomplete_gamma_functions_take_floating_point_tensors_alone():
 
 def test_half_precision_is_taken():
     assert weft.lgamma(weft.tensor([3.0], dtype=weft.bfloat16)).dtype is weft.bfloat16
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_incomplete_gamma_functions_have_a_gradient_for_their_bound_alone(name):
+    pytest.importorskip("scipy")
+    function = getattr(weft, name)
+    a = weft.tensor([0.5, 1.0, 3.0], dtype=weft.float64)
+    x = weft.tensor([0.3, 2.0, 1.5], dtype=weft.float64, requires_grad=True)
+    assert weft.autograd.gradcheck(lambda x: function(a, x), x)
+    assert weft.autograd.gradgradcheck(lambda x: function(a, x), x)
+    with pytest.raises(NotImplementedError, match="derivative"):
+        function(a.requires_grad_(), x).sum().backward()
