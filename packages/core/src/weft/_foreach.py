@@ -3,8 +3,8 @@
 Each calls the tensor's own operation in turn, so that gradients, promotion and errors are that operation's. A backend
 that has one kernel for a whole list puts it among its ``kernels`` as ``"foreach::add_"``. It is called, in place of all
 of them, with a list of arrays for each argument that is a list and with the other arguments as they are; it writes into
-the first list, and for a name without the underscore it returns a list of new arrays. It is asked only where all tensors
-are of one dtype and one device and no gradient is recorded.
+the first list, and for a name without the underscore it returns a list of new arrays. It is asked only where all
+tensors are of one dtype and one device and no gradient is recorded.
 
 Examples
 --------

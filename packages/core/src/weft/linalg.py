@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from typing import Any
 
 from weft._dtypes import int64
+from weft._intercept import offer
 from weft._named import named
 from weft.ops import decompositions, linear_systems, matrix_functions
 from weft.ops._batching import reads_values
@@ -869,3 +871,6 @@ def tensorsolve(input: Any, other: Any, dims: Any = None) -> Any:
             f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(input.shape[: other.ndim])}"
         )
     return solve(input.reshape(size, size), other.reshape(-1)).reshape(shape)
+
+
+offer(sys.modules[__name__], __all__)  # to overrides by __torch_function__

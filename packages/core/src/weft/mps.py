@@ -1,4 +1,4 @@
-"""Apple's graphics processors by PyTorch's names, for programs that ask for them: a plugin must bring the device ``mps``."""
+"""Apple's graphics processors by PyTorch's names, for programs that ask: a plugin must bring the device ``mps``."""
 
 from __future__ import annotations
 

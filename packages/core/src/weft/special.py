@@ -9,6 +9,9 @@ Examples
 tensor([0.5000, 0.8808])
 """
 
+import sys
+
+from weft._intercept import offer
 from weft.ops.bessel_functions import (
     airy_ai,
     bessel_j0,
@@ -111,3 +114,6 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+
+offer(sys.modules[__name__], __all__)  # to overrides by __torch_function__

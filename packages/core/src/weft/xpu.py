@@ -1,4 +1,4 @@
-"""Intel's graphics processors by PyTorch's names, for programs that ask for them: a plugin must bring the device ``xpu``."""
+"""Intel's graphics processors by PyTorch's names, for programs that ask: a plugin must bring the device ``xpu``."""
 
 from __future__ import annotations
 

@@ -355,8 +355,7 @@ class Tracer(TracerBase):
             args.append(self.root)
             del names[0]
         parameters = inspect.signature(called).parameters
-        for name in names:
-            args.append(self._argument(called, name, parameters[name], concrete_args or {}))
+        args += [self._argument(called, name, parameters[name], concrete_args or {}) for name in names]
         stars = [star for flag, star in STARS if code.co_flags & flag]
         args += [self.proxy_placeholder(f"{star}{name}") for star, name in zip(stars, code.co_varnames[total:])]
         if not stars and not code.co_kwonlyargcount:

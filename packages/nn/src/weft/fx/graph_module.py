@@ -257,7 +257,7 @@ class GraphModule(Module):
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        parts = {name: value for name, value in self.named_children()}
+        parts = dict(self.named_children())
         weft.save(self.state_dict(), folder / "state_dict.pt")
         weft.save(parts, folder / "modules.pt")
         own = [f'        self.register_buffer("{name}", None)' for name in self._buffers]

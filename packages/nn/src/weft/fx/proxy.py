@@ -23,8 +23,8 @@ BASE_TYPES = (
 )  # fmt: skip
 REFLECTED = "add sub mul floordiv truediv mod pow lshift rshift and_ or_ xor matmul".split()
 
-# Functions of weft.nn.functional that PyTorch has in C: recorded as they were called. Of the others PyTorch records what
-# is optional by name, with its default, and programs that match graphs look for that.
+# Functions of weft.nn.functional that PyTorch has in C: recorded as they were called. Of the others PyTorch records
+# what is optional by name, with its default, and programs that match graphs look for that.
 AS_CALLED = set(
     """
 avg_pool1d avg_pool2d avg_pool3d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d

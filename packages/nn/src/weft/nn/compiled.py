@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from weft.nn.module import Module
@@ -43,9 +42,9 @@ class OptimizedModule(Module):
     def __delattr__(self, name: str) -> None:
         delattr(self._orig_mod, name)
 
-    def __dir__(self) -> Iterable[str]:
+    def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
 class ScriptModule(Module):
-    """The class of compiled modules, of which there are none: for ``isinstance``, and for old programs to derive from."""
+    """The class of compiled modules, of which there are none: for ``isinstance``, and for old programs' classes."""
