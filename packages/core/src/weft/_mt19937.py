@@ -298,7 +298,7 @@ class MersenneStream:
         """
         rows, columns = weights.shape
         if not replacement or samples == 1:
-            order: Literal["C", "F"] = "F" if weights.strides[0] < weights.strides[1] else "C"
+            order: Literal["C", "F"] = "F" if 0 < weights.strides[0] < weights.strides[1] else "C"
             noise = self.exponential(weights.size, weights.dtype).reshape(weights.shape, order=order)
             with np.errstate(all="ignore"):
                 score: Array = weights / noise

@@ -156,11 +156,11 @@ def _(constraint: Any) -> Any:
     return transforms.CatTransform([transform_to(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
 
 
-@biject_to.register(constraints._Stack)
+@biject_to.register(constraints.stack)
 def _(constraint: Any) -> Any:
     return transforms.StackTransform([biject_to(each) for each in constraint.cseq], constraint.dim)
 
 
-@transform_to.register(constraints._Stack)
+@transform_to.register(constraints.stack)
 def _(constraint: Any) -> Any:
     return transforms.StackTransform([transform_to(each) for each in constraint.cseq], constraint.dim)

@@ -126,7 +126,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-class _Independent(Constraint):
+class _IndependentConstraint(Constraint):
     """Another one over whole blocks: all of its last dimensions must hold."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -149,7 +149,7 @@ class _Independent(Constraint):
         return result.reshape(*result.shape[: result.dim() - count], -1).all(-1)
 
     def __repr__(self) -> str:
-        return f"Independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 class MixtureSameFamilyConstraint(Constraint):
@@ -400,13 +400,17 @@ class _PositiveDefinite(_Symmetric):
 class _Joined(Constraint):
     """Several constraints, each for a part of a tensor along a dimension."""
 
-    def __init__(self, constraints: Sequence[Constraint], dim: int) -> None:
-        self.cseq = list(constraints)
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        self.cseq = list(cseq)
         self.dim = dim
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
         return any(each.is_discrete for each in self.cseq)
+
+    def _check_length(self, value: Tensor, length: int) -> None:
+        if value.size(self.dim) != length:
+            raise AssertionError(f"dimension {self.dim} must have size {length}, got {list(value.shape)}")
 
 
 class _Cat(_Joined):
@@ -416,13 +420,14 @@ class _Cat(_Joined):
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
-            raise ValueError(f"cat: {len(self.cseq)} constraints need as many lengths, got {len(self.lengths)}")
+            raise AssertionError(f"cat: {len(self.cseq)} constraints need as many lengths, got {len(self.lengths)}")
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]
         return max(int(each.event_dim) for each in self.cseq)
 
     def check(self, value: Tensor) -> Tensor:
+        self._check_length(value, sum(self.lengths))
         parts = value.split(self.lengths, self.dim)
         return weft.cat([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
 
@@ -436,13 +441,14 @@ class _Stack(_Joined):
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Tensor) -> Tensor:
+        self._check_length(value, len(self.cseq))
         parts = value.unbind(self.dim)
         return weft.stack([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
 
 
 dependent = _Dependent()
 dependent_property = _DependentProperty
-independent = _Independent
+independent = _IndependentConstraint
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)
@@ -468,8 +474,4 @@ symmetric = _Symmetric()
 positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()
 cat = _Cat
-
-
-def stack(cseq: Sequence[Constraint], dim: int = 0) -> Constraint:
-    """Constraints for the parts of length 1 along a dimension."""
-    return _Stack(cseq, dim)
+stack = _Stack

@@ -50,9 +50,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = weft._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        # Not 0, whose logarithm has no gradient.
-        value.detach().clamp_(min=weft.finfo(value.dtype).tiny)
-        return value
+        return value.clamp(min=weft.finfo(value.dtype).tiny)  # not 0, whose logarithm has no gradient
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = weft.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)

@@ -173,7 +173,9 @@ def _(p: Any, q: Any) -> Tensor:
     gradients = weft.autograd.grad(normalizer.sum(), of_p, create_graph=True)
     result = q._log_normalizer(*q._natural_params) - normalizer
     for to, start, gradient in zip(q._natural_params, of_p, gradients, strict=True):
-        result = result - sum_rightmost((to - start) * gradient, len(q.event_shape))
+        terms = (to - start) * gradient
+        # Some parameters are of the shape of a value, others are numbers.
+        result = result - sum_rightmost(terms, terms.dim() - result.dim())
     return result
 
 

@@ -30,7 +30,7 @@ def _batch_mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
     columns = x.reshape(shape.numel(), *x.shape[lead:]).movedim(0, -1)  # (*batch, n, samples)
     solved = weft.linalg.solve_triangular(factor, columns, upper=False)
     squares = solved.pow(2).sum(-2).movedim(-1, 0)
-    return squares.reshape(*shape, *squares.shape[1:])
+    return squares.reshape((*shape, *squares.shape[1:]))
 
 
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:
@@ -154,18 +154,20 @@ class MultivariateNormal(Distribution):
         return found.expand(self._batch_shape) if self._batch_shape else found
 
 
-def one_matrix(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, Tensor]:
+def one_matrix(
+    covariance: Any, precision: Any, scale_tril: Any, error: type[Exception] = ValueError
+) -> tuple[str, Tensor]:
     """The name and the value of the only matrix that is given.
 
     Raises
     ------
     ValueError
-        If there is another number of them, or if it is none.
+        If there is another number of them (or ``error``), or if it has too few dimensions.
     """
     named = {"covariance_matrix": covariance, "precision_matrix": precision, "scale_tril": scale_tril}
     given = [(name, each) for name, each in named.items() if each is not None]
     if len(given) != 1:
-        raise ValueError(
+        raise error(
             "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified; "
             f"got {', '.join(name for name, _ in given) or 'none'}."
         )

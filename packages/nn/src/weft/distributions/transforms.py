@@ -818,14 +818,14 @@ class CatTransform(_JoinedTransform):
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
         if not all(isinstance(each, Transform) for each in tseq):
-            raise TypeError("CatTransform: tseq must hold Transforms")
+            raise AssertionError("CatTransform: tseq must hold Transforms")
         if cache_size:
             tseq = [each.with_cache(cache_size) for each in tseq]
         super().__init__(cache_size=cache_size)
         self.transforms = list(tseq)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
-            raise ValueError(f"CatTransform: {len(self.transforms)} transforms need as many lengths, got {lengths}")
+            raise AssertionError(f"CatTransform: {len(self.transforms)} transforms need as many lengths, got {lengths}")
         self.dim = dim
 
     @lazy_property
@@ -844,7 +844,7 @@ class CatTransform(_JoinedTransform):
 
     def _parts(self, value: Tensor) -> Sequence[Tensor]:
         if value.size(self.dim) != self.length:
-            raise ValueError(
+            raise AssertionError(
                 f"CatTransform: dimension {self.dim} must have size {self.length}, got {list(value.shape)}"
             )
         found: Sequence[Tensor] = value.split(self.lengths, self.dim)
@@ -876,7 +876,7 @@ class StackTransform(_JoinedTransform):
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         if not all(isinstance(each, Transform) for each in tseq):
-            raise TypeError("StackTransform: tseq must hold Transforms")
+            raise AssertionError("StackTransform: tseq must hold Transforms")
         if cache_size:
             tseq = [each.with_cache(cache_size) for each in tseq]
         super().__init__(cache_size=cache_size)
@@ -887,7 +887,7 @@ class StackTransform(_JoinedTransform):
 
     def _parts(self, value: Tensor) -> Sequence[Tensor]:
         if value.size(self.dim) != len(self.transforms):
-            raise ValueError(
+            raise AssertionError(
                 f"StackTransform: dimension {self.dim} must have size {len(self.transforms)}, got {list(value.shape)}"
             )
         found: Sequence[Tensor] = value.unbind(self.dim)

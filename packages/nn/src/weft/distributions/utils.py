@@ -84,7 +84,6 @@ class lazy_property:
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Lower triangular matrices from vectors (..., n) of their elements, row by row, up to a diagonal."""
-    # A matrix of m rows has sum(min(i + 1 + diag, m)) such elements: for diag <= 0 k (k + 1) / 2 with k = m + diag.
     count = matrix_size(vec.shape[-1], diag)
     matrix = vec.new_zeros((*vec.shape[:-1], count, count))
     rows, columns = weft.tril_indices(count, count, diag)
@@ -92,10 +91,22 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
 
 
 def matrix_size(count: int, diag: int) -> int:
-    """The rows of the square matrix that has ``count`` elements up to a diagonal."""
-    rows = 0
-    while sum(max(0, min(row + 1 + diag, rows)) for row in range(rows)) < count:
+    """The rows of the square matrix that has ``count`` elements up to a diagonal.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    rows = have = 0
+    while have < count:
         rows += 1
+        have = sum(max(0, min(row + 1 + diag, rows)) for row in range(rows))
+    if have != count:
+        raise ValueError(
+            f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of a "
+            "square D x D matrix."
+        )
     return rows
 
 

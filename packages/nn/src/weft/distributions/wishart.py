@@ -58,7 +58,7 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, matrix = one_matrix(covariance_matrix, precision_matrix, scale_tril)
+        name, matrix = one_matrix(covariance_matrix, precision_matrix, scale_tril, error=AssertionError)
         if isinstance(df, Number):
             df = weft.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch_shape = weft.broadcast_shapes(matrix.shape[:-2], df.shape)
@@ -138,19 +138,15 @@ class Wishart(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:
         sample_shape = Size(sample_shape)
+        # PyTorch replaces each sound sample by another one; the first is drawn here too, so that the numbers agree.
+        self._bartlett_sampling(sample_shape)
         sample = self._bartlett_sampling(sample_shape)
-        singular = self._singular(sample, len(sample_shape))
-        if not singular.any():
-            return sample
-        warnings.warn("Singular sample detected.", stacklevel=2)
         for _ in range(ATTEMPTS if max_try_correction is None else max_try_correction):
-            again = self._bartlett_sampling(singular[singular].shape)
-            sample = sample.clone()
-            sample[singular] = again
-            singular = singular.clone()
-            singular[singular.clone()] = self._singular(again, 1)
+            singular = self._singular(sample, len(sample_shape))
             if not singular.any():
                 break
+            warnings.warn("Singular sample detected.", stacklevel=2)
+            sample = sample.index_put((singular,), self._bartlett_sampling(singular[singular].shape))
         return sample
 
     def _singular(self, sample: Tensor, lead: int) -> Tensor:
