@@ -20,6 +20,7 @@ from weft.ops import all_functions
 from weft.ops._declare import registry
 from weft.testing._creation import make_tensor
 
+all_functions()  # so that the registry has all of core's ops, also those that nobody has asked for yet
 __all__ = ["Make", "call", "function_of", "sample_inputs", "sample_names", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
