@@ -198,10 +198,12 @@ def _(grad, other, output):
 true_divide.is_public = True  # although its op has another name
 
 
-@composite("__rdiv__")
-def _divided_by(input, other):
-    """``other / input``: the name that Python 2 had for `__rtruediv__`."""
-    return input.reciprocal() * other
+def _divided_by(self: Any, other: Any) -> Any:
+    """``other / self``: the name that Python 2 had for `__rtruediv__`."""
+    return self.reciprocal() * other
+
+
+Tensor.__rdiv__ = _divided_by
 
 
 @composite("div divide", "div_ divide_", out=True)
@@ -1113,7 +1115,15 @@ def _(grad, input, other):
     return grad.masked_fill((input <= other) | (other != other), 0)
 
 
-@op(tensors="input min max", promotes=True, result="same", half="float32", accepts=REAL, name="clamp", batch="elementwise")
+@op(
+    tensors="input min max",
+    promotes=True,
+    result="same",
+    half="float32",
+    accepts=REAL,
+    name="clamp",
+    batch="elementwise",
+)
 def clamped(input, min, max):
     """Each element moved into [min, max]."""
     return clamped.op(input, min, max)
@@ -1219,7 +1229,15 @@ def _(grad, input):
 # Sums of products
 
 
-@op(tensors="input end weight", promotes=True, result="same", half="float32", accepts="float complex", name="lerp", batch="elementwise")
+@op(
+    tensors="input end weight",
+    promotes=True,
+    result="same",
+    half="float32",
+    accepts="float complex",
+    name="lerp",
+    batch="elementwise",
+)
 def interpolated(input, end, weight):
     """``input + weight * (end - input)``."""
     return interpolated.op(input, end, weight)
