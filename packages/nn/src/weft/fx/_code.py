@@ -172,8 +172,8 @@ class Writer:
 
     def annotation(self, kind: Any) -> str:
         """A type as the text writes it."""
-        if kind in (Any, None) or isinstance(kind, str):
-            return "" if kind in (Any, None) else str(kind)
+        if kind is Any or isinstance(kind, str):
+            return ""
         text = type_repr(kind)
         for name in set(re.findall(r"typing_(\w+)", text)):
             self.globals[f"typing_{name}"] = getattr(typing, name)

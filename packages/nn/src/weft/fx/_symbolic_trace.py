@@ -121,6 +121,15 @@ def by_position(function: Any, count: int) -> Any:
     return made
 
 
+def annotations_of(function: Any) -> dict[str, Any]:
+    """The types of a function's parameters and result: those that say something, and are no text that means nothing."""
+    try:
+        found = inspect.get_annotations(function, eval_str=True)
+    except (NameError, SyntaxError, TypeError, AttributeError):  # of names that only a type checker imports
+        found = inspect.get_annotations(function)
+    return {name: kind for name, kind in found.items() if kind is not Any and not isinstance(kind, str)}
+
+
 class Patches:
     """Replacements in namespaces, undone in the end."""
 
@@ -320,7 +329,7 @@ class Tracer(TracerBase):
         function, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
         with self._patched(function):
             result = function(*args)
-            annotation = getattr(function, "__annotations__", {}).get("return")
+            annotation = annotations_of(function).get("return")
             self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
         self.submodule_paths = None
         return self.graph
@@ -368,7 +377,7 @@ class Tracer(TracerBase):
         return self.create_proxy("placeholder", target, args, {}, type_expr=type_expr)
 
     def _argument(self, function: Any, name: str, parameter: Any, concrete: dict[str, Any]) -> Any:
-        kind = getattr(function, "__annotations__", {}).get(name)
+        kind = annotations_of(function).get(name)
         if name not in concrete or isinstance(concrete[name], Proxy):
             return self.proxy_placeholder(name, parameter.default, kind)
         value = concrete[name]

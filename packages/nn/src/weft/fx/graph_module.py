@@ -92,7 +92,7 @@ class GraphModule(Module):
     ...         with traced.graph.inserting_after(node):
     ...             doubled = traced.graph.call_function(weft.mul, (node, 2))
     ...         _ = node.replace_all_uses_with(doubled, lambda user: user is not doubled)
-    >>> traced.recompile()
+    >>> _ = traced.recompile()
     >>> print(traced.code.strip())
     def forward(self, input):
         input_1 = input

@@ -52,14 +52,15 @@ def map_aggregate(a: Argument, fn: Callable[[Argument], Argument]) -> Argument:
 
 def qualified_name(function: Any) -> str:
     """How code writes a function: ``"weft.cat"``, ``"weft.nn.functional.relu"``, ``"operator.add"``."""
-    if getattr(builtins, getattr(function, "__name__", ""), None) is function:
-        return str(function.__name__)
+    name = getattr(function, "__name__", "")
+    if name and getattr(builtins, name, None) is function:
+        return str(name)
     module = getattr(function, "__module__", None) or ""
     if module == "_operator":
-        return f"operator.{function.__name__}"
+        return f"operator.{name}"
     if (module + ".").startswith("weft."):
         return public_name(function)
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", str(function))
+    name = getattr(function, "__qualname__", None) or name or str(function)
     return f"{module}.{name}" if module else str(name)
 
 
@@ -67,9 +68,8 @@ def public_name(function: Any) -> str:
     """The name by which weft's users know something of weft's."""
     name = getattr(function, "__name__", "")
     for home in (sys.modules.get(function.__module__), weft, weft.nn.functional, sys.modules.get("weft._api")):
-        if home is None or vars(home).get(name) is not function or home.__name__.startswith("weft.ops"):
-            continue
-        return name_in_public(home.__name__, name)
+        if home is not None and vars(home).get(name) is function and not home.__name__.startswith("weft.ops"):
+            return name_in_public(home.__name__, name)
     found = overrides.resolve_name(function)
     return found or f"{function.__module__}.{getattr(function, '__qualname__', name)}"
 

@@ -100,11 +100,10 @@ def replace(
     pattern_graph, replacement_graph = graph_of(pattern), graph_of(replacement)
     if isinstance(replacement, Module):
         take_over_modules(gm, replacement)
-    done: list[ReplacedPatterns] = []
     changed: dict[Node, Node] = {}  # what was replaced, for matches whose inputs it was
-    for match in matches_of(gm.graph, pattern_graph, ignore_literals):
-        if all(accepts(match, gm.graph, pattern_graph) for accepts in filters or ()):
-            done.append(put_in(gm.graph, match, pattern_graph, replacement_graph, changed))
+    found = matches_of(gm.graph, pattern_graph, ignore_literals)
+    accepted = [each for each in found if all(accepts(each, gm.graph, pattern_graph) for accepts in filters or ())]
+    done = [put_in(gm.graph, match, pattern_graph, replacement_graph, changed) for match in accepted]
     gm.recompile()
     return done
 
