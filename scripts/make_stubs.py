@@ -26,7 +26,7 @@ from weft._portions import LAZY
 from weft.ops._declare import public_functions
 
 CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
-PORTIONS = ("distributions", "nn", "optim", "text", "utils", "vision")
+PORTIONS = ("distributions", "fx", "nn", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
 RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
 INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose

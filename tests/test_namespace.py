@@ -8,7 +8,7 @@ import pytest
 
 import weft
 
-PORTIONS = ("backend_cpu", "backend_cuda", "distributions", "nn", "optim", "text", "vision")
+PORTIONS = ("backend_cpu", "backend_cuda", "distributions", "fx", "nn", "optim", "text", "vision")
 
 
 def python(code):
