@@ -53,7 +53,7 @@ def test_without_an_accelerator_questions_are_answered_and_use_is_an_error(nothi
     with weft.accelerator.device_index(None):
         pass
     for name in ("current_device_index", "synchronize", "current_stream", "memory_stats", "empty_cache"):
-        with pytest.raises(RuntimeError, match=f"accelerator.{name}: .*none is available"):
+        with pytest.raises(RuntimeError, match=rf"accelerator.{name}: .*none is available"):
             getattr(weft.accelerator, name)()
 
 
@@ -92,7 +92,7 @@ def test_memory_is_what_the_backend_counts_and_0_where_it_does_not(toy):
 
 
 def test_what_the_devices_module_lacks_is_not_implemented(toy):
-    with pytest.raises(NotImplementedError, match="weft.toy has no current_stream"):
+    with pytest.raises(NotImplementedError, match=r"weft.toy has no current_stream"):
         weft.accelerator.current_stream()
 
 
@@ -102,5 +102,5 @@ def test_devices_that_no_plugin_brings_are_not_there(name):
     assert not module.is_available() and module.device_count() == 0
     module.manual_seed(0)
     module.empty_cache()
-    with pytest.raises(RuntimeError, match=f"device '{name}': no backend is installed"):
+    with pytest.raises(RuntimeError, match=rf"device '{name}': no backend is installed"):
         module.synchronize()

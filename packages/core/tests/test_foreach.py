@@ -79,13 +79,13 @@ def test_gradients_flow_through_each():
 
 
 def test_lists_that_do_not_fit_are_refused():
-    with pytest.raises(RuntimeError, match="_foreach_add: .*at least one"):
+    with pytest.raises(RuntimeError, match=r"_foreach_add: .*at least one"):
         weft._foreach_add([], 1)
-    with pytest.raises(RuntimeError, match="_foreach_mul_: .*got 2 and 1"):
+    with pytest.raises(RuntimeError, match=r"_foreach_mul_: .*got 2 and 1"):
         weft._foreach_mul_(lists(), [1])
-    with pytest.raises(TypeError, match="_foreach_abs: .*list or tuple of Tensors, got Tensor"):
+    with pytest.raises(TypeError, match=r"_foreach_abs: .*list or tuple of Tensors, got Tensor"):
         weft._foreach_abs(weft.ones(2))
-    with pytest.raises(TypeError, match="_foreach_div: missing"):
+    with pytest.raises(TypeError, match=r"_foreach_div: missing"):
         weft._foreach_div(lists())
 
 
