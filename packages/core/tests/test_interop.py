@@ -218,6 +218,13 @@ def test_numpy_of_a_recorded_tensor_needs_detach():
     assert x.numpy(force=True).tolist() == [1.0, 1.0]
 
 
+def test_numpy_of_a_recorded_tensor_needs_no_detach_where_nothing_is_recorded():
+    weight = weft.ones(2, requires_grad=True)
+    with weft.no_grad():
+        weight.numpy()[0] = 5.0
+        assert np.asarray(weight).tolist() == [5.0, 1.0]
+
+
 def test_numpy_functions_see_tensors():
     x = weft.tensor([1, 2])
     assert np.asarray(x, dtype=np.float32).dtype == np.float32

@@ -12,7 +12,7 @@ import numpy
 from weft._devices import backend_of, cpu, device, kind_of, resolve_device
 from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_default_dtype
 from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase, state
+from weft._engine.tensor import TensorBase, local, state
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
@@ -118,7 +118,7 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
     Raises
     ------
     RuntimeError
-        If the tensor requires grad.
+        If the tensor requires grad, unless under `no_grad`.
     TypeError
         If it is not in the host's memory.
 
@@ -128,7 +128,7 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
     array([1., 1.], dtype=float32)
     """
     if not force:
-        if self._requires_grad:
+        if self._requires_grad and local.grad_enabled:
             raise RuntimeError(
                 "numpy: can't call numpy() on a Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
