@@ -32,8 +32,8 @@ _offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their
 _dispatched: dict[Any, Any] = {}  # from a function to the one that asks first
 _armed = False
 
-# Methods that speak of the object itself, and not of a computation with it.
-OWN = frozenset("as_subclass register_hook register_post_accumulate_grad_hook".split())
+# Methods and functions that speak of the object itself, and not of a computation with it.
+OWN = frozenset("as_subclass is_tensor register_hook register_post_accumulate_grad_hook".split())
 
 
 def offer(namespace: Any, names: Iterable[str]) -> None:
@@ -56,7 +56,7 @@ def arm() -> None:
     names = [*all_functions(), "tensor", "as_tensor", "from_numpy"]
     for name in names:
         getattr(weft, name)  # those that were not asked for yet are found now
-    offer(weft, names)
+    offer(weft, [name for name in names if name not in OWN])
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
         replace_functions(namespace, names)

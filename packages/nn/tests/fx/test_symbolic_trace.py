@@ -244,3 +244,7 @@ def test_annotations_that_only_a_checker_understands_are_left_out():
         return x
 
     assert code(f).startswith("def forward(self, x):")
+
+
+def test_a_proxy_is_no_tensor():
+    assert code(lambda x: x if weft.is_tensor(x) or isinstance(x, weft.Tensor) else x + 1).count("x + 1") == 1
