@@ -136,7 +136,7 @@ def methods() -> Iterator[str]:
     yield "class Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
     for name, value in sorted((vars(TensorBase) | vars(weft.Tensor)).items()):
-        if name in written_by_hand() or (hasattr(object, name) and name not in COMPARISONS):
+        if name in written_by_hand() or (name in dir(object) and name not in COMPARISONS):
             continue
         if isinstance(value, property):
             yield f"\n    @property\n    def {name}(self) -> Any: ..."

@@ -13,7 +13,6 @@ tensor(1.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Number
 from typing import Any
 
 from weft.distributions import constraints, transforms
@@ -28,7 +27,7 @@ class ConstraintRegistry:
         self._registry: dict[type, Callable[[Any], Any]] = {}
         super().__init__()
 
-    def register(self, constraint: Any, factory: Any = None) -> Any:
+    def register(self, constraint: Any, factory: Any = None) -> Callable[[Any], Any]:
         """Say how a type of constraint (or that of an object) is mapped to. May be a decorator.
 
         Raises
@@ -112,7 +111,7 @@ def _(constraint: Any) -> Any:
 @transform_to.register(constraints.half_open_interval)
 def _(constraint: Any) -> Any:
     lower, upper = constraint.lower_bound, constraint.upper_bound
-    if isinstance(lower, Number) and isinstance(upper, Number) and (lower, upper) == (0, 1):
+    if isinstance(lower, int | float) and isinstance(upper, int | float) and (lower, upper) == (0, 1):
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform(
         [transforms.SigmoidTransform(), transforms.AffineTransform(lower, upper - lower)]

@@ -221,14 +221,15 @@ class Distribution:
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 
-    def _expanded(self, cls: type, names: Iterable[str], batch_shape: Any, _instance: Any = None) -> Any:
+    def _expanded(self, cls: Any, names: Iterable[str], batch_shape: Any, _instance: Any = None) -> Any:
         """`expand` for a distribution of numbers, whose parameters have the batch's shape."""
         new = self._get_checked_instance(cls, _instance)
         batch_shape = Size(batch_shape)
         for name in names:
             if name in self.__dict__:
                 setattr(new, name, getattr(self, name).expand(batch_shape))
-        super(cls, new).__init__(batch_shape, validate_args=False)  # type: ignore[misc]
+        above: Any = super(cls, new)
+        above.__init__(batch_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

@@ -135,7 +135,7 @@ def x_log_x(x: Tensor) -> Tensor:
 
 # Pairs where p has values that q cannot have, and a parameter of p, which has the shape of the result.
 
-INFINITE = {
+INFINITE: dict[type, tuple[str, list[type]]] = {
     Beta: ("concentration1", [Pareto]),
     ContinuousBernoulli: ("probs", [Pareto]),
     Exponential: ("rate", [Beta, ContinuousBernoulli, Pareto, Uniform]),

@@ -10,8 +10,7 @@ from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import Distribution
 from weft.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, half_log_determinant
-from weft.distributions.normal import standard_normal
-from weft.distributions.utils import lazy_property
+from weft.distributions.utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -120,8 +119,8 @@ class LowRankMultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        of_factor = standard_normal(shape[:-1] + self.cov_factor.shape[-1:], self.loc.dtype, self.loc.device)
-        of_diagonal = standard_normal(shape, self.loc.dtype, self.loc.device)
+        of_factor = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], self.loc.dtype, self.loc.device)
+        of_diagonal = _standard_normal(shape, self.loc.dtype, self.loc.device)
         spread = self._unbroadcasted_cov_diag.sqrt() * of_diagonal
         return self.loc + _batch_mv(self._unbroadcasted_cov_factor, of_factor) + spread
 

@@ -9,8 +9,7 @@ import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import Distribution
-from weft.distributions.normal import standard_normal
-from weft.distributions.utils import lazy_property
+from weft.distributions.utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
@@ -138,7 +137,7 @@ class MultivariateNormal(Distribution):
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        drawn = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, drawn)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -10,14 +10,9 @@ import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
-from weft.distributions.utils import broadcast_all
+from weft.distributions.utils import _standard_normal, broadcast_all
 
-__all__ = ["Normal", "standard_normal"]
-
-
-def standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
-    """Numbers of mean 0 and variance 1."""
-    return weft.normal(weft.zeros(shape, dtype=dtype, device=device), weft.ones(shape, dtype=dtype, device=device))
+__all__ = ["Normal"]
 
 
 class Normal(ExponentialFamily):
@@ -70,7 +65,7 @@ class Normal(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        return self.loc + standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
+        return self.loc + _standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -10,8 +10,7 @@ from weft import Size, Tensor, inf, nan
 from weft.distributions import constraints
 from weft.distributions.chi2 import Chi2
 from weft.distributions.distribution import Distribution
-from weft.distributions.normal import standard_normal
-from weft.distributions.utils import broadcast_all
+from weft.distributions.utils import _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
@@ -58,7 +57,7 @@ class StudentT(Distribution):
         return finite.masked_fill(self.df <= 2, inf).masked_fill(self.df <= 1, nan)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        x = standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
+        x = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (x * weft.rsqrt(z / self.df))
 

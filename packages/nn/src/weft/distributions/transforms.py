@@ -73,6 +73,12 @@ class Transform:
         self._cached_x_y: Any = (None, None)
         super().__init__()
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__, _cached_x_y=(None, None))
+        if isinstance(self._inv, weakref.ref):  # cannot be pickled, and is made anew when asked for
+            state["_inv"] = None
+        return state
+
     @property
     def event_dim(self) -> int:
         """The dimensions of one value, if the map keeps their number."""

@@ -22,6 +22,11 @@ __all__ = [
 euler_constant = 0.57721566490153286060  # Euler-Mascheroni
 
 
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Numbers of mean 0 and variance 1."""
+    return weft.normal(weft.zeros(shape, dtype=dtype, device=device), weft.ones(shape, dtype=dtype, device=device))
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape.
 

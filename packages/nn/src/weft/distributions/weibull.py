@@ -8,10 +8,9 @@ import weft
 from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions.exponential import Exponential
-from weft.distributions.gumbel import euler_constant
 from weft.distributions.transformed_distribution import TransformedDistribution
 from weft.distributions.transforms import AffineTransform, PowerTransform
-from weft.distributions.utils import broadcast_all
+from weft.distributions.utils import broadcast_all, euler_constant
 
 __all__ = ["Weibull"]
 
