@@ -67,7 +67,7 @@ DIRICHLET_Q = (
 )
 
 
-@op(tensors="input output", accepts="float", gradient="refused")
+@op(tensors="input output", accepts="float", gradient="refused", batch="elementwise")
 def _standard_gamma_grad(input, output):
     """How each of the samples `output` of the gamma distribution moves with its shape parameter in `input`."""
     check_tensor("_standard_gamma_grad", input)
@@ -89,7 +89,7 @@ def _(xp, input, output):
     )
 
 
-@op(tensors="x alpha total", accepts="float", gradient="refused")
+@op(tensors="x alpha total", accepts="float", gradient="refused", batch="elementwise")
 def _dirichlet_grad(x, alpha, total):
     """How each element `x` of a Dirichlet sample moves with its own parameter `alpha`; `total`: the sum of them all."""
     for name, each in (("x", x), ("alpha", alpha), ("total", total)):
