@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from types import TracebackType
 from typing import Any
 
 __all__ = [
+    "Event",
     "Stream",
     "StreamContext",
     "current_device",
@@ -33,6 +35,26 @@ class Stream:
 
     def synchronize(self) -> None:
         """Do nothing: the work is done."""
+
+
+class Event:
+    """Stands for a mark in a queue of work, which is reached as soon as it is made."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take what other devices' events take."""
+
+    def record(self, stream: Any = None) -> None:
+        """Do nothing: the work is done."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Do nothing: the work is done."""
+
+    def synchronize(self) -> None:
+        """Do nothing: the work is done."""
+
+    def query(self) -> bool:
+        """True: the work is done."""
+        return True
 
 
 class StreamContext:
@@ -93,3 +115,10 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Stream) -> StreamContext:
     """Make a stream the current one for a ``with`` block."""
     return StreamContext(stream)
+
+
+def __getattr__(name: str) -> Any:
+    """``weft.cpu.amp``."""
+    if name == "amp":
+        return importlib.import_module("weft.cpu.amp")
+    raise AttributeError(f"module 'weft.cpu' has no attribute {name!r}")

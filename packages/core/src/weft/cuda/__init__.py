@@ -6,11 +6,22 @@ using one that is not there says what is missing.
 
 from __future__ import annotations
 
+import importlib
 from types import TracebackType
 from typing import Any
 
 from weft._devices import device as Device
 from weft._errors import AcceleratorError, OutOfMemoryError
+from weft.cuda.memory import (
+    empty_cache,
+    ipc_collect,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_peak_memory_stats,
+)
 
 __all__ = [
     "AcceleratorError",
@@ -18,13 +29,29 @@ __all__ = [
     "current_device",
     "device",
     "device_count",
+    "empty_cache",
     "get_device_name",
+    "get_rng_state",
+    "get_rng_state_all",
     "init",
+    "initial_seed",
+    "ipc_collect",
     "is_available",
+    "is_bf16_supported",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "synchronize",
 ]
 
@@ -107,6 +134,11 @@ def is_initialized() -> bool:
     return any(each.group == "weft.backends" and each.name == "cuda" and each.state == "loaded" for each in status())
 
 
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether tensors of bfloat16 can be computed with: on every CUDA device, and so not where there is none."""
+    return is_available()
+
+
 def manual_seed(seed: int) -> None:
     """Seed the generator of the current device; without one nothing happens."""
     if is_available():
@@ -121,6 +153,52 @@ def manual_seed_all(seed: int) -> None:
 
     for index in range(device_count()):
         default_generator_of(Device("cuda", index)).manual_seed(seed)
+
+
+def generator_of(device: Any) -> Any:
+    """The default generator of a device; of the current one if none is named."""
+    from weft.random import default_generator_of
+
+    index = index_of(device)
+    return default_generator_of(Device("cuda", current_device() if index is None else index))
+
+
+def seed() -> None:
+    """Seed the generator of the current device by chance; without one nothing happens."""
+    if is_available():
+        generator_of(None).seed()
+
+
+def seed_all() -> None:
+    """Seed the generators of all CUDA devices by chance."""
+    for index in range(device_count()):
+        generator_of(index).seed()
+
+
+def initial_seed() -> int:
+    """The seed of the current device's generator."""
+    return int(generator_of(None).initial_seed())
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of a device's generator, as a tensor of bytes on the CPU."""
+    return generator_of(device).get_state()
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of all CUDA devices' generators."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Set the state of a device's generator."""
+    generator_of(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Set the states of all CUDA devices' generators, from what `get_rng_state_all` returned."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
 
 
 class device:
@@ -149,7 +227,9 @@ class device:
 
 
 def __getattr__(name: str) -> Any:
-    """The legacy types of tensors on a CUDA device, ``weft.cuda.FloatTensor`` and its like."""
+    """``weft.cuda.amp``, and the legacy types of tensors on a CUDA device, ``weft.cuda.FloatTensor`` and its like."""
+    if name == "amp":
+        return importlib.import_module("weft.cuda.amp")
     from weft._legacy import tensor_types
 
     made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
