@@ -170,7 +170,7 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
     try:
         return function(*args, **kwargs)
     finally:
-        for tensor, kind in hidden:
+        for tensor, _ in hidden:
             tensor.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain=False)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "drawn",
     "is_wrapped",
     "map_tensors",
+    "memory_of",
     "record_of",
     "run",
     "settled",
@@ -342,6 +343,15 @@ def twin(tensor: Any) -> Any:
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     return made
+
+
+def memory_of(tensor: Any) -> Any:
+    """The array with all values of a tensor: in a vmap those of all examples, in front."""
+    found = record_of(tensor)
+    while found is not None:
+        tensor = found.value
+        found = record_of(tensor)
+    return tensor._array
 
 
 def batched_like(made: Any, model: Any) -> Any:

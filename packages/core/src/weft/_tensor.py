@@ -268,6 +268,8 @@ class Tensor(Methods):
     @property
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not seen by autograd."""
+        if self.kind.wrapped:
+            return self.detach()
         made = make(self._array, self.kind)
         return made if self.kind.plain else as_subclass(made, type(self))  # type: ignore[return-value]
 

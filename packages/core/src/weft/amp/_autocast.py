@@ -47,7 +47,7 @@ def default_dtype(device_type: str) -> dtype:
     return found
 
 
-class autocast:  # noqa: N801  (PyTorch's name)
+class autocast:
     """Context manager or decorator: matrix products and convolutions compute in a half type, losses in float32.
 
     Parameters

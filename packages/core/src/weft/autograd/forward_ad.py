@@ -101,7 +101,7 @@ class DualLevel(Level):
             target.tangent.copy_(tangent)
 
 
-class dual_level:  # noqa: N801  (PyTorch's name)
+class dual_level:
     """Context manager: inside of it tensors may have tangents; on leaving they are gone."""
 
     def __enter__(self) -> int:
@@ -167,8 +167,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             raise ValueError(f"make_dual: Expected {name} to be floating point or complex, but got {each.kind.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
-            f"make_dual: the tangent has shape {list(tangent._array.shape)}, but the tensor {list(tensor._array.shape)}; "
-            "they must be equal"
+            f"make_dual: the tangent has shape {list(tangent._array.shape)}, but the tensor "
+            f"{list(tensor._array.shape)}; they must be equal"
         )
     if tensor.kind.dtype is not tangent.kind.dtype or tensor.kind.device is not tangent.kind.device:
         raise RuntimeError(

@@ -49,8 +49,8 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     ----------
     func : callable
     remove : {"mutations", "mutations_and_views"}
-        What a trace of PyTorch's would be free of. weft computes at once and makes no trace, so that there is nothing to
-        remove: the function is called as it is.
+        What a trace of PyTorch's would be free of. weft computes at once and makes no trace, so that there is nothing
+        to remove: the function is called as it is.
 
     Raises
     ------

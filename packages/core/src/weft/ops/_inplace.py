@@ -143,6 +143,9 @@ def alias(tensor: Any) -> Any:
     """Another tensor with the same memory and history; writes to the first leave its history alone."""
     out = make(tensor._array, tensor.kind)
     out._requires_grad = tensor._requires_grad
+    if tensor.kind.wrapped:
+        out._extra = Extra()
+        out._extra.wrapped = tensor._extra.wrapped
     view = view_of(tensor)
     out._node = tensor._node if view is None else view.current_node(tensor)
     set_output_index(out, output_index(tensor))

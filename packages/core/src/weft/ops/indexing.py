@@ -10,6 +10,7 @@ import numpy
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, local
 from weft._layout import in_order
+from weft._levels import memory_of
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import composite, op
@@ -243,9 +244,10 @@ def check_ranges(name: str, input: Any, indices: list[Any], kind: type = IndexEr
     if input.device.type != "cpu":  # reading them would wait for the device
         return
     for dim, each in enumerate(indices):
-        if each is not None and each._array.size:
+        values = None if each is None else memory_of(each)
+        if values is not None and values.size:
             size = input._array.shape[dim]
-            low, high = each._array.min(), each._array.max()
+            low, high = values.min(), values.max()
             if low < -size or high >= size:
                 wrong = int(low if low < -size else high)
                 raise kind(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
@@ -500,8 +502,9 @@ def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
 
 def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeError) -> None:
     """All positions must lie in [0, size); where reading them would wait for a device they are not looked at."""
-    if index.kind.device.type == "cpu" and index._array.size:
-        low, high = index._array.min(), index._array.max()
+    values = memory_of(index)
+    if index.kind.device.type == "cpu" and values.size:
+        low, high = values.min(), values.max()
         if low < 0 or high >= size:
             raise kind(
                 f"{name}: index {int(low if low < 0 else high)} is out of bounds for dimension {dim} with size {size}"

@@ -27,7 +27,7 @@ from weft.ops._geometry import (
     wrap_dim,
     wrap_dims,
 )
-from weft.ops._inplace import bump
+from weft.ops._inplace import bump, view_inplace
 from weft.storage import address, owner
 
 
@@ -1240,6 +1240,10 @@ def _resize(input, *size, memory_format=None):
     if shape == input._array.shape and order is None:
         return input
     count = elements("resize_", shape, input.itemsize)
+    if input.kind.wrapped:  # in a function transform the memory is not its own
+        if count != input.numel() or order is not None:
+            raise RuntimeError("resize_: in vmap and other function transforms the number of elements must stay")
+        return view_inplace("resize_", input, view, shape, {})
     reach = input.untyped_storage().nbytes() // input.itemsize - input.storage_offset()
     whole = as_strided.op(input, (reach,), (1,), 0, tuple(input.stride()))
     if count > whole._array.size:

@@ -20,7 +20,8 @@ __all__ = [
     "tree_unflatten",
 ]
 
-# For each type of container (`namedtuple` stands for all that it made): its children and what else it is, and how it is made from them.
+# For each type of container (`namedtuple` stands for all that it made): its children and what else it is, and how it is
+# made from them.
 _nodes: dict[Any, tuple[Callable[[Any], tuple[list[Any], Any]], Callable[[Any, Any], Any]]] = {}
 
 

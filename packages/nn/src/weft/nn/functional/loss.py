@@ -8,6 +8,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._levels import memory_of
 from weft._precision import in_full_precision
 from weft.nn.functional._common import (
     check_floating,
@@ -268,9 +269,9 @@ def check_class_range(
     name: str, target: Tensor, classes: int, ignore_index: int, refusal: type[Exception] = IndexError
 ) -> None:
     """Every class is in range; where reading them would wait for a device they are not looked at."""
-    if target.device.type != "cpu" or not target._array.size:
+    values = memory_of(target)
+    if target.device.type != "cpu" or not values.size:
         return
-    values = target._array
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
         raise refusal(

@@ -9,6 +9,7 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft._levels import memory_of
 from weft._precision import in_full_precision
 from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
 from weft.ops._declare import op
@@ -622,8 +623,9 @@ def check_places(name: str, indices: Tensor, total: int, spatial: Sizes) -> None
     """Indices are of int64 and inside the output."""
     if indices.dtype is not weft.int64:
         raise RuntimeError(f"{name}: elements in indices should be type int64 but got: {indices.dtype}")
-    if indices.device.type == "cpu" and indices.numel():
-        low, high = int(indices.min()), int(indices.max())
+    values = memory_of(indices)
+    if indices.device.type == "cpu" and values.size:
+        low, high = int(values.min()), int(values.max())
         if low < 0 or high >= total:
             raise RuntimeError(
                 f"{name}: Found an invalid max index: {low if low < 0 else high} (output volumes are of size "

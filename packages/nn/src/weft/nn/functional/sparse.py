@@ -6,6 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._levels import memory_of, refuse_values
 from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import op
@@ -182,7 +183,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot: Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros(*tensor.shape, num_classes)
-    low, high = int(tensor.min()), int(tensor.max())
+    if num_classes == -1 and tensor.kind.wrapped:
+        refuse_values("one_hot without num_classes", tensor)
+    values = memory_of(tensor)
+    low, high = int(values.min()), int(values.max())
     if low < 0:
         raise RuntimeError(f"one_hot: Class values must be non-negative, got {low}.")
     if num_classes == -1:
