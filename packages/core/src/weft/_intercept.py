@@ -53,10 +53,10 @@ def arm() -> None:
     from weft.ops import all_functions
 
     weft = sys.modules["weft"]
-    names = [*all_functions(), "tensor", "as_tensor", "from_numpy"]
-    for name in names:
+    functions = [*all_functions(), "tensor", "as_tensor", "from_numpy"]
+    for name in functions:
         getattr(weft, name)  # those that were not asked for yet are found now
-    offer(weft, [name for name in names if name not in OWN])
+    offer(weft, [name for name in functions if name not in OWN])
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
         replace_functions(namespace, names)
