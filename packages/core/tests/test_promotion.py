@@ -192,5 +192,5 @@ def test_pythons_number_types_are_dtypes():
     assert weft.ones(2).to(int).dtype is weft.int64
     assert weft.ones(2).sum(dtype=float).dtype is weft.float64
     assert weft.rand(2, dtype=float).dtype is weft.float64
-    with pytest.raises(TypeError, match="must be weft.dtype, not type"):
+    with pytest.raises(TypeError, match=r"must be weft\.dtype, not type"):
         weft.zeros(2, dtype=str)
