@@ -849,7 +849,7 @@ class CatTransform(_JoinedTransform):
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
     def _parts(self, value: Tensor) -> Sequence[Tensor]:
-        if value.size(self.dim) != self.length:
+        if value.dim() == 0 or value.size(self.dim) != self.length:
             raise AssertionError(
                 f"CatTransform: dimension {self.dim} must have size {self.length}, got {list(value.shape)}"
             )
@@ -892,7 +892,7 @@ class StackTransform(_JoinedTransform):
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, value: Tensor) -> Sequence[Tensor]:
-        if value.size(self.dim) != len(self.transforms):
+        if value.dim() == 0 or value.size(self.dim) != len(self.transforms):
             raise AssertionError(
                 f"StackTransform: dimension {self.dim} must have size {len(self.transforms)}, got {list(value.shape)}"
             )
