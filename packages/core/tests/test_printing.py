@@ -185,6 +185,15 @@ def test_the_dtype_is_printed_unless_it_is_the_default():
         weft.set_default_dtype(weft.float32)
 
 
+class Named(weft.Tensor):
+    """A user's subclass."""
+
+
+def test_a_subclass_is_printed_under_its_name():
+    assert repr(weft.ones(2).as_subclass(Named)) == "Named([1., 1.])"
+    assert repr(weft.zeros(2, 2).as_subclass(Named)) == "Named([[0., 0.],\n       [0., 0.]])"
+
+
 def test_options_stay_until_they_are_set_but_for_sci_mode():
     weft.set_printoptions(precision=2, sci_mode=True)
     weft.set_printoptions(edgeitems=1)

@@ -12,7 +12,6 @@ __all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr"
 
 Array = np.ndarray[Any, Any]
 
-PREFIX: Final = "tensor("
 
 # Beyond these a column of fixed-point numbers says too little, and scientific notation is used.
 LARGEST_RATIO: Final = 1000.0
@@ -108,8 +107,8 @@ def printoptions(**changes: Any) -> Iterator[None]:
         vars(options).update(before)
 
 
-def tensor_repr(tensor: Any) -> str:
-    """Return the text of a tensor."""
+def tensor_repr(tensor: Any, name: str = "tensor") -> str:
+    """Return the text of a tensor, which begins with a name; subclasses have theirs."""
     from weft._devices import backend_of
     from weft._dtypes import get_default_dtype
 
@@ -121,6 +120,7 @@ def tensor_repr(tensor: Any) -> str:
         device=None if where.type == "cpu" else str(where),
         requires_grad=tensor.requires_grad,
         grad_fn=None if node is None else node.label(),
+        name=name,
         to_numpy=backend_of(where).to_numpy,
     )
 
@@ -133,6 +133,7 @@ def tensor_text(
     device: str | None = None,
     requires_grad: bool = False,
     grad_fn: str | None = None,
+    name: str = "tensor",
     to_numpy: Callable[[Any], Array] = np.asarray,
 ) -> str:
     """Return the text of a tensor, ``tensor([1., 2.])`` and the like.
@@ -148,6 +149,8 @@ def tensor_text(
     requires_grad : bool
     grad_fn : str, optional
         The name of the function that made the tensor.
+    name : str
+        What the text begins with.
     to_numpy : callable
         Makes a NumPy array of the backend's.
     """
@@ -159,33 +162,33 @@ def tensor_text(
         body = "[]"
     else:
         told |= {"weft.int64", "weft.bool", COMPLEX_OF.get(default_dtype, "weft.complex64")}
-        body = body_text(array, to_numpy)
+        body = body_text(array, to_numpy, indent=len(name) + 1)
     if dtype not in told:
         suffixes.append(f"dtype={dtype}")
     if grad_fn is not None:
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    return with_suffixes(PREFIX + body, suffixes)
+    return with_suffixes(f"{name}({body}", suffixes, indent=len(name) + 1)
 
 
 COMPLEX_OF: Final = {"weft.float64": "weft.complex128", "weft.float16": "weft.complex32"}
 
 
-def with_suffixes(text: str, suffixes: Sequence[str]) -> str:
+def with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     """Append what follows the values, on the last line where it fits, and the closing parenthesis."""
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if column + len(suffix) + 2 > options.linewidth:
-            text += ",\n" + " " * len(PREFIX) + suffix
-            column = len(PREFIX) + len(suffix)
+            text += ",\n" + " " * indent + suffix
+            column = indent + len(suffix)
         else:
             text += ", " + suffix
             column += len(suffix) + 2
     return text + ")"
 
 
-def body_text(array: Any, to_numpy: Callable[[Any], Array]) -> str:
+def body_text(array: Any, to_numpy: Callable[[Any], Array], indent: int) -> str:
     """Return the values in their brackets."""
     shortened = array.size > options.threshold
     values = to_numpy(edges(array) if shortened else array)
@@ -193,7 +196,7 @@ def body_text(array: Any, to_numpy: Callable[[Any], Array]) -> str:
         values = values.astype(np.float32)
     element, width = formatter(values)
     skipped = [shortened and length > 2 * options.edgeitems for length in array.shape]
-    return nested_text(values, skipped, len(PREFIX), element, width)
+    return nested_text(values, skipped, indent, element, width)
 
 
 def edges(array: Any) -> Any:

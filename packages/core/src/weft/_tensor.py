@@ -319,7 +319,7 @@ class Tensor(Methods):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from weft._printing import tensor_repr
 
-        return tensor_repr(self)
+        return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
         if not self._array.ndim and self.kind.plain is not False:

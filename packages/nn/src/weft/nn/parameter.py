@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
+from weft._printing import tensor_repr
 from weft._tensor import disabled_torch_function
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return memo[id(self)]
 
     def __repr__(self) -> str:  # type: ignore[override]  # mypy drops the names of a dunder's arguments
-        return "Parameter containing:\n" + super().__repr__()
+        return "Parameter containing:\n" + tensor_repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild_parameter, (self.data, self.requires_grad, dict(self.__dict__))
