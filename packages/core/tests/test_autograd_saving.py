@@ -204,3 +204,20 @@ def test_values_may_be_written_to_where_their_gradient_needs_only_positions(func
     x = weft.tensor([[3.0, 1.0], [2.0, 5.0]], requires_grad=True)
     function(x)[0].mul_(2).sum().backward()
     assert x.grad.sum().item() in (4, 8)
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_a_checkpoint_computes_again_in_the_precision_of_the_first_time(use_reentrant):
+    w, x = weft.full((2, 2), 0.5, requires_grad=True), weft.ones(2, 2, requires_grad=True)
+    seen = []
+
+    def function(x):
+        seen.append((x @ w).dtype)
+        return x @ w
+
+    with weft.autocast("cpu", dtype=weft.bfloat16):
+        result = checkpoint(function, x, use_reentrant=use_reentrant)
+    result.float().sum().backward()
+    assert seen == [weft.bfloat16, weft.bfloat16]
+    assert w.grad.dtype is weft.float32
+    assert w.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]

@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-from weft._tensor import Tensor as Variable
 from weft.autograd import graph as graph
 from weft.autograd._backward import backward as backward
 from weft.autograd._backward import grad as grad
@@ -19,6 +18,7 @@ from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from weft.autograd.gradcheck import GradcheckError as GradcheckError
 from weft.autograd.gradcheck import gradcheck as gradcheck
 from weft.autograd.gradcheck import gradgradcheck as gradgradcheck
+from weft.autograd.variable import Variable as Variable
 
 __all__ = [
     "Function",

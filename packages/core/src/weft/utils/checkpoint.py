@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from weft._engine.tensor import TensorBase, local
+from weft._engine.tensor import TensorBase, intercept, local
+from weft._precision import Precision
 from weft.autograd import backward
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad
@@ -56,12 +58,30 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+@contextmanager
+def same_precision(precision: Any) -> Iterator[None]:
+    """Compute under the `autocast` that was active in the forward pass, in place of the one that is now."""
+    before = local.precision
+    if precision is before:
+        yield
+        return
+    # What it cast then belongs to another graph: nothing is taken from its cache.
+    local.precision = None if precision is None else Precision(precision.dtypes, None)
+    intercept(1)
+    try:
+        yield
+    finally:
+        local.precision = before
+        intercept(-1)
+
+
 class Recomputation:
     """Counts what is saved the first time, and finds it in the second."""
 
     def __init__(self, function: Any, args: Any, kwargs: Any, preserve_rng_state: bool) -> None:
         self.call = (function, args, kwargs)
         self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.precision = local.precision
         self.shapes: list[Any] = []
         self.again: dict[int, Any] = {}
 
@@ -87,6 +107,7 @@ class Recomputation:
         with (
             fork_rng(enabled=self.rng_state is not None),
             enable_grad(),
+            same_precision(self.precision),
             saved_tensors_hooks(keep, lambda tensor: tensor),
         ):
             if self.rng_state is not None:
@@ -115,6 +136,7 @@ class Reentrant(Function):
             )
         ctx.function = function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
+        ctx.precision = local.precision
         ctx.places = [n for n, each in enumerate(args) if isinstance(each, TensorBase)]
         ctx.others = [None if isinstance(each, TensorBase) else each for each in args]
         ctx.save_for_backward(*[args[n] for n in ctx.places])
@@ -137,7 +159,7 @@ class Reentrant(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors):
             args[place] = tensor.detach().requires_grad_(tensor._requires_grad)
-        with fork_rng(enabled=ctx.rng_state is not None), enable_grad():
+        with fork_rng(enabled=ctx.rng_state is not None), enable_grad(), same_precision(ctx.precision):
             if ctx.rng_state is not None:
                 set_rng_state(ctx.rng_state)
             outputs = ctx.function(*args)

@@ -151,6 +151,7 @@ from weft.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from weft.nn.parallel import DataParallel
 from weft.nn.parameter import (
     Buffer,
     Parameter,
@@ -249,6 +250,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
