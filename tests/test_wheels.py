@@ -142,7 +142,7 @@ def test_the_meta_distribution_is_nothing_but_dependencies(wheels):
 def test_core_and_a_backend_alone_compute_gradients(bare):
     environment = bare("core", "backend-cpu")
     environment.run(GRADIENT)
-    portions = {"nn": "nn", "optim": "nn", "distributions": "nn", "text": "text", "vision": "vision"}
+    portions = {"nn": "nn", "optim": "nn", "fx": "nn", "distributions": "nn", "text": "text", "vision": "vision"}
     for name, package in portions.items():
         assert f"install it with: pip install weft-{package}" in environment.error(f"import weft; weft.{name}")
     assert "install it with: pip install weft-nn" in environment.error("import weft; weft.utils.data")

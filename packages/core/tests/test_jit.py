@@ -84,3 +84,14 @@ def test_settings_of_the_compiler_are_kept():
     weft.compiler.set_default_backend("eager")
     assert weft.compiler.get_default_backend() == "eager"
     weft.compiler.set_default_backend("inductor")
+
+
+@pytest.mark.parametrize(("module", "name"), [("jit", "ScriptModule"), ("_dynamo", "OptimizedModule")])
+def test_classes_of_modules_come_with_neural_networks(monkeypatch, module, name):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    home = getattr(weft, module)
+    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    with pytest.raises(AttributeError, match="pip install weft-nn"):
+        getattr(home, name)

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, NoReturn
 
+from weft._portions import load as load_portion
+
 __all__ = [
     "Attribute",
     "CompilationUnit",
@@ -308,5 +310,6 @@ def wait(future: Future) -> Any:
 def __getattr__(name: str) -> Any:
     """``ScriptModule`` and its kind, which are modules: of weft-nn."""
     if name in ("ScriptModule", "RecursiveScriptModule", "TracedModule", "TopLevelTracedModule"):
+        load_portion("nn")  # or say how to install it
         return importlib.import_module("weft.nn.compiled").ScriptModule
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from weft._dynamo import config as config
+from weft._portions import load
 from weft.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -83,5 +84,6 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 def __getattr__(name: str) -> Any:
     """``OptimizedModule``, which is a module: of weft-nn."""
     if name == "OptimizedModule":
+        load("nn")  # or say how to install it
         return importlib.import_module("weft.nn.compiled").OptimizedModule
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
