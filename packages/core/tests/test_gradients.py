@@ -21,6 +21,7 @@ ONE_SIDED = {"core::igamma": "test_gamma_functions.py", "core::igammac": "test_g
 RANDOM = {
     *("uniform", "normal_fill", "log_normal", "exponential", "cauchy", "geometric", "random"),
     *("bernoulli_fill", "bernoulli", "normal", "poisson", "binomial", "_standard_gamma"),
+    "_sample_dirichlet",
 }
 
 

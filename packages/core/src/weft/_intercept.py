@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
@@ -53,24 +53,42 @@ def arm() -> None:
     from weft.ops import all_functions
 
     weft = sys.modules["weft"]
-    functions = [*all_functions(), "tensor", "as_tensor", "from_numpy"]
-    for name in functions:
+    for name in all_functions():
         getattr(weft, name)  # those that were not asked for yet are found now
-    offer(weft, [name for name in functions if name not in OWN])
+    offer(weft, [name for name in vars(weft) if name in computations()])
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
         replace_functions(namespace, names)
+
+
+@cache
+def computations() -> frozenset[str]:
+    """The functions at the top level that compute with tensors, and are no switches or questions of the process."""
+    from weft._portions import LAZY
+    from weft.ops import all_functions
+
+    return frozenset([*all_functions(), *LAZY["weft.nn.toplevel"].split(), "tensor", "as_tensor", "from_numpy"]) - OWN
+
+
+def found_later(namespace: Any, name: str, function: Any) -> Any:
+    """What a namespace shows of a function that was only now found."""
+    if not _armed or type(function) is not FunctionType or name not in computations():
+        return function
+    return asking(function, name, namespace.__name__)
 
 
 def replace_functions(namespace: Any, names: Iterable[str]) -> None:
     for name in names:
         function = vars(namespace).get(name)
         if type(function) is FunctionType:
-            setattr(namespace, name, asking(function, name))
+            setattr(namespace, name, asking(function, name, namespace.__name__))
 
 
-def asking(function: Any, name: str) -> Any:
-    """The function, for which modes and subclasses are asked first, by the name under which it was found first."""
+def asking(function: Any, name: str, home: str = "weft") -> Any:
+    """The function, for which modes and subclasses are asked first, by the name under which it was found first.
+
+    ``home`` is the namespace that shows it, where pickle finds it again.
+    """
     if function in _dispatched:
         return _dispatched[function]
 
@@ -81,7 +99,9 @@ def asking(function: Any, name: str) -> Any:
             return function(*args, **kwargs)
         return call_override(dispatched, types, args, kwargs)
 
-    dispatched.__name__ = name
+    dispatched.__name__ = dispatched.__qualname__ = name
+    if home in sys.modules:
+        dispatched.__module__ = home
     _dispatched[function] = _dispatched[dispatched] = dispatched
     return dispatched
 

@@ -24,6 +24,7 @@ FIRST_PARTY = {
 # networks, and names that few programs use.
 LAZY = {
     "weft.nn.toplevel": """
+_native_batch_norm_legit
 adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm
 batch_norm_update_stats bilinear binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d
 conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss ctc_loss dropout
@@ -63,8 +64,12 @@ _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_s
 _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_
 _foreach_zero_
 """,
+    "weft.ops.indexing": "_unsafe_masked_index _unsafe_masked_index_put_accumulate",
+    "weft.ops.joining": "_chunk_cat",
     "weft.ops.random": "_standard_gamma",
     "weft.ops.reparametrized": "_dirichlet_grad _sample_dirichlet _standard_gamma_grad",
+    "weft.ops.segments": "_segment_reduce",
+    "weft.ops.softmax": "_safe_softmax _softmax_backward_data",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
     "weft.func": "vmap",
@@ -140,18 +145,23 @@ def lazy(name: str) -> Any:
     AttributeError
         If the module's distribution is not installed, with the command that installs it.
     """
-    home = HOMES[name]
-    try:
-        found = getattr(importlib.import_module(home), name)
-    except ModuleNotFoundError as error:
-        portion = home.rpartition(".")[0]
-        if portion not in FIRST_PARTY or error.name not in (home, portion):
-            raise
-        raise AttributeError(
-            f"module 'weft' has no attribute {name!r}; install it with: pip install {FIRST_PARTY[portion]}"
-        ) from None
+    found = attribute_of(HOMES[name], name, f"module 'weft' has no attribute {name!r}")
+    from weft._intercept import found_later
+
+    found = found_later(sys.modules["weft"], name, found)
     setattr(sys.modules["weft"], name, found)
     return found
+
+
+def attribute_of(home: str, name: str, missing: str) -> Any:
+    """What a module has under a name, or ``missing`` with the command that installs its distribution."""
+    try:
+        return getattr(importlib.import_module(home), name)
+    except ModuleNotFoundError as error:
+        portion = ".".join(home.split(".")[:2])
+        if portion not in FIRST_PARTY or error.name not in (home, portion):
+            raise
+        raise AttributeError(f"{missing}; install it with: pip install {FIRST_PARTY[portion]}") from None
 
 
 def method(name: str) -> Any:

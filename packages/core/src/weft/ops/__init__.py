@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.ops._aten import aten as aten
 
 FAMILIES = (
     "creation",
@@ -49,6 +52,17 @@ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ squar
 trunc_ unsqueeze_ xlogy_ zero_
 put
 """.split()
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name != "aten":
+            raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
+        from weft.ops._aten import aten
+
+        globals()[name] = aten
+        return aten
 
 
 def functions() -> dict[str, Any]:

@@ -66,10 +66,16 @@ def slice_copy(input, dim=0, start=None, end=None, step=1):
     return contiguous_copy.op(sliced("slice_copy", input, dim, start, end, step))
 
 
+@composite()
+def _slice(input, dim=0, start=None, end=None, step=1):
+    """Every ``step``-th position from ``start`` to before ``end`` along a dimension, a view; see `weft.ops.aten`."""
+    return sliced("slice", input, dim, start, end, step)
+
+
 def sliced(name: str, input: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     """A slice along a dimension, with the rules of Python's own slices."""
     if not input.ndim:
-        raise RuntimeError(f"{name}: cannot be applied to a 0-dim tensor; reshape(1) it first")
+        raise IndexError(f"{name}: cannot be applied to a 0-dim tensor; reshape(1) it first")
     if operator.index(step) <= 0:
         raise RuntimeError(f"{name}: slice step must be positive; got {step}. Use flip() for reverse order")
     dim = wrap_dim(name, dim, input.ndim)

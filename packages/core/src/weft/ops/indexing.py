@@ -353,6 +353,57 @@ def index_put(input, indices, values, accumulate=False):
     return put.op(input, parsed, values, accumulate)
 
 
+@composite()
+def _unsafe_masked_index(input, mask, indices, fill):
+    """``input[indices]`` where ``mask`` is true, else ``fill``; positions out of range matter only where it is true.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool
+        Of the shape of the result, or broadcastable to it.
+    indices : sequence of Tensor or None
+        Of int64 or int32; what is out of range is moved to the nearest end.
+    fill : number
+    """
+    places = within("_unsafe_masked_index", input, indices)
+    if input.numel():
+        found = getitem(input, places)
+    else:  # no position is in range
+        found = input.new_zeros(advanced_shape(input, parse(input, places)[1] or []))
+    return found.masked_fill(mask.logical_not(), fill)
+
+
+@composite()
+def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
+    """A copy of ``input`` with ``values`` added at positions where ``mask`` is true, see `_unsafe_masked_index`."""
+    if not input.numel():
+        return input.clone()
+    places = within("_unsafe_masked_index_put_accumulate", input, indices)
+    return index_put(input, places, values.masked_fill(mask.logical_not(), 0), accumulate=True)
+
+
+def within(name: str, input: Any, indices: Any) -> tuple[Any, ...]:
+    """An index of positions moved into range, with full slices for what is None.
+
+    Raises
+    ------
+    TypeError
+        If it is no sequence.
+    IndexError, RuntimeError
+        If there are too many, or one is of another dtype.
+    """
+    if isinstance(indices, TensorBase):
+        raise TypeError(f"{name}(): argument 'indices' (position 3) must be tuple of Tensors, not Tensor")
+    if len(indices) > input.ndim:
+        raise IndexError(f"{name}: too many indices for tensor of dimension {input.ndim}: got {len(indices)}")
+    for each in indices:
+        if each is not None and each.dtype.name not in ("int64", "int32"):
+            raise RuntimeError(f"{name}: found unexpected index type {each.dtype}; tensors of int64 or int32 are wanted")
+    sizes = input._array.shape
+    return tuple(FULL if each is None else each.clamp(-n, n - 1) for each, n in zip(indices, sizes))
+
+
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements by position."""
     if not isinstance(value, TensorBase):

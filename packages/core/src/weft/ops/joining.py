@@ -110,6 +110,66 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
+@composite(out="apart", refusal=TypeError)
+def _chunk_cat(tensors, dim, num_chunks):
+    """Each tensor cut along a dimension into flat chunks of equal size, and the chunks of the same number joined.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Of equal sizes before ``dim``, not empty. What is missing from the last chunks of a tensor is 0.
+    dim : int
+        Not negative if the numbers of dimensions differ.
+    num_chunks : int
+
+    Returns
+    -------
+    Tensor, shape (..., num_chunks, elements of one chunk of all tensors)
+
+    Examples
+    --------
+    >>> weft._chunk_cat([weft.arange(3), weft.ones(2, 2, dtype=weft.int64)], 0, 2)
+    tensor([[0, 1, 1, 1],
+            [2, 0, 1, 1]])
+    """
+    found = as_list("_chunk_cat", tensors)
+    num_chunks, dim = integer("_chunk_cat", num_chunks, "num_chunks"), common_dim("_chunk_cat", found, dim)
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat: _chunk_cat expects positive num_chunks, got {num_chunks}")
+    rows = []
+    for each in found:
+        shape = each._array.shape
+        missing = -shape[dim] % num_chunks
+        if missing:
+            each = cat([each, each.new_zeros((*shape[:dim], missing, *shape[dim + 1 :]))], dim)
+        rows.append(reshape(each, (*shape[:dim], num_chunks, -1)))
+    return cat(rows, dim + 1)
+
+
+def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
+    """A dimension that all tensors have, with equal sizes before it and elements in all of them."""
+    shapes = [each._array.shape for each in tensors]
+    if not all(shapes):
+        raise RuntimeError(f"{name}: zero-dimensional tensors cannot be cut into chunks; unsqueeze(0) them")
+    if any(0 in shape for shape in shapes):
+        raise RuntimeError(f"{name}: {name} expects non-empty tensor, got shapes {[list(each) for each in shapes]}")
+    counts = {len(shape) for shape in shapes}
+    if len(counts) == 1:
+        dim = wrap_dim(name, dim, counts.pop())
+    elif dim < 0:
+        raise RuntimeError(
+            f"{name}: {name} expects non-negative dim when input tensors have different ndims, got {dim}"
+        )
+    elif dim >= min(counts):
+        raise RuntimeError(f"{name}: {name} expects dim < ndim for all input tensors, got {dim} for {min(counts)}")
+    if len({shape[:dim] for shape in shapes}) > 1:
+        raise RuntimeError(
+            f"{name}: {name} expects same sizes of 0,...,dim-1 dimensions for all tensors, got dim {dim} and shapes "
+            f"{[list(each) for each in shapes]}"
+        )
+    return int(dim)
+
+
 @op(
     tensors="tensors",
     sequence="tensors",

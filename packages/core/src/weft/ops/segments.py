@@ -163,7 +163,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return reduced_at.op(input, dim, index, source, reduce, include_self)
 
 
-@composite()
+@composite(by_value=True)
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """Reductions of neighbouring elements along an axis, in segments of given lengths.
 
@@ -207,3 +207,6 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     count = lengths.reshape(*lengths.shape, *[1] * tail)
     result = result / count.clamp(min=1)
     return result.masked_fill(count == 0, math.nan) if initial is None else result
+
+
+_segment_reduce = segment_reduce  # PyTorch has both names

@@ -93,6 +93,49 @@ def log_softmax(input, dim, dtype=None):
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
 
 
+@composite()
+def _safe_softmax(input, dim, dtype=None):
+    """`softmax`, with zeros in place of nan where all elements along the dimension are minus infinity.
+
+    Examples
+    --------
+    >>> weft._safe_softmax(weft.full((2,), -float("inf")), 0)
+    tensor([0., 0.])
+    """
+    nothing = input.isneginf().all(wrap_dim("_safe_softmax", dim, input.ndim), keepdim=True)
+    return softmax(input.masked_fill(nothing, 0), dim, dtype).masked_fill(nothing, 0)
+
+
+@composite()
+def _softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of `softmax` with respect to its input.
+
+    Parameters
+    ----------
+    grad_output, output : Tensor
+        The gradient with respect to the result, and the result.
+    dim : int
+    input_dtype : dtype
+        That of the input: the gradient's own, or float16 of a result in float32.
+    """
+    if grad_output.dtype is not input_dtype and (grad_output.dtype.name, input_dtype.name) != ("float32", "float16"):
+        raise RuntimeError(
+            "_softmax_backward_data: expected input and grad types to match, or input to be at::Half and grad to be "
+            f"at::Float; got {input_dtype} and {grad_output.dtype}"
+        )
+    if grad_output.dtype is not output.dtype or grad_output._array.shape != output._array.shape:
+        raise RuntimeError(
+            "_softmax_backward_data: Expected tensor for argument #1 'grad_output' to have the size and dtype of argument "
+            f"#2 'output', got {list(grad_output.shape)} {grad_output.dtype} and {list(output.shape)} {output.dtype}"
+        )
+    if not grad_output.dtype.is_floating_point:
+        raise NotImplementedError(f"_softmax_backward_data: not implemented for '{output.dtype.spoken}'; use .float()")
+    half = grad_output.dtype.is_half
+    grad, result = (each.float() if half else each for each in (grad_output, output))
+    product = grad * result
+    return (product - result * product.sum(wrap_dim("softmax", dim, grad.ndim), keepdim=True)).to(input_dtype)
+
+
 # Norms
 
 

@@ -62,6 +62,7 @@ from weft.nn.rnn import recurrent, single_step
 from weft.ops._declare import composite
 
 __all__ = [
+    "_native_batch_norm_legit",
     "adaptive_avg_pool1d",
     "adaptive_max_pool1d",
     "affine_grid_generator",
@@ -338,6 +339,33 @@ def native_batch_norm(
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     mean, variance = mean.detach(), variance.detach()
     return result.to(element), mean, (in_single(variance) + eps).rsqrt().to(mean.dtype)
+
+
+@composite(out=True)
+def _native_batch_norm_legit(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, **named: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm`, whose two running statistics may be left out of the call."""
+    given = "running_mean" in named or (rest and (rest[0] is None or isinstance(rest[0], Tensor)))
+    found: tuple[Tensor, Tensor, Tensor] = native_batch_norm(
+        input, weight, bias, *(() if given else (None, None)), *rest, **named
+    )
+    return found
+
+
+@composite(out=True)
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`native_batch_norm` in training, and room for what a backend may keep for the gradient; see `weft.ops.aten`."""
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*found, input.new_empty(0, dtype=weft.uint8))
 
 
 def batch_norm_update_stats(

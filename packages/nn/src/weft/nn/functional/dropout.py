@@ -62,6 +62,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return inplace_or_not(masked, "dropout_", input, inplace, p)
 
 
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient of `weft.native_dropout` for its mask and ``scale``, 1 / (1 - p); see `weft.ops.aten`."""
+    return grad_output * (mask.to(grad_output.dtype) * scale)
+
+
 def channel_shape(input: Tensor) -> list[int]:
     """One element for each channel of each sample: (N, C, 1, ...)."""
     return [*input.shape[:2], *[1] * (input.ndim - 2)]

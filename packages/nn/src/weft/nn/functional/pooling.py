@@ -62,6 +62,15 @@ def pooled_sizes(
     return tuple(out)
 
 
+def window_sizes(
+    name: str, count: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any
+) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    """Kernel size, stride (the kernel size unless given), padding and dilation, for each dimension."""
+    kernel = sizes(name, "kernel_size", kernel_size, count)
+    stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
+    return kernel, stride, sizes(name, "padding", padding, count), sizes(name, "dilation", dilation, count)
+
+
 def offsets(kernel: Sizes) -> list[Sizes]:
     """All positions in a window, in order."""
     found: list[Sizes] = [()]
@@ -181,6 +190,39 @@ def _(grad, indices):
     return take_at_places(grad, indices)
 
 
+def max_pool2d_with_indices_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """The gradient of `max_pool2d` with respect to its input, for the indices that it returned; see `weft.ops.aten`.
+
+    Raises
+    ------
+    RuntimeError
+        If ``grad_output`` or ``indices`` has not the shape of the result, or an index is outside of the input.
+    """
+    name = "max_pool2d_with_indices_backward"
+    whole, batched = prepared(name, 2, input)
+    windows = window_sizes(name, 2, kernel_size, stride, padding, dilation)
+    out = pooled_sizes(name, whole._array.shape[2:], *windows, ceil_mode)
+    wanted = (*input.shape[:-2], *out)
+    for word, each in (("grad_output", grad_output), ("indices", indices)):
+        if tuple(each.shape) != wanted:
+            raise RuntimeError(f"{name}: expected {word} of shape {list(wanted)}, got {list(each.shape)}")
+    check_places(name, indices, input.shape[-2] * input.shape[-1], tuple(input.shape[-2:]))
+    if not batched:
+        grad_output, indices = grad_output.unsqueeze(0), indices.unsqueeze(0)
+    found = spread_to_places.op(grad_output, indices, tuple(whole.shape)).reshape(input.shape)
+    never = weft.zeros((), dtype=weft.bool, device=input.device)
+    return in_layout_of(weft.where(never, input, found), input)  # a function of the input too, with slope 0
+
+
 def take_at_places(input: Tensor, indices: Tensor) -> Tensor:
     """The spatial elements at these places."""
     flat = input.flatten(2).gather(-1, indices.flatten(2))
@@ -200,12 +242,10 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        kernel = sizes(name, "kernel_size", kernel_size, count)
-        stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
-        padding, dilation = sizes(name, "padding", padding, count), sizes(name, "dilation", dilation, count)
+        windows = window_sizes(name, count, kernel_size, stride, padding, dilation)
         input, batched = prepared(name, count, input)
-        out = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, dilation, ceil_mode)
-        found = max_pool_with_indices.op(input, kernel, stride, padding, dilation, out)
+        out = pooled_sizes(name, input._array.shape[2:], *windows, ceil_mode)
+        found = max_pool_with_indices.op(input, *windows, out)
         values, indices = (in_layout_of(each, input) for each in found)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 

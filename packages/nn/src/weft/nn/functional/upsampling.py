@@ -249,6 +249,41 @@ def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: b
     return [(numpy.ascontiguousarray(rows[:, k]), weights[:, k].astype(work)) for k in range(width)]
 
 
+def _upsample_bilinear2d_aa(
+    input: Tensor,
+    output_size: Any,
+    align_corners: bool,
+    scales_h: Any = None,
+    scales_w: float | None = None,
+    *,
+    scale_factors: Any = None,
+) -> Tensor:
+    """`interpolate` in mode "bilinear" with ``antialias``; see `weft.ops.aten`.
+
+    Parameters
+    ----------
+    output_size : sequence of int, or None
+        None if ``scale_factors`` say it; those may come as the fourth argument too.
+    scales_h, scales_w : float, optional
+        What the sizes are to be multiplied by, where it is not the ratio of the sizes.
+    """
+    if isinstance(scales_h, (list, tuple)):
+        scales_h, scale_factors = None, scales_h
+    if input.ndim != 4:
+        raise RuntimeError(
+            f"_upsample_bilinear2d_aa: It is expected input_size equals to 4, (N, C, H, W), but got size {input.ndim}"
+        )
+    check_dtype(input, "bilinear")
+    out, scales = output_sizes(input, output_size, scale_factors, None, 2)
+    if scale_factors is None:
+        scales = [scales_h, scales_w]
+    elements("_upsample_bilinear2d_aa", (*input.shape[:2], *out))
+    prepared("_upsample_bilinear2d_aa", 2, input)
+    if min(out) < 1:
+        raise RuntimeError(f"_upsample_bilinear2d_aa: Input and output sizes should be greater than 0, got {list(out)}")
+    return in_layout_of(weighted(input, out, scales, "bilinear", align_corners, True), input)
+
+
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
