@@ -2,18 +2,25 @@
 
 from typing import Any
 
+import weft.accelerator as accelerator
 import weft.amp as amp
 import weft.array_api as array_api
 import weft.autograd as autograd
 import weft.backend as backend
+import weft.backends as backends
+import weft.compiler as compiler
 import weft.cpu as cpu
 import weft.cuda as cuda
+import weft.distributions as distributions
 import weft.fft as fft
 import weft.func as func
 import weft.functional as functional
+import weft.fx as fx
+import weft.jit as jit
 import weft.library as library
 import weft.linalg as linalg
 import weft.masked as masked
+import weft.mps as mps
 import weft.nn as nn
 import weft.ops as ops
 import weft.optim as optim
@@ -31,6 +38,7 @@ import weft.types as types
 import weft.utils as utils
 import weft.version as version
 import weft.vision as vision
+import weft.xpu as xpu
 from weft.random import Generator as Generator
 from weft._size import Size as Size
 from weft._tensor import Tensor as Tensor
@@ -78,26 +86,14 @@ from weft._threads import set_num_threads as set_num_threads
 from weft._printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._interop import tensor as tensor
-from weft.nn.toplevel import adaptive_avg_pool1d as adaptive_avg_pool1d
-from weft.nn.toplevel import adaptive_max_pool1d as adaptive_max_pool1d
+from weft.nn.toplevel import _native_batch_norm_legit as _native_batch_norm_legit
 from weft.nn.toplevel import affine_grid_generator as affine_grid_generator
 from weft.nn.toplevel import alpha_dropout as alpha_dropout
 from weft.nn.toplevel import alpha_dropout_ as alpha_dropout_
-from weft.nn.toplevel import avg_pool1d as avg_pool1d
 from weft.nn.toplevel import batch_norm as batch_norm
 from weft.nn.toplevel import batch_norm_update_stats as batch_norm_update_stats
-from weft.nn.toplevel import bilinear as bilinear
 from weft.nn.toplevel import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from weft.nn.toplevel import celu as celu
-from weft.nn.toplevel import celu_ as celu_
-from weft.nn.toplevel import channel_shuffle as channel_shuffle
-from weft.nn.toplevel import conv1d as conv1d
-from weft.nn.toplevel import conv2d as conv2d
-from weft.nn.toplevel import conv3d as conv3d
-from weft.nn.toplevel import conv_tbc as conv_tbc
-from weft.nn.toplevel import conv_transpose1d as conv_transpose1d
-from weft.nn.toplevel import conv_transpose2d as conv_transpose2d
-from weft.nn.toplevel import conv_transpose3d as conv_transpose3d
 from weft.nn.toplevel import convolution as convolution
 from weft.nn.toplevel import cosine_embedding_loss as cosine_embedding_loss
 from weft.nn.toplevel import ctc_loss as ctc_loss
@@ -116,7 +112,6 @@ from weft.nn.toplevel import grid_sampler_3d as grid_sampler_3d
 from weft.nn.toplevel import group_norm as group_norm
 from weft.nn.toplevel import gru as gru
 from weft.nn.toplevel import gru_cell as gru_cell
-from weft.nn.toplevel import hardshrink as hardshrink
 from weft.nn.toplevel import hinge_embedding_loss as hinge_embedding_loss
 from weft.nn.toplevel import instance_norm as instance_norm
 from weft.nn.toplevel import kl_div as kl_div
@@ -124,20 +119,11 @@ from weft.nn.toplevel import layer_norm as layer_norm
 from weft.nn.toplevel import lstm as lstm
 from weft.nn.toplevel import lstm_cell as lstm_cell
 from weft.nn.toplevel import margin_ranking_loss as margin_ranking_loss
-from weft.nn.toplevel import max_pool1d as max_pool1d
-from weft.nn.toplevel import max_pool1d_with_indices as max_pool1d_with_indices
-from weft.nn.toplevel import max_pool2d as max_pool2d
-from weft.nn.toplevel import max_pool3d as max_pool3d
 from weft.nn.toplevel import native_batch_norm as native_batch_norm
-from weft.nn.toplevel import native_channel_shuffle as native_channel_shuffle
 from weft.nn.toplevel import native_dropout as native_dropout
 from weft.nn.toplevel import native_group_norm as native_group_norm
 from weft.nn.toplevel import native_layer_norm as native_layer_norm
-from weft.nn.toplevel import pixel_shuffle as pixel_shuffle
-from weft.nn.toplevel import pixel_unshuffle as pixel_unshuffle
 from weft.nn.toplevel import poisson_nll_loss as poisson_nll_loss
-from weft.nn.toplevel import prelu as prelu
-from weft.nn.toplevel import rms_norm as rms_norm
 from weft.nn.toplevel import rnn_relu as rnn_relu
 from weft.nn.toplevel import rnn_relu_cell as rnn_relu_cell
 from weft.nn.toplevel import rnn_tanh as rnn_tanh
@@ -145,7 +131,6 @@ from weft.nn.toplevel import rnn_tanh_cell as rnn_tanh_cell
 from weft.nn.toplevel import rrelu as rrelu
 from weft.nn.toplevel import rrelu_ as rrelu_
 from weft.nn.toplevel import selu as selu
-from weft.nn.toplevel import selu_ as selu_
 from weft.nn.toplevel import threshold as threshold
 from weft.nn.toplevel import threshold_ as threshold_
 from weft.nn.toplevel import triplet_margin_loss as triplet_margin_loss
@@ -176,6 +161,17 @@ from weft._settings import set_warn_always as set_warn_always
 from weft._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from weft._control_flow import cond as cond
 from weft._control_flow import while_loop as while_loop
+from weft.compiler import compile as compile
+from weft.ops.indexing import _unsafe_masked_index as _unsafe_masked_index
+from weft.ops.indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
+from weft.ops.joining import _chunk_cat as _chunk_cat
+from weft.ops.random import _standard_gamma as _standard_gamma
+from weft.ops.reparametrized import _dirichlet_grad as _dirichlet_grad
+from weft.ops.reparametrized import _sample_dirichlet as _sample_dirichlet
+from weft.ops.reparametrized import _standard_gamma_grad as _standard_gamma_grad
+from weft.ops.segments import _segment_reduce as _segment_reduce
+from weft.ops.softmax import _safe_softmax as _safe_softmax
+from weft.ops.softmax import _softmax_backward_data as _softmax_backward_data
 from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._files import from_file as from_file
@@ -184,6 +180,8 @@ from weft.amp._autocast import get_autocast_dtype as get_autocast_dtype
 from weft.amp._autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
 from weft.amp._autocast import is_autocast_enabled as is_autocast_enabled
 from weft.amp._autocast import set_autocast_dtype as set_autocast_dtype
+from weft.overrides import DisableTorchFunction as DisableTorchFunction
+from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from weft._removed import eig as eig
 from weft._removed import lstsq as lstsq
 from weft._removed import matrix_rank as matrix_rank
@@ -243,6 +241,30 @@ uint16: _dtype
 uint32: _dtype
 uint64: _dtype
 uint8: _dtype
+adaptive_avg_pool1d: Any
+adaptive_max_pool1d: Any
+avg_pool1d: Any
+bilinear: Any
+celu_: Any
+channel_shuffle: Any
+conv1d: Any
+conv2d: Any
+conv3d: Any
+conv_tbc: Any
+conv_transpose1d: Any
+conv_transpose2d: Any
+conv_transpose3d: Any
+hardshrink: Any
+max_pool1d: Any
+max_pool1d_with_indices: Any
+max_pool2d: Any
+max_pool3d: Any
+native_channel_shuffle: Any
+pixel_shuffle: Any
+pixel_unshuffle: Any
+prelu: Any
+rms_norm: Any
+selu_: Any
 BFloat16Storage: Any
 BFloat16Tensor: Any
 BoolStorage: Any
@@ -265,6 +287,97 @@ LongStorage: Any
 LongTensor: Any
 ShortStorage: Any
 ShortTensor: Any
+_foreach_abs: Any
+_foreach_abs_: Any
+_foreach_acos: Any
+_foreach_acos_: Any
+_foreach_add: Any
+_foreach_add_: Any
+_foreach_addcdiv: Any
+_foreach_addcdiv_: Any
+_foreach_addcmul: Any
+_foreach_addcmul_: Any
+_foreach_asin: Any
+_foreach_asin_: Any
+_foreach_atan: Any
+_foreach_atan_: Any
+_foreach_ceil: Any
+_foreach_ceil_: Any
+_foreach_clamp_max: Any
+_foreach_clamp_max_: Any
+_foreach_clamp_min: Any
+_foreach_clamp_min_: Any
+_foreach_clone: Any
+_foreach_copy_: Any
+_foreach_cos: Any
+_foreach_cos_: Any
+_foreach_cosh: Any
+_foreach_cosh_: Any
+_foreach_div: Any
+_foreach_div_: Any
+_foreach_erf: Any
+_foreach_erf_: Any
+_foreach_erfc: Any
+_foreach_erfc_: Any
+_foreach_exp: Any
+_foreach_exp_: Any
+_foreach_expm1: Any
+_foreach_expm1_: Any
+_foreach_floor: Any
+_foreach_floor_: Any
+_foreach_frac: Any
+_foreach_frac_: Any
+_foreach_lerp: Any
+_foreach_lerp_: Any
+_foreach_lgamma: Any
+_foreach_lgamma_: Any
+_foreach_log: Any
+_foreach_log10: Any
+_foreach_log10_: Any
+_foreach_log1p: Any
+_foreach_log1p_: Any
+_foreach_log2: Any
+_foreach_log2_: Any
+_foreach_log_: Any
+_foreach_max: Any
+_foreach_maximum: Any
+_foreach_maximum_: Any
+_foreach_minimum: Any
+_foreach_minimum_: Any
+_foreach_mm: Any
+_foreach_mul: Any
+_foreach_mul_: Any
+_foreach_neg: Any
+_foreach_neg_: Any
+_foreach_norm: Any
+_foreach_pow: Any
+_foreach_pow_: Any
+_foreach_powsum: Any
+_foreach_reciprocal: Any
+_foreach_reciprocal_: Any
+_foreach_round: Any
+_foreach_round_: Any
+_foreach_rsqrt: Any
+_foreach_rsqrt_: Any
+_foreach_sigmoid: Any
+_foreach_sigmoid_: Any
+_foreach_sign: Any
+_foreach_sign_: Any
+_foreach_sin: Any
+_foreach_sin_: Any
+_foreach_sinh: Any
+_foreach_sinh_: Any
+_foreach_sqrt: Any
+_foreach_sqrt_: Any
+_foreach_sub: Any
+_foreach_sub_: Any
+_foreach_tan: Any
+_foreach_tan_: Any
+_foreach_tanh: Any
+_foreach_tanh_: Any
+_foreach_trunc: Any
+_foreach_trunc_: Any
+_foreach_zero_: Any
 vmap: Any
 autocast: Any
 
@@ -490,7 +603,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """Tensors expanded to their common shape."""
 
-def broadcast_to(input: Any, size: Any) -> Any:
+def broadcast_to(input: Any, *args: Any, size: Any = None) -> Any:
     """`expand` under NumPy's name."""
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False) -> Any:
@@ -854,7 +967,7 @@ def hann_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, 
     """Hann's window: one period of a cosine, raised and turned over."""
 
 def hash_tensor(input: Any, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
-    """The exclusive or of the bits of all elements, or of those along dimensions."""
+    """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
 def heaviside(input: Any, values: Any) -> Any:
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""

@@ -152,6 +152,9 @@ class Methods(TensorBase):
     def __nonzero__(self) -> Any:
         """Whether the only element is not 0, by the name that Python 2 looked for."""
 
+    def __or__(self, other: Any) -> Tensor:
+        ...
+
     def __pos__(self) -> Tensor:
         """The tensor itself."""
 
@@ -165,7 +168,7 @@ class Methods(TensorBase):
         ...
 
     def __rdiv__(self, other: Any) -> Tensor:
-        """``other / input``: the name that Python 2 had for `__rtruediv__`."""
+        """``other / self``: the name that Python 2 had for `__rtruediv__`."""
 
     def __reversed__(self) -> Any:
         """The tensor with the order along its first dimension reversed."""
@@ -183,6 +186,9 @@ class Methods(TensorBase):
         ...
 
     def __rmul__(self, other: Any) -> Tensor:
+        ...
+
+    def __ror__(self, other: Any) -> Tensor:
         ...
 
     def __round__(self, digits: Any = 0) -> Tensor:
@@ -470,7 +476,7 @@ class Methods(TensorBase):
     def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
 
-    def broadcast_to(self, size: Any) -> Any:
+    def broadcast_to(self, *args: Any, size: Any = None) -> Any:
         """`expand` under NumPy's name."""
 
     def byte(self, memory_format: Any = None) -> Tensor:
@@ -852,7 +858,7 @@ class Methods(TensorBase):
         """0 for elements in [-lambd, lambd]; the others as they are."""
 
     def hash_tensor(self, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
-        """The exclusive or of the bits of all elements, or of those along dimensions."""
+        """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
     def heaviside(self, values: Any) -> Any:
         """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
