@@ -8,6 +8,7 @@ import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
+from weft.ops.reparametrized import _sample_dirichlet
 
 __all__ = ["Dirichlet"]
 
@@ -57,7 +58,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return weft._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
