@@ -11,7 +11,7 @@ from operator import index
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._layout import memory_format
+from weft._layout import memory_format, sparse_coo
 from weft._portions import method as handed_over
 from weft._tensor import Tensor, as_subclass
 from weft.storage import (
@@ -378,6 +378,22 @@ def reinforce(self: Any, reward: Any) -> None:
 def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
     """Return the tensor itself, which is dense, in another dtype if one is given."""
     return self if dtype is None else self.to(dtype)
+
+
+@method
+def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None) -> Any:
+    """A sparse tensor of the elements that are not zero.
+
+    Parameters
+    ----------
+    sparse_dim : int, optional
+        How many of the first dimensions have coordinates. Default: all.
+    layout : layout, optional
+        ``weft.sparse_coo``, the only one.
+    """
+    if layout not in (None, sparse_coo):
+        raise NotImplementedError(f"to_sparse: layout {layout} is not there; use weft.sparse_coo")
+    return importlib.import_module("weft.sparse._tensor").to_sparse(self, sparse_dim)
 
 
 @method

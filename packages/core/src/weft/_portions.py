@@ -78,6 +78,7 @@ _foreach_zero_
 clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_dtype
 """,
     "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
+    "weft.sparse._tensor": "sparse_coo_tensor spmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

@@ -39,7 +39,6 @@ from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
-from weft.ops._explain import explained
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
@@ -348,6 +347,8 @@ class Declaration:
             return state.context.copy().run(kernel, *arrays)  # another thread is in a kernel right now
         if self.promotes and isinstance(error, ValueError):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
+        from weft.ops._explain import explained
+
         raise explained(self.short, error, self.arguments, args, {})
 
     def __call__(self, *args: Any) -> Any:
@@ -835,6 +836,8 @@ def respelled(
 
 def reraise(name: str, source: Any, error: Exception, args: Any, kwargs: Any) -> NoReturn:
     """Raise what `explained` makes of an exception that a function ended with."""
+    from weft.ops._explain import explained
+
     declared = getattr(source, "__wrapped__", source)
     found = explained(name, error, parameters_of(declared), args, kwargs)
     if found is error:

@@ -399,7 +399,7 @@ def within(name: str, input: Any, indices: Any) -> tuple[Any, ...]:
         raise IndexError(f"{name}: too many indices for tensor of dimension {input.ndim}: got {len(indices)}")
     for each in indices:
         if each is not None and each.dtype.name not in ("int64", "int32"):
-            raise RuntimeError(f"{name}: found unexpected index type {each.dtype}; tensors of int64 or int32 are wanted")
+            raise RuntimeError(f"{name}: found unexpected index type {each.dtype}; int64 or int32 is wanted")
     sizes = input._array.shape
     return tuple(FULL if each is None else each.clamp(-n, n - 1) for each, n in zip(indices, sizes))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import cmath
 import math
 from typing import Any
 
@@ -503,6 +502,8 @@ def number_log(value: Any) -> Any:
     if value == 0:
         return -math.inf
     if isinstance(value, builtins.complex):
+        import cmath
+
         return cmath.log(value)
     return math.log(value) if value > 0 else math.nan
 

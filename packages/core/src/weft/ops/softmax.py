@@ -125,8 +125,8 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
         )
     if grad_output.dtype is not output.dtype or grad_output._array.shape != output._array.shape:
         raise RuntimeError(
-            "_softmax_backward_data: Expected tensor for argument #1 'grad_output' to have the size and dtype of argument "
-            f"#2 'output', got {list(grad_output.shape)} {grad_output.dtype} and {list(output.shape)} {output.dtype}"
+            "_softmax_backward_data: Expected argument #1 'grad_output' to have the size and dtype of argument #2 "
+            f"'output', got {list(grad_output.shape)} {grad_output.dtype} and {list(output.shape)} {output.dtype}"
         )
     if not grad_output.dtype.is_floating_point:
         raise NotImplementedError(f"_softmax_backward_data: not implemented for '{output.dtype.spoken}'; use .float()")
