@@ -1,0 +1,60 @@
+"""Sparse tensors: coordinates and values, for graphs and other matrices that are nearly all zeros.
+
+`weft.sparse_coo_tensor` and `Tensor.to_sparse` make them; products with dense matrices, sums, scaling and transposition
+are here, and what else programs want they get from `to_dense`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from weft._dtypes import ALL
+
+__all__ = ["SparseTensor", "addmm", "mm", "sum"]
+
+_LEGACY = {f"{each.spoken}Tensor": each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))}
+
+
+def mm(mat1: Any, mat2: Any) -> Any:
+    """Product of two matrices of which at least one is sparse.
+
+    Examples
+    --------
+    >>> swap = weft.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 1.0], (2, 2))
+    >>> weft.sparse.mm(swap, weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    tensors().expect_sparse("sparse.mm", mat1, mat2)
+    return import_module("weft").mm(mat1, mat2)
+
+
+def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * mat + alpha * (mat1 @ mat2)``, with a sparse ``mat1``."""
+    tensors().expect_sparse("sparse.addmm", mat1)
+    return mm(mat1, mat2) * alpha + mat * beta
+
+
+def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+    """Sum of a sparse tensor: of all elements a dense number, over some dimensions a sparse tensor of the others."""
+    tensors().expect_sparse("sparse.sum", input)
+    return tensors().summed(input if dtype is None else input.to(dtype), dim)
+
+
+def tensors() -> Any:
+    """The module of `SparseTensor`: defining a class that overrides functions has a cost, paid on its first use."""
+    return import_module("weft.sparse._tensor")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SparseTensor":
+        return tensors().SparseTensor
+    if name in _LEGACY:  # the legacy constructors: indices, values, size
+
+        def constructor(*args: Any, **kwargs: Any) -> Any:
+            return tensors().sparse_coo_tensor(*args, dtype=_LEGACY[name], **kwargs)
+
+        constructor.__name__ = constructor.__qualname__ = name
+        return constructor
+    raise AttributeError(f"module 'weft.sparse' has no attribute {name!r}")

@@ -1,0 +1,409 @@
+"""Tensors of which only some elements are kept, each with its coordinates (the layout ``sparse_coo``).
+
+It is a subclass that overrides ``__torch_function__``, and defining one puts a check on every public function: so this
+module is imported when the first sparse tensor is made.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import weft
+from weft._dtypes import int64
+from weft._intercept import flatten, unmasked
+from weft._layout import sparse_coo
+from weft._tensor import Tensor, as_subclass
+
+__all__ = ["SparseTensor", "expect_sparse", "sparse_coo_tensor", "spmm", "summed", "to_sparse"]
+
+# f(0) = 0: done with the values alone.
+OF_VALUES = frozenset(
+    """
+    abs absolute asin asinh atan atanh ceil conj deg2rad erf erfinv expm1 floor frac log1p nan_to_num neg negative
+    positive rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc
+    """.split()
+)
+# The same where coordinates repeat, since f(a) + f(b) = f(a + b); or a question of the representation.
+LINEAR = frozenset("bfloat16 clone contiguous detach double float half neg negative positive to type".split())
+SCALINGS = frozenset("mul multiply div divide true_divide __mul__ __rmul__ __truediv__".split())
+QUERIES = frozenset(
+    """
+    __hash__ __len__ dim element_size get_device is_complex is_contiguous is_floating_point is_signed is_tensor
+    ndimension nelement numel size
+    """.split()
+)
+
+
+class SparseTensor(Tensor):
+    """A tensor that keeps coordinates and values; every other element is zero.
+
+    Coordinates may repeat: the element is then the sum of their values. `coalesce` adds them up and sorts.
+    Gradients go to the values that it was made of, and through products and `to_dense`.
+
+    Examples
+    --------
+    >>> x = weft.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+    >>> x.to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
+    >>> x @ weft.ones(3, 1)
+    tensor([[3.],
+            [4.]])
+    """
+
+    _sparse_indices: Any
+    _sparse_values: Any
+    _sparse_coalesced: bool
+
+    @property
+    def is_sparse(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def layout(self) -> Any:
+        """``weft.sparse_coo``."""
+        return sparse_coo
+
+    @property
+    def requires_grad(self) -> Any:
+        """Whether the values require a gradient."""
+        return self._sparse_values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: Any) -> None:
+        self._sparse_values.requires_grad = value
+
+    def indices(self) -> Any:
+        """The coordinates, of shape (sparse dimensions, number of values).
+
+        Raises
+        ------
+        RuntimeError
+            Unless the tensor is coalesced.
+        """
+        self._expect_coalesced("indices")
+        return self._sparse_indices
+
+    def values(self) -> Any:
+        """The values.
+
+        Raises
+        ------
+        RuntimeError
+            Unless the tensor is coalesced.
+        """
+        self._expect_coalesced("values")
+        return self._sparse_values
+
+    def _expect_coalesced(self, name: str) -> None:
+        if not self._sparse_coalesced:
+            raise RuntimeError(
+                f"{name}: Cannot get {name} on an uncoalesced tensor, please call .coalesce() first, or use _{name}()"
+            )
+
+    def _indices(self) -> Any:
+        return self._sparse_indices
+
+    def _values(self) -> Any:
+        return self._sparse_values
+
+    def _nnz(self) -> int:
+        return int(self._sparse_indices.shape[1])
+
+    def is_coalesced(self) -> bool:
+        """Whether each coordinate is there once, in order."""
+        return self._sparse_coalesced
+
+    def sparse_dim(self) -> int:
+        """How many dimensions have coordinates."""
+        return int(self._sparse_indices.shape[0])
+
+    def dense_dim(self) -> int:
+        """How many dimensions each value has."""
+        return self.ndim - self.sparse_dim()
+
+    def coalesce(self) -> Any:
+        """The same tensor with each coordinate once, in order."""
+        if self._sparse_coalesced:
+            return self
+        sizes = tuple(self.shape)[: self.sparse_dim()]
+        flat, place = weft.unique(flat_indices(self._sparse_indices, sizes), return_inverse=True)
+        values = self._sparse_values
+        sums = values.new_zeros((flat.shape[0], *values.shape[1:])).index_add(0, place, values)
+        return made(unflat_indices(flat, sizes), sums, self.shape, True)
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+        """All elements, in a strided tensor."""
+        sizes = tuple(self.shape)[: self.sparse_dim()]
+        values = self._sparse_values
+        flat = values.new_zeros((math.prod(sizes), *values.shape[1:]))
+        dense = flat.index_add(0, flat_indices(self._sparse_indices, sizes), values).reshape(tuple(self.shape))
+        return dense if dtype is None else dense.to(dtype)
+
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor itself."""
+        return self
+
+    def to_sparse_coo(self) -> Any:
+        """The tensor itself."""
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Let the values require a gradient."""
+        self._sparse_values.requires_grad_(requires_grad)
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        parts = (self._sparse_indices, self._sparse_values, tuple(self.shape), self._sparse_coalesced)
+        return made, parts
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return made(self._sparse_indices.clone(), self._sparse_values.clone(), self.shape, self._sparse_coalesced)
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        def shown(part: Any) -> str:
+            return repr(part.detach()).replace("\n", "\n       ")
+
+        return (
+            f"tensor(indices={shown(self._sparse_indices)},\n       values={shown(self._sparse_values)},\n"
+            f"       size={tuple(self.shape)}, nnz={self._nnz()}, layout=weft.sparse_coo)"
+        )
+
+    __str__ = __repr__
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name, kwargs = func.__name__, kwargs or {}
+        if name in QUERIES:
+            return unmasked(flatten(args), func, args, kwargs)
+        found: Callable[..., Any] | None = FUNCTIONS.get(name)
+        if found is not None:
+            return found(*args, **kwargs)
+        if name in LINEAR:
+            return of_values(args[0], func, args, kwargs)
+        if name in OF_VALUES:
+            return of_values(args[0].coalesce(), func, args, kwargs)
+        if name in SCALINGS:
+            return scaled(func, args)
+        raise NotImplementedError(
+            f"{name}: is not there for sparse tensors (layout weft.sparse_coo); take to_dense() of the tensor, or its "
+            "values()"
+        )
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Any:
+    """Make a tensor of coordinates and values; every other element is zero.
+
+    Parameters
+    ----------
+    indices : Tensor or nested sequence of int, of shape (dimensions, number of values)
+    values : Tensor or sequence, of shape (number of values, ...)
+        What follows the first dimension is dense.
+    size : sequence of int, optional
+        Default: just large enough.
+
+    Raises
+    ------
+    RuntimeError
+        If indices and values differ in number, or an index is outside of ``size``.
+
+    Examples
+    --------
+    >>> weft.sparse_coo_tensor([[0, 2]], [1.0, 5.0]).to_dense()
+    tensor([1., 0., 5.])
+    """
+    if values is None or (size is None and not isinstance(indices, Tensor) and isinstance(indices, weft.Size)):
+        shape = tuple(indices)  # only a size: no element is there
+        return made(weft.zeros((len(shape), 0), dtype=int64), weft.zeros(0, dtype=dtype, device=device), shape, True)
+    values = weft.as_tensor(values, dtype=dtype, device=device).detach() if requires_grad else values
+    values = weft.as_tensor(values, dtype=dtype, device=device)
+    indices = weft.as_tensor(indices, device=values.device).to(int64)
+    check_parts(indices, values)
+    if size is None:
+        largest = indices.max(1).values + 1 if indices.shape[1] else weft.zeros(indices.shape[0], dtype=int64)
+        size = (*largest.tolist(), *values.shape[1:])
+    check_size(indices, values, tuple(size))
+    return made(indices, values.requires_grad_() if requires_grad else values, tuple(size), builtins.bool(is_coalesced))
+
+
+def check_parts(indices: Any, values: Any) -> None:
+    """Refuse coordinates and values that do not belong together.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more of the one than of the other, or indices is no matrix.
+    """
+    if indices.ndim != 2:
+        raise RuntimeError(f"sparse_coo_tensor: indices must be sparse_dim x nnz, but got: {tuple(indices.shape)}")
+    if not values.ndim or values.shape[0] != indices.shape[1]:
+        raise RuntimeError(
+            f"sparse_coo_tensor: indices and values must have the same nnz, but got nnz from indices: "
+            f"{indices.shape[1]}, values of shape: {tuple(values.shape)}"
+        )
+
+
+def check_size(indices: Any, values: Any, size: tuple[int, ...]) -> None:
+    """Refuse coordinates outside of the size.
+
+    Raises
+    ------
+    RuntimeError
+        If there are any, or dimensions are too many or too few.
+    """
+    dims = indices.shape[0]
+    if len(size) != dims + values.ndim - 1 or size[dims:] != tuple(values.shape[1:]):
+        raise RuntimeError(
+            f"sparse_coo_tensor: size {size} does not fit {dims} sparse dimensions and values of shape "
+            f"{tuple(values.shape)}: wanted {dims} sizes followed by {tuple(values.shape[1:])}"
+        )
+    if indices.shape[1] and dims:
+        bounds = weft.tensor(size[:dims], device=indices.device)[:, None]
+        if builtins.bool(((indices < 0) | (indices >= bounds)).any()):
+            raise RuntimeError(
+                f"sparse_coo_tensor: found an index outside of size {size}: indices go from "
+                f"{indices.min(1).values.tolist()} to {indices.max(1).values.tolist()}"
+            )
+
+
+def made(indices: Any, values: Any, size: Any, coalesced: bool) -> Any:
+    """A sparse tensor of checked parts. Its own array is a single zero, expanded: size, dtype and device are right."""
+    result: Any = as_subclass(values.detach().new_zeros(()).expand(tuple(size)), SparseTensor)
+    result._sparse_indices, result._sparse_values, result._sparse_coalesced = indices, values, coalesced
+    return result
+
+
+def to_sparse(input: Any, sparse_dim: int | None = None) -> Any:
+    """The elements of a dense tensor that are not zero; with ``sparse_dim``, coordinates for the first dimensions."""
+    dims = input.ndim if sparse_dim is None else sparse_dim
+    there = input.detach() != 0
+    indices = (there.flatten(dims).any(-1) if dims < input.ndim else there).nonzero().t().contiguous()
+    return made(indices, input[tuple(indices)], input.shape, True)
+
+
+def expect_sparse(name: str, *operands: Any) -> None:
+    """Raise ValueError unless one of the operands is sparse."""
+    if not any(isinstance(each, SparseTensor) for each in operands):
+        raise ValueError(f"{name}: expected a sparse tensor (weft.sparse_coo), but got strided ones; see to_sparse()")
+
+
+def flat_indices(indices: Any, sizes: tuple[int, ...]) -> Any:
+    """One number for each coordinate: the place in row-major order."""
+    flat = indices.new_zeros(indices.shape[1])
+    for row, size in zip(indices, sizes):
+        flat = flat * size + row
+    return flat
+
+
+def unflat_indices(flat: Any, sizes: tuple[int, ...]) -> Any:
+    rows = []
+    for size in reversed(sizes):
+        rows.append(flat % size)
+        flat = flat // size
+    return weft.stack(rows[::-1]) if rows else flat.new_zeros((0, flat.shape[0]))
+
+
+def of_values(tensor: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    values = func(tensor._sparse_values, *args[1:], **kwargs)
+    indices = tensor._sparse_indices.to(values.device)
+    return made(indices, values, tensor.shape, tensor._sparse_coalesced)
+
+
+def scaled(func: Any, args: Any) -> Any:
+    """Multiply or divide by a number; multiply by a dense tensor of the same size."""
+    sparse, other = args if isinstance(args[0], SparseTensor) else args[::-1]
+    if isinstance(other, SparseTensor):
+        return to_sparse(func(sparse.to_dense(), other.to_dense()))
+    if isinstance(other, Tensor) and other.numel() != 1:
+        sparse = sparse.coalesce()
+        dense: Any = other.expand(tuple(sparse.shape))
+        picked = dense[tuple(sparse._sparse_indices)]
+        return made(sparse._sparse_indices, func(sparse._sparse_values, picked), sparse.shape, True)
+    return of_values(sparse, func, (sparse, other), {})
+
+
+def product(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Matrix product with sparse operands; with one of them the result is dense, with two it is sparse."""
+    if not isinstance(input, SparseTensor):
+        return product(other.t(), input.t()).t()
+    if isinstance(other, SparseTensor):
+        return to_sparse(product(input, other.to_dense()))
+    rows, columns = input._sparse_indices
+    if input.ndim != 2 or not 1 <= other.ndim <= 2 or input.shape[1] != other.shape[0]:
+        raise RuntimeError(
+            f"mm: a sparse matrix times a matrix or vector: got {tuple(input.shape)} and {tuple(other.shape)}; the "
+            "columns of the first have to be the rows of the second"
+        )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"mm: expected both operands to have the same dtype, but got {input.dtype}, {other.dtype}")
+    values = input._sparse_values
+    terms = (values if other.ndim == 1 else values[:, None]) * other.index_select(0, columns)
+    return other.new_zeros((input.shape[0], *other.shape[1:])).index_add(0, rows, terms)
+
+
+def spmm(input: Any, mat2: Any) -> Any:
+    """Product of two matrices, of which one may be sparse."""
+    return weft.mm(input, mat2)
+
+
+def addition(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Sum of two tensors: sparse if both are."""
+    if not isinstance(input, SparseTensor):
+        return weft.add(input, other.to_dense(), alpha=alpha)
+    if not isinstance(other, SparseTensor):
+        return weft.add(input.to_dense(), other, alpha=alpha)
+    if input.shape != other.shape:
+        raise RuntimeError(f"add: expected sparse tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
+    indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
+    values = weft.cat([input._sparse_values, other._sparse_values * alpha])
+    return made(indices, values, input.shape, False).coalesce()
+
+
+def subtraction(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return addition(input, other, alpha=-alpha)
+
+
+def transposed(input: Any, dim0: int = 0, dim1: int = 1) -> Any:
+    order = list(range(input.ndim))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    size = [input.shape[dim] for dim in order]
+    return made(input._sparse_indices[order[: input.sparse_dim()]], input._sparse_values, size, False)
+
+
+def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The sum of all elements, or a sparse tensor of the sums over some dimensions."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if dim is None:
+        return input._sparse_values.sum()
+    gone = {each % input.ndim for each in ((dim,) if isinstance(dim, int) else dim)}
+    kept = [each for each in range(input.ndim) if each not in gone]
+    if input.dense_dim() or keepdim:
+        return to_sparse(input.to_dense().sum(tuple(gone), keepdim))
+    if not kept:
+        return input._sparse_values.sum()
+    return made(input._sparse_indices[kept], input._sparse_values, [input.shape[d] for d in kept], False).coalesce()
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("mm", "matmul", "mv", "__matmul__", "__rmatmul__"), product),
+    **dict.fromkeys(("add", "__add__", "__radd__"), addition),
+    **dict.fromkeys(("sub", "subtract", "__sub__"), subtraction),
+    **dict.fromkeys(("t", "transpose"), transposed),
+    "sum": summed,
+    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: product(mat1, mat2) * alpha + input * beta,
+}
