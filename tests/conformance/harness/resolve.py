@@ -15,6 +15,8 @@ def function(entry: Any, translator: Translator) -> Callable[..., Any]:
     op = entry.op
     if isinstance(op, types.FunctionType) and op.__module__.startswith("torch.testing"):
         return translator.function(op)
+    if isinstance(op, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return translator.library.attribute(f"ops.{op}")
     if "." in entry.name or callable(getattr(torch, entry.name, None)):
         return translator.library.attribute(entry.name)
     return translator.library.attribute(f"Tensor.{entry.name}")
