@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft._engine.tensor import TensorBase, local
 from weft._levels import record_of, settled
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-class Batch(NamedTuple):
+class Batch:
     """A call of an op on a batch.
 
     Attributes
@@ -41,10 +41,13 @@ class Batch(NamedTuple):
         The vmap that runs: how many examples it has, and what random operations do.
     """
 
-    declaration: Any
-    args: list[Any]
-    flags: list[Any]
-    level: Any
+    __slots__ = ("args", "declaration", "flags", "level")
+
+    def __init__(self, declaration: Any, args: list[Any], flags: list[Any], level: Any) -> None:
+        self.declaration = declaration
+        self.args = args
+        self.flags = flags
+        self.level = level
 
     @property
     def size(self) -> int:

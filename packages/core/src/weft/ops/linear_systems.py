@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from weft._named import named
-from weft.ops._batching import elementwise
+from weft.ops._batching import Batch, elementwise
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops._lapack import (
@@ -47,7 +47,7 @@ def _(xp, A, B):
 @solve_op.batch
 def _(batch):
     # info is over A's own batch: A gets that of the call, whether it is the same in all examples or not.
-    return elementwise(batch._replace(args=batch.with_all(), flags=[True, True]))
+    return elementwise(Batch(batch.declaration, batch.with_all(), [True, True], batch.level))
 
 
 @solve_op.gradient("A B")
