@@ -86,9 +86,12 @@ def test_names_that_are_imported_on_first_use_are_those_of_their_modules():
     code = (
         "import weft\n"
         "from importlib import import_module\n"
+        "from inspect import unwrap\n"
         "from weft._portions import HOMES\n"
+        "def real(value): return unwrap(value) if callable(value) else value\n"  # some may be overridden, once one is
         "own = {name: home for name, home in HOMES.items() if not home.startswith('weft.nn')}\n"
-        "print([name for name, home in own.items() if getattr(weft, name) is not getattr(import_module(home), name)])\n"
+        "pairs = {name: (getattr(weft, name), getattr(import_module(home), name)) for name, home in own.items()}\n"
+        "print([name for name, (found, own) in pairs.items() if real(found) is not real(own)])\n"
         "print(sorted(own.keys() - set(dir(weft))))"
     )
     assert python(code) == "[]\n[]"
