@@ -403,11 +403,18 @@ def refuse_values(name: str, tensor: Any) -> None:
     RuntimeError
         If it does, at any level.
     """
+    if stands_for_batch(tensor):
+        raise RuntimeError(
+            f"vmap: {name} was called on a tensor that stands for each example of a batch: it has no single value "
+            "(data-dependent control flow). Use weft.where(...) in place of an if, or move the call out of vmap"
+        )
+
+
+def stands_for_batch(tensor: Any) -> bool:
+    """Whether a tensor has a value for each example of a batch, at any level."""
     found = record_of(settled(tensor))
     while found is not None:
         if found.batched:
-            raise RuntimeError(
-                f"vmap: {name} was called on a tensor that stands for each example of a batch: it has no single value "
-                "(data-dependent control flow). Use weft.where(...) in place of an if, or move the call out of vmap"
-            )
+            return True
         found = record_of(found.value)
+    return False

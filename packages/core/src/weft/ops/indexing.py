@@ -10,7 +10,7 @@ import numpy
 from weft._dtypes import bool_, int64
 from weft._engine.tensor import TensorBase, local
 from weft._layout import in_order
-from weft._levels import memory_of
+from weft._levels import memory_of, stands_for_batch
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import composite, op
@@ -159,7 +159,7 @@ def as_index(value: Any, like: Any) -> Any:
             )
         if name == "uint8":
             return value.to(bool_)
-        if not value._array.ndim and name != "bool":
+        if not value._array.ndim and name != "bool" and not (value.kind.wrapped and stands_for_batch(value)):
             return int(value.item())  # type: ignore[attr-defined]
         return value if name in ("bool", "int64") else value.to(int64)  # type: ignore[attr-defined]
     try:
@@ -215,14 +215,29 @@ def _(grad, input_shape, indices):
 @advanced.batch
 def _(batch):
     input, indices = batch.args
-    if any(batch.flags[1]):
-        return one_by_one(batch)
     places = [at for at, each in enumerate(indices) if each is not None]
+    adjacent = places[-1] - places[0] + 1 == len(places)  # otherwise the dimensions of the indices come first
+    if any(batch.flags[1]):
+        return advanced_by_example(batch, places[0] if adjacent else 0)
     found = advanced.op(input, [None, *indices])
-    if places[-1] - places[0] + 1 == len(places):
-        return found
-    joint = max(indices[at].ndim for at in places)  # apart from each other: their dimensions come first
-    return found.movedim(joint, 0)
+    return found if adjacent else found.movedim(max(indices[at].ndim for at in places), 0)
+
+
+def advanced_by_example(batch: Any, first: int) -> Any:
+    """Positions of each example's own; `first` is where their dimensions stand in the result of one example."""
+    input, indices = batch.args
+    joint = max(each.ndim - flag for each, flag in zip(indices, batch.flags[1]) if each is not None)
+    indices = [
+        each.reshape(batch.size, *(1,) * (joint + 1 - each.ndim), *each.shape[1:]) if flag else each
+        for each, flag in zip(indices, batch.flags[1])
+    ]
+    if not batch.flags[0]:
+        return advanced.op(input, indices).movedim(first, 0)
+    number = arange(batch.size, device=input.device).reshape(-1, *(1,) * joint)
+    found = advanced.op(input, [number, *indices])
+    if len(number.shape) == 1 + joint and all(each is not None for each in indices[:first]):
+        pass
+    return found.movedim(tuple(range(1, 1 + joint)), tuple(range(1 + first, 1 + first + joint)))
 
 
 def take_at(input: Any, indices: list[Any]) -> Any:
