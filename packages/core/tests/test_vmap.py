@@ -183,3 +183,39 @@ def test_a_batch_does_not_leave_its_vmap():
     vmap(lambda x: kept.append(x) or x)(X)
     with pytest.raises(RuntimeError, match="ended"):
         kept[0] + 1
+
+
+ROWS = weft.arange(48.0).reshape(2, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("function", "index"),
+    [
+        (lambda x, i: x[i], weft.tensor([1, 0])),
+        (lambda x, i: x[0, i], weft.tensor([2, -1])),
+        (lambda x, i: x[:, i], weft.tensor([[2, 0], [1, 1]])),
+        (lambda x, i: x[..., i], weft.tensor([[[2, 0]], [[1, 1]]])),
+        (lambda x, i: x[i, :, i], weft.tensor([[1, 0], [0, 0]])),
+        (lambda x, i: x[:, i, weft.tensor([3, 1])], weft.tensor([[2, 0], [1, 1]])),
+        (lambda x, i: x[:, i, weft.tensor([[3], [1]])], weft.tensor([2, 0])),
+        (lambda x, i: x[None, i], weft.tensor([1, 0])),
+    ],
+)
+def test_each_example_is_indexed_at_its_own_positions(function, index):
+    assert weft.equal(vmap(function)(ROWS, index), loop(function, ROWS, index))
+    shared = vmap(function, in_dims=(None, 0))(ROWS[0], index)
+    assert weft.equal(shared, weft.stack([function(ROWS[0], each) for each in index]))
+
+
+def test_the_gradient_of_an_element_of_each_example_is_where_it_was():
+    found = vmap(grad(lambda x, i: x[i] ** 2))(X, weft.tensor([2, 0]))
+    assert found.tolist() == [[0.0, 0.0, 4.0], [6.0, 0.0, 0.0]]
+
+
+def test_a_position_of_each_example_can_be_written_to():
+    def write(x, i):
+        x = x.clone()
+        x[i] = 9.0
+        return x
+
+    assert vmap(write)(X, weft.tensor([2, 0])).tolist() == [[0.0, 1.0, 9.0], [9.0, 4.0, 5.0]]

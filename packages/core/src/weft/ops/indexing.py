@@ -17,7 +17,7 @@ from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
 from weft.ops.comparison import fill_where, filling
-from weft.ops.creation import fitting
+from weft.ops.creation import arange, fitting
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -234,9 +234,7 @@ def advanced_by_example(batch: Any, first: int) -> Any:
     if not batch.flags[0]:
         return advanced.op(input, indices).movedim(first, 0)
     number = arange(batch.size, device=input.device).reshape(-1, *(1,) * joint)
-    found = advanced.op(input, [number, *indices])
-    if len(number.shape) == 1 + joint and all(each is not None for each in indices[:first]):
-        pass
+    found = advanced.op(input, [number, *indices])  # (size, dimensions of the indices, the others)
     return found.movedim(tuple(range(1, 1 + joint)), tuple(range(1 + first, 1 + first + joint)))
 
 
