@@ -215,6 +215,19 @@ def test_a_value_is_converted_to_the_dtype_that_is_there():
     assert x.tolist() == [2, 1, -1]
 
 
+def test_index_put_takes_single_positions():
+    first, last = weft.tensor(0), weft.tensor(-1)
+    assert weft.zeros(3).index_put((last,), weft.tensor(5.0)).tolist() == [0.0, 0.0, 5.0]
+    assert weft.zeros(2, 2).index_put((weft.tensor([0, 1]), first), weft.ones(2)).tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    x = weft.ones(2, 2, requires_grad=True)
+    value = weft.tensor(3.0, requires_grad=True)
+    x.index_put((first, last), value).square().sum().backward()
+    assert x.grad.tolist() == [[2.0, 0.0], [2.0, 2.0]]
+    assert value.grad == 6.0
+    with pytest.raises(IndexError, match="out of bounds"):
+        weft.zeros(3).index_put((weft.tensor(3),), weft.tensor(5.0))
+
+
 def test_repeated_indices_add_up_in_gradients_and_where_asked_for():
     x = weft.zeros(3, requires_grad=True)
     x[weft.tensor([0, 0, 2])].sum().backward()

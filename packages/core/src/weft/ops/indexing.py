@@ -86,11 +86,14 @@ def no_op(index: Any) -> bool:
     return all(not isinstance(each, (TensorBase, list, numpy.ndarray)) for each in parts)
 
 
-def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
-    """Divide an index: a complete basic key, and for the view that it gives one index tensor (or None) a dimension."""
+def parse(self: Any, index: Any, numbers: bool = True) -> tuple[list[Any], list[Any] | None]:
+    """Divide an index: a complete basic key, and for the view that it gives one index tensor (or None) a dimension.
+
+    With ``numbers`` an index tensor of no dimensions is a number, and so part of the key.
+    """
     shape = self._array.shape
     parts = list(index) if isinstance(index, tuple) else [index]
-    parts = [as_index(each, self) for each in parts]
+    parts = [as_index(each, self, numbers) for each in parts]
     consumed = sum(dims_of(each) for each in parts)
     if consumed > len(shape):
         raise IndexError(
@@ -139,7 +142,7 @@ def parse(self: Any, index: Any) -> tuple[list[Any], list[Any] | None]:
     return key, indices if any(each is not None for each in indices) else None
 
 
-def as_index(value: Any, like: Any) -> Any:
+def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
     """One part of an index: an int, a slice, None, Ellipsis, or a tensor of bool or int64."""
     if value is None or value is Ellipsis or isinstance(value, slice):
         return value
@@ -159,7 +162,8 @@ def as_index(value: Any, like: Any) -> Any:
             )
         if name == "uint8":
             return value.to(bool_)
-        if not value._array.ndim and name != "bool" and not (value.kind.wrapped and stands_for_batch(value)):
+        number = numbers and not value._array.ndim and name != "bool"
+        if number and not (value.kind.wrapped and stands_for_batch(value)):
             return int(value.item())  # type: ignore[attr-defined]
         return value if name in ("bool", "int64") else value.to(int64)  # type: ignore[attr-defined]
     try:
@@ -357,7 +361,7 @@ def index_put(input, indices, values, accumulate=False):
             f"index_put: Index put requires the source and destination dtypes match, got {input.dtype.spoken} for the "
             f"destination and {values.dtype.spoken} for the source."
         )
-    _, parsed = parse(input, tuple(FULL if each is None else each for each in indices))
+    _, parsed = parse(input, tuple(FULL if each is None else each for each in indices), numbers=False)
     if parsed is None:
         raise IndexError("index_put: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
