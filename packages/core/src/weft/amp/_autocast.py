@@ -1,4 +1,4 @@
-"""autocast: a block in which each op chooses its precision, as its declaration says (``autocast=``)."""
+"""autocast: a block in which each op chooses its precision, as its declaration says (``precision=``)."""
 
 from __future__ import annotations
 
