@@ -73,7 +73,7 @@ _foreach_zero_
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
     "weft.func": "vmap",
-    "weft.amp": "autocast",
+    "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """
 clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_dtype
 """,
