@@ -131,6 +131,10 @@ def test_custom_functions_choose_their_precision():
 # GradScaler
 
 
+def test_the_scaler_is_at_the_top_level_too():
+    assert weft.GradScaler is GradScaler
+
+
 def scaled_step(scaler, optimizer, weight, factor):
     optimizer.zero_grad()
     scaler.scale((weight * factor).sum()).backward()
