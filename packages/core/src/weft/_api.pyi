@@ -30,6 +30,7 @@ import weft.random as random
 import weft.return_types as return_types
 import weft.serialization as serialization
 import weft.signal as signal
+import weft.sparse as sparse
 import weft.special as special
 import weft.storage as storage
 import weft.testing as testing
@@ -182,6 +183,8 @@ from weft.amp._autocast import is_autocast_enabled as is_autocast_enabled
 from weft.amp._autocast import set_autocast_dtype as set_autocast_dtype
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from weft.sparse._tensor import sparse_coo_tensor as sparse_coo_tensor
+from weft.sparse._tensor import spmm as spmm
 from weft._removed import eig as eig
 from weft._removed import lstsq as lstsq
 from weft._removed import matrix_rank as matrix_rank
@@ -379,6 +382,7 @@ _foreach_trunc: Any
 _foreach_trunc_: Any
 _foreach_zero_: Any
 vmap: Any
+GradScaler: Any
 autocast: Any
 
 def abs(input: Any, *, out: Any = None) -> Tensor:

@@ -227,31 +227,31 @@ class Methods(TensorBase):
     def _conj_copy(self, *, out: Any = None) -> Tensor:
         """The complex conjugate of each element, in new memory."""
 
-    def abs(self, *, out: Any = None) -> Tensor:
+    def abs(self, *, out: Any = None) -> Any:
         """The absolute value of each element; real for complex input."""
 
     def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-    def absolute(self, *, out: Any = None) -> Tensor:
+    def absolute(self, *, out: Any = None) -> Any:
         """The absolute value of each element; real for complex input."""
 
     def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-    def acos(self, *, out: Any = None) -> Tensor:
+    def acos(self, *, out: Any = None) -> Any:
         """The angle whose cosine is each element, in radians."""
 
     def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-    def acosh(self, *, out: Any = None) -> Tensor:
+    def acosh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic cosine of each element."""
 
     def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input + alpha * other``, element by element."""
 
     def add_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -263,13 +263,13 @@ class Methods(TensorBase):
     def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
 
-    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """``input + value * tensor1 / tensor2``."""
 
     def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.addcdiv`: writes into ``self`` and returns it."""
 
-    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """``input + value * tensor1 * tensor2``."""
 
     def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -311,7 +311,7 @@ class Methods(TensorBase):
     def aminmax(self, *, dim: Any = None, keepdim: Any = False) -> Any:
         """The smallest and the largest element."""
 
-    def angle(self) -> Tensor:
+    def angle(self) -> Any:
         """The angle of each element as a complex number: pi for negative real ones."""
 
     def any(self, dim: Any = None, keepdim: Any = False) -> Any:
@@ -320,34 +320,34 @@ class Methods(TensorBase):
     def apply_(self, callable: Any) -> Tensor:
         """Replace each element by what a Python function makes of it; slow, and on the CPU only."""
 
-    def arccos(self, *, out: Any = None) -> Tensor:
+    def arccos(self, *, out: Any = None) -> Any:
         """The angle whose cosine is each element, in radians."""
 
     def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-    def arccosh(self, *, out: Any = None) -> Tensor:
+    def arccosh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic cosine of each element."""
 
     def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-    def arcsin(self, *, out: Any = None) -> Tensor:
+    def arcsin(self, *, out: Any = None) -> Any:
         """The angle whose sine is each element, in radians."""
 
     def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-    def arcsinh(self, *, out: Any = None) -> Tensor:
+    def arcsinh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic sine of each element."""
 
     def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-    def arctan(self, *, out: Any = None) -> Tensor:
+    def arctan(self, *, out: Any = None) -> Any:
         """The angle whose tangent is each element, in radians."""
 
-    def arctan2(self, other: Any, *, out: Any = None) -> Tensor:
+    def arctan2(self, other: Any, *, out: Any = None) -> Any:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
     def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -356,7 +356,7 @@ class Methods(TensorBase):
     def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-    def arctanh(self, *, out: Any = None) -> Tensor:
+    def arctanh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic tangent of each element."""
 
     def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -383,22 +383,22 @@ class Methods(TensorBase):
     def as_strided_scatter(self, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
         """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
-    def asin(self, *, out: Any = None) -> Tensor:
+    def asin(self, *, out: Any = None) -> Any:
         """The angle whose sine is each element, in radians."""
 
     def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-    def asinh(self, *, out: Any = None) -> Tensor:
+    def asinh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic sine of each element."""
 
     def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-    def atan(self, *, out: Any = None) -> Tensor:
+    def atan(self, *, out: Any = None) -> Any:
         """The angle whose tangent is each element, in radians."""
 
-    def atan2(self, other: Any, *, out: Any = None) -> Tensor:
+    def atan2(self, other: Any, *, out: Any = None) -> Any:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
     def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -407,7 +407,7 @@ class Methods(TensorBase):
     def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-    def atanh(self, *, out: Any = None) -> Tensor:
+    def atanh(self, *, out: Any = None) -> Any:
         """The inverse hyperbolic tangent of each element."""
 
     def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -488,7 +488,7 @@ class Methods(TensorBase):
     def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as complex128."""
 
-    def ceil(self, *, out: Any = None) -> Tensor:
+    def ceil(self, *, out: Any = None) -> Any:
         """The smallest integer not below each element."""
 
     def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -512,31 +512,31 @@ class Methods(TensorBase):
     def chunk(self, chunks: Any, dim: Any = 0) -> Any:
         """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
         """Each element moved into [min, max]."""
 
     def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-    def clamp_max(self, max: Any) -> Tensor:
+    def clamp_max(self, max: Any) -> Any:
         """Each element, but at most ``max``."""
 
     def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
-    def clamp_min(self, min: Any) -> Tensor:
+    def clamp_min(self, min: Any) -> Any:
         """Each element, but at least ``min``."""
 
     def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self, min: Any = None, max: Any = None) -> Any:
         """Each element moved into [min, max]."""
 
     def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-    def clone(self, *, memory_format: Any = None) -> Tensor:
+    def clone(self, *, memory_format: Any = None) -> Any:
         """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
     def conj(self) -> Any:
@@ -566,13 +566,13 @@ class Methods(TensorBase):
     def corrcoef(self) -> Any:
         """The correlation coefficients of variables: one in each row, one observation in each column."""
 
-    def cos(self, *, out: Any = None) -> Tensor:
+    def cos(self, *, out: Any = None) -> Any:
         """The cosine of each element, in radians."""
 
     def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
-    def cosh(self, *, out: Any = None) -> Tensor:
+    def cosh(self, *, out: Any = None) -> Any:
         """The hyperbolic cosine of each element."""
 
     def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -614,7 +614,7 @@ class Methods(TensorBase):
     def data_ptr(self) -> Any:
         """Return the address of the first element; 0 if there is none."""
 
-    def deg2rad(self, *, out: Any = None) -> Tensor:
+    def deg2rad(self, *, out: Any = None) -> Any:
         """Degrees to radians."""
 
     def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -662,13 +662,13 @@ class Methods(TensorBase):
     def dist(self, other: Any, p: Any = 2) -> Any:
         """The p-norm of ``input - other``."""
 
-    def div(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    def div(self, other: Any, *, rounding_mode: Any = None) -> Any:
         """The quotient of each pair of elements."""
 
     def div_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
-    def divide(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    def divide(self, other: Any, *, rounding_mode: Any = None) -> Any:
         """The quotient of each pair of elements."""
 
     def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -713,10 +713,10 @@ class Methods(TensorBase):
     def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.erfinv`: writes into ``self`` and returns it."""
 
-    def exp(self, *, out: Any = None) -> Tensor:
+    def exp(self, *, out: Any = None) -> Any:
         """The exponential of each element."""
 
-    def exp2(self, *, out: Any = None) -> Tensor:
+    def exp2(self, *, out: Any = None) -> Any:
         """2 raised to the power of each element."""
 
     def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -731,7 +731,7 @@ class Methods(TensorBase):
     def expand_as(self, other: Any) -> Any:
         """`expand` to the shape of another tensor."""
 
-    def expm1(self, *, out: Any = None) -> Tensor:
+    def expm1(self, *, out: Any = None) -> Any:
         """The exponential of each element, minus 1, exact near 0."""
 
     def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -746,7 +746,7 @@ class Methods(TensorBase):
     def fill_diagonal_(self, fill_value: Any, wrap: Any = False) -> Tensor:
         """Write a value to the main diagonal: of a matrix, or where all indices are equal."""
 
-    def fix(self, *, out: Any = None) -> Tensor:
+    def fix(self, *, out: Any = None) -> Any:
         """Each element without its fraction."""
 
     def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -767,43 +767,43 @@ class Methods(TensorBase):
     def float(self, memory_format: Any = None) -> Tensor:
         """The tensor as float32."""
 
-    def float_power(self, exponent: Any) -> Tensor:
+    def float_power(self, exponent: Any) -> Any:
         """`pow` in float64, or complex128 if one of the two is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
         """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
 
-    def floor(self, *, out: Any = None) -> Tensor:
+    def floor(self, *, out: Any = None) -> Any:
         """The largest integer not above each element."""
 
     def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
-    def floor_divide(self, other: Any, *, out: Any = None) -> Tensor:
+    def floor_divide(self, other: Any, *, out: Any = None) -> Any:
         """The quotient of each pair of elements, rounded down."""
 
     def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
-    def fmax(self, other: Any, *, out: Any = None) -> Tensor:
+    def fmax(self, other: Any, *, out: Any = None) -> Any:
         """The larger of each pair of elements; the other one if one is nan."""
 
-    def fmin(self, other: Any, *, out: Any = None) -> Tensor:
+    def fmin(self, other: Any, *, out: Any = None) -> Any:
         """The smaller of each pair of elements; the other one if one is nan."""
 
-    def fmod(self, other: Any, *, out: Any = None) -> Tensor:
+    def fmod(self, other: Any, *, out: Any = None) -> Any:
         """The remainder of the division rounded towards zero: it has the dividend's sign."""
 
     def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.fmod`: writes into ``self`` and returns it."""
 
-    def frac(self, *, out: Any = None) -> Tensor:
+    def frac(self, *, out: Any = None) -> Any:
         """The fraction of each element, with its sign."""
 
     def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
-    def frexp(self) -> Tensor:
+    def frexp(self) -> Any:
         """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
     def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
@@ -875,7 +875,7 @@ class Methods(TensorBase):
     def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
         """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
 
-    def hypot(self, other: Any, *, out: Any = None) -> Tensor:
+    def hypot(self, other: Any, *, out: Any = None) -> Any:
         """The length of the hypotenuse for each pair of legs."""
 
     def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1057,7 +1057,7 @@ class Methods(TensorBase):
     def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
-    def ldexp(self, other: Any) -> Tensor:
+    def ldexp(self, other: Any) -> Any:
         """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
     def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1069,7 +1069,7 @@ class Methods(TensorBase):
     def le_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
-    def lerp(self, end: Any, weight: Any) -> Tensor:
+    def lerp(self, end: Any, weight: Any) -> Any:
         """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1093,22 +1093,22 @@ class Methods(TensorBase):
     def lgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.lgamma`: writes into ``self`` and returns it."""
 
-    def log(self, *, out: Any = None) -> Tensor:
+    def log(self, *, out: Any = None) -> Any:
         """The natural logarithm of each element."""
 
-    def log10(self, *, out: Any = None) -> Tensor:
+    def log10(self, *, out: Any = None) -> Any:
         """The logarithm to base 10 of each element."""
 
     def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
-    def log1p(self, *, out: Any = None) -> Tensor:
+    def log1p(self, *, out: Any = None) -> Any:
         """The natural logarithm of 1 plus each element, exact near 0."""
 
     def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
-    def log2(self, *, out: Any = None) -> Tensor:
+    def log2(self, *, out: Any = None) -> Any:
         """The logarithm to base 2 of each element."""
 
     def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1123,10 +1123,10 @@ class Methods(TensorBase):
     def log_softmax(self, dim: Any, dtype: Any = None) -> Any:
         """The logarithm of `softmax`, computed in one go."""
 
-    def logaddexp(self, other: Any, *, out: Any = None) -> Tensor:
+    def logaddexp(self, other: Any, *, out: Any = None) -> Any:
         """``log(exp(input) + exp(other))`` without overflow."""
 
-    def logaddexp2(self, other: Any, *, out: Any = None) -> Tensor:
+    def logaddexp2(self, other: Any, *, out: Any = None) -> Any:
         """``log2(2 ** input + 2 ** other)`` without overflow."""
 
     def logcumsumexp(self, dim: Any) -> Any:
@@ -1159,7 +1159,7 @@ class Methods(TensorBase):
     def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.logical_xor`: writes into ``self`` and returns it."""
 
-    def logit(self, eps: Any = None) -> Tensor:
+    def logit(self, eps: Any = None) -> Any:
         """The logarithm of the odds ``x / (1 - x)``."""
 
     def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1225,7 +1225,7 @@ class Methods(TensorBase):
     def max(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
         """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
 
-    def maximum(self, other: Any, *, out: Any = None) -> Tensor:
+    def maximum(self, other: Any, *, out: Any = None) -> Any:
         """The larger of each pair of elements; nan if one is nan."""
 
     def mean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
@@ -1237,7 +1237,7 @@ class Methods(TensorBase):
     def min(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
         """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
 
-    def minimum(self, other: Any, *, out: Any = None) -> Tensor:
+    def minimum(self, other: Any, *, out: Any = None) -> Any:
         """The smaller of each pair of elements; nan if one is nan."""
 
     def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
@@ -1258,7 +1258,7 @@ class Methods(TensorBase):
     def msort(self) -> Any:
         """The elements in order along the first dimension."""
 
-    def mul(self, other: Any, *, out: Any = None) -> Tensor:
+    def mul(self, other: Any, *, out: Any = None) -> Any:
         """The product of each pair of elements."""
 
     def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1267,7 +1267,7 @@ class Methods(TensorBase):
     def multinomial(self, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
         """Columns drawn at random, with weights, from each row."""
 
-    def multiply(self, other: Any, *, out: Any = None) -> Tensor:
+    def multiply(self, other: Any, *, out: Any = None) -> Any:
         """The product of each pair of elements."""
 
     def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1285,7 +1285,7 @@ class Methods(TensorBase):
     @property
     def name(self) -> Any: ...
 
-    def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
+    def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
         """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
 
     def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1315,13 +1315,13 @@ class Methods(TensorBase):
     def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
-    def neg(self, *, out: Any = None) -> Tensor:
+    def neg(self, *, out: Any = None) -> Any:
         """The negative of each element."""
 
     def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-    def negative(self, *, out: Any = None) -> Tensor:
+    def negative(self, *, out: Any = None) -> Any:
         """The negative of each element."""
 
     def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1402,10 +1402,10 @@ class Methods(TensorBase):
     def polygamma_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
-    def positive(self) -> Tensor:
+    def positive(self) -> Any:
         """The tensor itself."""
 
-    def pow(self, exponent: Any) -> Tensor:
+    def pow(self, exponent: Any) -> Any:
         """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
     def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1429,7 +1429,7 @@ class Methods(TensorBase):
     def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """The value below which a share q of the elements lies, along a dimension or over all."""
 
-    def rad2deg(self, *, out: Any = None) -> Tensor:
+    def rad2deg(self, *, out: Any = None) -> Any:
         """Radians to degrees."""
 
     def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1446,7 +1446,7 @@ class Methods(TensorBase):
     @real.setter
     def real(self, value: Any) -> None: ...
 
-    def reciprocal(self, *, out: Any = None) -> Tensor:
+    def reciprocal(self, *, out: Any = None) -> Any:
         """1 divided by each element."""
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1470,7 +1470,7 @@ class Methods(TensorBase):
     def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
-    def remainder(self, other: Any, *, out: Any = None) -> Tensor:
+    def remainder(self, other: Any, *, out: Any = None) -> Any:
         """The remainder of the division rounded down: it has the divisor's sign."""
 
     def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1524,13 +1524,13 @@ class Methods(TensorBase):
     def rot90(self, k: Any = 1, dims: Any = ...) -> Any:
         """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
-    def round(self, *, decimals: Any = 0) -> Tensor:
+    def round(self, *, decimals: Any = 0) -> Any:
         """Each element rounded to the nearest value with so many decimals; halves to even."""
 
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
-    def rsqrt(self, *, out: Any = None) -> Tensor:
+    def rsqrt(self, *, out: Any = None) -> Any:
         """1 divided by the square root of each element."""
 
     def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1563,7 +1563,7 @@ class Methods(TensorBase):
     def set_(self, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Make this tensor a view of other memory."""
 
-    def sgn(self, *, out: Any = None) -> Tensor:
+    def sgn(self, *, out: Any = None) -> Any:
         """Each element divided by its absolute value; 0 stays 0."""
 
     def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1575,13 +1575,13 @@ class Methods(TensorBase):
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
 
-    def sigmoid(self, *, out: Any = None) -> Tensor:
+    def sigmoid(self, *, out: Any = None) -> Any:
         """``1 / (1 + exp(-x))`` of each element x."""
 
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
-    def sign(self, *, out: Any = None) -> Tensor:
+    def sign(self, *, out: Any = None) -> Any:
         """-1, 0 or 1, by the sign of each element."""
 
     def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1590,19 +1590,19 @@ class Methods(TensorBase):
     def signbit(self, *, out: Any = None) -> Any:
         """Where the sign bit is set: negative elements, and -0."""
 
-    def sin(self, *, out: Any = None) -> Tensor:
+    def sin(self, *, out: Any = None) -> Any:
         """The sine of each element, in radians."""
 
     def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
-    def sinc(self, *, out: Any = None) -> Tensor:
+    def sinc(self, *, out: Any = None) -> Any:
         """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
     def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
-    def sinh(self, *, out: Any = None) -> Tensor:
+    def sinh(self, *, out: Any = None) -> Any:
         """The hyperbolic sine of each element."""
 
     def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1632,13 +1632,13 @@ class Methods(TensorBase):
     def split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
         """Pieces of the sizes given along a dimension, see `split`."""
 
-    def sqrt(self, *, out: Any = None) -> Tensor:
+    def sqrt(self, *, out: Any = None) -> Any:
         """The square root of each element; nan for negative real ones."""
 
     def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
-    def square(self) -> Tensor:
+    def square(self) -> Any:
         """The square of each element; bool becomes int64."""
 
     def square_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1665,13 +1665,13 @@ class Methods(TensorBase):
     def storage_type(self) -> Any:
         """Return the legacy type of the tensor's storage."""
 
-    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input - alpha * other``, element by element."""
 
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
-    def subtract(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input - alpha * other``, element by element."""
 
     def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1713,13 +1713,13 @@ class Methods(TensorBase):
     def take_along_dim(self, indices: Any, dim: Any = None) -> Any:
         """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
-    def tan(self, *, out: Any = None) -> Tensor:
+    def tan(self, *, out: Any = None) -> Any:
         """The tangent of each element, in radians."""
 
     def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
-    def tanh(self, *, out: Any = None) -> Tensor:
+    def tanh(self, *, out: Any = None) -> Any:
         """The hyperbolic tangent of each element."""
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1731,7 +1731,7 @@ class Methods(TensorBase):
     def tile(self, *args: Any, dims: Any = None) -> Any:
         """The tensor repeated along each dimension; missing repeats are 1."""
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
         """The tensor with another dtype or on another device; itself if nothing changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
@@ -1739,6 +1739,9 @@ class Methods(TensorBase):
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The tensor on a device, as the array API spells ``to``."""
+
+    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None) -> Any:
+        """A sparse tensor of the elements that are not zero."""
 
     def tolist(self) -> Any:
         """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
@@ -1770,13 +1773,13 @@ class Methods(TensorBase):
     def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
 
-    def true_divide(self, other: Any, *, out: Any = None) -> Tensor:
+    def true_divide(self, other: Any, *, out: Any = None) -> Any:
         """The quotient of each pair of elements; integers are divided as floating-point numbers."""
 
     def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
-    def trunc(self, *, out: Any = None) -> Tensor:
+    def trunc(self, *, out: Any = None) -> Any:
         """Each element without its fraction."""
 
     def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1845,7 +1848,7 @@ class Methods(TensorBase):
     def where(self, condition: Any, other: Any) -> Any:
         ...
 
-    def xlogy(self, other: Any, *, out: Any = None) -> Tensor:
+    def xlogy(self, other: Any, *, out: Any = None) -> Any:
         """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
     def xlogy_(self, *args: Any, **kwargs: Any) -> Tensor:
