@@ -25,6 +25,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
@@ -44,7 +45,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("parametrizations", "parametrize"):
+    if name in ("parametrizations", "parametrize", "prune"):
         return importlib.import_module(f"weft.nn.utils.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(f"weft.nn.utils.{_HOMES[name]}"), name)

@@ -1,0 +1,423 @@
+"""Pruning: set parts of a parameter to zero by a mask, which a hook applies before each forward.
+
+A pruned parameter ``weight`` is kept as ``weight_orig``, its mask as the buffer ``weight_mask``, and ``weight`` is
+their product; `remove` makes it a parameter again. Pruning once more takes from what is left.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import weft
+from weft import Tensor
+from weft.nn.module import Module
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+class BasePruningMethod:
+    """A way to prune; subclasses give `compute_mask`, and say what they choose among by ``PRUNING_TYPE``.
+
+    Attributes
+    ----------
+    PRUNING_TYPE : {"unstructured", "structured", "global"}
+        Single elements; slices along the dimension ``dim``; or a mask for everything, pruned before or not.
+    """
+
+    PRUNING_TYPE: ClassVar[str] = "unstructured"
+    _tensor_name: str = ""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask for ``t``: that of before, ``default_mask``, with more zeros."""
+        raise NotImplementedError(f"{type(self).__name__}: a pruning method has to have compute_mask(t, default_mask)")
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        """Set the pruned parameter, before forward."""
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """Return the product of the mask and the whole parameter."""
+        name = self._tensor_name
+        original: Tensor = getattr(module, name + "_orig")
+        return getattr(module, name + "_mask").to(original.dtype) * original  # type: ignore[no-any-return]
+
+    @classmethod
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune the parameter ``name`` of a module, and prune it again before each forward.
+
+        Raises
+        ------
+        ValueError
+            If the scores have another shape than the parameter.
+        """
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        before = pop_hook(module, name)
+        if before is not None:
+            container = before if isinstance(before, PruningContainer) else PruningContainer(before)
+            container.add_pruning_method(method)
+            method = container
+        tensor = getattr(module, name)
+        scores = tensor if importance_scores is None else importance_scores
+        if scores.shape != tensor.shape:
+            raise ValueError(
+                f"prune: importance_scores should have the same shape as parameter {name} of the module: got "
+                f"{tuple(scores.shape)}, wanted {tuple(tensor.shape)}"
+            )
+        if before is None:
+            original, default = tensor, weft.ones_like(tensor)
+        else:
+            original, default = getattr(module, name + "_orig"), getattr(module, name + "_mask").detach().clone()
+        mask = method.compute_mask(scores.detach(), default)
+        if before is None:
+            delattr(module, name)
+            module.register_parameter(name + "_orig", original)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """Return a pruned tensor, and change nothing."""
+        scores = t if importance_scores is None else importance_scores
+        mask = weft.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruned parameter a parameter again, with the zeros in it."""
+        name = self._tensor_name
+        pruned, original = self.apply_mask(module).detach(), getattr(module, name + "_orig")
+        if hasattr(module, name):
+            delattr(module, name)
+        original.data = pruned
+        del module._parameters[name + "_orig"], module._buffers[name + "_mask"]
+        module.register_parameter(name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods, one after the other: each chooses among what the ones before it left."""
+
+    def __init__(self, *methods: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        for method in methods:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Append a method.
+
+        Raises
+        ------
+        ValueError
+            If it prunes another parameter.
+        """
+        if self._tensor_name and method._tensor_name != self._tensor_name:
+            raise ValueError(
+                f"prune: can only add pruning methods acting on the parameter named {self._tensor_name!r}, found "
+                f"{method._tensor_name!r}"
+            )
+        self._tensor_name = method._tensor_name
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Apply the last method to what the mask has left."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(t.dtype)
+        left: Any = builtins.slice(None)
+        if method.PRUNING_TYPE == "unstructured":
+            left = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.ndim
+            alive = mask.movedim(dim, 0).flatten(1).sum(1) != 0
+            left = (builtins.slice(None),) * dim + (alive,)
+        mask = mask.clone()
+        mask[left] = method.compute_mask(t[left], mask[left])
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, and makes the mask."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask of before."""
+        return default_mask
+
+
+class Amount(BasePruningMethod):
+    """A method that prunes a number of elements or slices, or a part of them."""
+
+    def __init__(self, amount: Any) -> None:
+        if isinstance(amount, bool) or not isinstance(amount, int | float):
+            raise TypeError(f"prune: Invalid type for amount: {amount!r}. Must be int or float.")
+        if amount < 0 or (isinstance(amount, float) and amount > 1):
+            raise ValueError(f"prune: amount={amount} should be a float in [0, 1] or a non-negative int")
+        self.amount = amount
+
+    def count(self, size: int) -> int:
+        """How many of ``size`` go.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many.
+        """
+        if isinstance(self.amount, float):
+            return builtins.round(self.amount * size)
+        if self.amount > size:
+            raise ValueError(f"prune: amount={self.amount} should be smaller than the number to prune from ({size})")
+        return int(self.amount)
+
+
+def without_lowest(scores: Tensor, mask: Tensor, count: int) -> Tensor:
+    """A mask in which the elements of the lowest scores are zero, too."""
+    found = mask.clone(memory_format=weft.contiguous_format)
+    if count:
+        found.view(-1)[weft.topk(scores.reshape(-1), count, largest=False).indices] = 0
+    return found
+
+
+class RandomUnstructured(Amount):
+    """Prunes elements at random."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask of before with more zeros."""
+        count = self.count(t.numel())
+        # PyTorch prunes where the numbers that it draws are the largest.
+        return without_lowest(-weft.rand_like(t), default_mask, count) if count else default_mask.clone()
+
+
+class L1Unstructured(Amount):
+    """Prunes the elements of the smallest absolute values."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask of before with more zeros."""
+        return without_lowest(t.abs(), default_mask, self.count(t.numel()))
+
+
+class Structured(Amount):
+    """A method that prunes slices along ``dim``."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def keep(self, t: Tensor, kept: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask of before, with zeros in the slices that are not kept."""
+        shape = [1] * t.ndim
+        shape[self.dim] = -1
+        return default_mask * kept.to(default_mask.dtype).reshape(shape)
+
+    def sizes(self, t: Tensor) -> tuple[int, int]:
+        """The number of slices, and how many go.
+
+        Raises
+        ------
+        ValueError
+            If the tensor has fewer than two dimensions.
+        """
+        if t.ndim < 2:
+            raise ValueError(f"prune: structured pruning needs at least 2 dimensions, got shape {tuple(t.shape)}")
+        size = t.shape[self.dim]
+        return size, self.count(size)
+
+
+class RandomStructured(Structured):
+    """Prunes slices at random."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask of before with more zeros."""
+        size, count = self.sizes(t)
+        if not count:
+            return default_mask
+        drawn = weft.rand(size)
+        return self.keep(t, drawn > weft.kthvalue(drawn, count).values, default_mask)
+
+
+class LnStructured(Structured):
+    """Prunes the slices of the smallest norm of order ``n``."""
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the mask of before with more zeros."""
+        size, count = self.sizes(t)
+        if not count:
+            return default_mask
+        others = [dim for dim in range(t.ndim) if dim != self.dim % t.ndim]
+        norms = weft.norm(t, p=self.n, dim=others)
+        kept = weft.zeros(size, device=t.device)
+        kept[weft.topk(norms, size - count).indices] = 1
+        return self.keep(t, kept, default_mask)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a mask that is given."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Return the product of both masks."""
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+def identity(module: Module, name: str) -> Module:
+    """Give a parameter a mask of ones."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prune elements of a parameter at random.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+    amount : int or float
+        A number of elements, or a part of them.
+    """
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
+    """Prune the elements of a parameter whose absolute values (or scores) are the smallest.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(3, 1)
+    >>> layer.weight.data = weft.tensor([[1.0, -3.0, 0.5]])
+    >>> weft.nn.utils.prune.l1_unstructured(layer, "weight", amount=2).weight.detach()
+    tensor([[ 0., -3.,  0.]])
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight_mask', 'weight_orig']
+    """
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prune slices of a parameter along a dimension at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> Module:
+    """Prune the slices of a parameter along a dimension whose norm of order ``n`` is the smallest."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prune a parameter where ``mask`` is zero."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
+    """Prune elements of several parameters, chosen among all of them together.
+
+    Parameters
+    ----------
+    parameters : iterable of (Module, str)
+    pruning_method : class
+        `L1Unstructured` or `RandomUnstructured`, say.
+    importance_scores : dict from (Module, str) to Tensor, optional
+        Default: the parameters themselves.
+    **kwargs
+        For the method: ``amount``.
+
+    Raises
+    ------
+    TypeError
+        If the method does not choose single elements.
+    """
+    chosen = list(parameters)
+    given = importance_scores or {}
+    scores = [given.get((module, name), getattr(module, name)) for module, name in chosen]
+    masks = [getattr(module, name + "_mask", weft.ones_like(getattr(module, name))) for module, name in chosen]
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            f"global_unstructured: only unstructured pruning methods are supported, got {pruning_method.__name__} "
+            f"({method.PRUNING_TYPE})"
+        )
+    container.add_pruning_method(method)
+    flat = weft.cat([each.detach().reshape(-1) for each in scores])
+    final = container.compute_mask(flat, weft.cat([each.reshape(-1) for each in masks]))
+    start = 0
+    for module, name in chosen:
+        parameter = getattr(module, name)
+        custom_from_mask(module, name, final[start : start + parameter.numel()].view_as(parameter))
+        start += parameter.numel()
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make a pruned parameter a parameter again, with the zeros in it.
+
+    Raises
+    ------
+    ValueError
+        If it is not pruned.
+    """
+    method = pop_hook(module, name)
+    if method is None:
+        raise ValueError(f"prune: Parameter {name!r} of module {module} has to be pruned before pruning can be removed")
+    method.remove(module)
+    return module
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a module, or one in it, has a pruned parameter."""
+    return any(
+        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
+    )
+
+
+def pop_hook(module: Module, name: str) -> Any:
+    """Take the hook that prunes a parameter away from the module; None if there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            del module._forward_pre_hooks[key]
+            return hook
+    return None
