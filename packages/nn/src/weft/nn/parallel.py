@@ -1,12 +1,14 @@
-"""`DataParallel`, which programs wrap models in: one process computes on one device, so the wrapper only passes on."""
+"""Wrappers for several devices or processes: weft computes on one device in one process, so they only pass on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from weft.nn.module import Module
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 def only_device(name: str, device_ids: Any) -> None:
@@ -58,6 +60,45 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """A module that computes with another one, in a world of one process; its parameters are named ``module.*``.
+
+    Parameters
+    ----------
+    module : Module
+    device_ids : sequence of int or device, optional
+        At most one.
+    **kwargs
+        What else PyTorch takes for the exchange of gradients; there is none.
+
+    Raises
+    ------
+    NotImplementedError
+        If ``device_ids`` has more than one device.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, **kwargs: Any) -> None:
+        super().__init__()
+        only_device("DistributedDataParallel", device_ids)
+        self.module = module
+        self.device_ids = device_ids
+        self.output_device = output_device
+        self.require_backward_grad_sync = True
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*inputs, **kwargs)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Leave out the exchange of gradients."""
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
 
 
 def data_parallel(
