@@ -381,7 +381,9 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 
 
 @method
-def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None) -> Any:
+def to_sparse(
+    self: Any, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+) -> Any:
     """A sparse tensor of the elements that are not zero.
 
     Parameters
@@ -389,10 +391,13 @@ def to_sparse(self: Any, sparse_dim: int | None = None, *, layout: Any = None) -
     sparse_dim : int, optional
         How many of the first dimensions have coordinates. Default: all.
     layout : layout, optional
-        ``weft.sparse_coo``, the only one.
+        ``weft.sparse_coo``, the only one; the other layouts' ``blocksize`` and ``dense_dim`` are refused.
     """
-    if layout not in (None, sparse_coo):
-        raise NotImplementedError(f"to_sparse: layout {layout} is not there; use weft.sparse_coo")
+    if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
+        raise NotImplementedError(
+            f"to_sparse: layout={layout}, blocksize={blocksize}, dense_dim={dense_dim} are not there; use "
+            "weft.sparse_coo, with sparse_dim"
+        )
     return importlib.import_module("weft.sparse._tensor").to_sparse(self, sparse_dim)
 
 

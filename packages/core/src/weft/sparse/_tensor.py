@@ -202,6 +202,8 @@ def sparse_coo_tensor(
     *,
     dtype: Any = None,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
@@ -215,6 +217,8 @@ def sparse_coo_tensor(
         What follows the first dimension is dense.
     size : sequence of int, optional
         Default: just large enough.
+    layout, pin_memory, check_invariants
+        Accepted and not used: the layout is ``weft.sparse_coo``, and indices are always checked.
 
     Raises
     ------
