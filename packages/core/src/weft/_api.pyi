@@ -11,6 +11,7 @@ import weft.backends as backends
 import weft.compiler as compiler
 import weft.cpu as cpu
 import weft.cuda as cuda
+import weft.distributed as distributed
 import weft.distributions as distributions
 import weft.fft as fft
 import weft.func as func

@@ -1740,7 +1740,7 @@ class Methods(TensorBase):
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """The tensor on a device, as the array API spells ``to``."""
 
-    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None) -> Any:
+    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
         """A sparse tensor of the elements that are not zero."""
 
     def tolist(self) -> Any:
