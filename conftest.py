@@ -11,6 +11,7 @@ NEEDS = {
     "packages/core/src/weft/utils/einops.py": "einops",
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
+collect_ignore.append("tests/programs")  # programs that import PyTorch, which `weft run` runs
 
 
 @pytest.fixture(autouse=True)
