@@ -25,11 +25,11 @@ FAMILIES = (
     "activation",
     "copies",
     "queries",
-    "random",
 )
 
 # Families that are imported when one of their functions or methods is first asked for; ops/_later.py lists those.
 LATER = (
+    "random",
     "bessel_functions",
     "distance",
     "linear_systems",

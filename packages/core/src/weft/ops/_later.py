@@ -4,6 +4,9 @@ Made by scripts/make_stubs.py (./dev lint --fix), not by hand.
 """
 
 FUNCTIONS = {
+    "random": """
+bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm
+""",
     "bessel_functions": """
 i0
 """,
@@ -20,7 +23,7 @@ cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack orgqr ormqr
 det logdet matrix_exp pinverse slogdet
 """,
     "low_rank": """
-lobpcg pca_lowrank svd_lowrank
+lobpcg pca_lowrank randn svd_lowrank
 """,
     "fourier": """
 istft stft
@@ -39,6 +42,9 @@ frobenius_norm norm_except_dim nuclear_norm
 """,
 }
 METHODS = {
+    "random": """
+bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_
+""",
     "bessel_functions": """
 i0 i0_
 """,
