@@ -25,6 +25,7 @@ __all__ = [
     "check_randomness",
     "drawn",
     "is_wrapped",
+    "keep_call",
     "map_tensors",
     "memory_of",
     "record_of",
@@ -68,7 +69,6 @@ class Level:
         Its block has not ended.
     """
 
-    word = "a function transform"
     randomness = ""  # of a vmap: what random operations do
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ def record_of(tensor: Any) -> Any:
 
 def is_wrapped(value: Any) -> bool:
     """Whether a value is a tensor that a transform has wrapped."""
-    return isinstance(value, TensorBase) and value._extra is not None and value._extra.wrapped is not None
+    return isinstance(value, TensorBase) and record_of(value) is not None
 
 
 def settled(tensor: Any) -> Any:
@@ -211,10 +211,36 @@ def lowered(level: Level, declaration: Any, args: tuple[Any, ...]) -> list[Any]:
     return [map_tensors(arg, level.below) if at in positions else arg for at, arg in enumerate(args)]
 
 
+def keep_call(
+    op: Any, outputs: list[Any], args: tuple[Any, ...], several: bool, counts: Callable[[Any], bool] = lambda each: True
+) -> None:
+    """Record a call whose outputs are wrapped, and what they are views of.
+
+    Parameters
+    ----------
+    several : bool
+        The op returned a tuple.
+    counts : callable
+        Which of the tensors that require grad do so here.
+    """
+    mask = 0
+    if local.grad_enabled:
+        for position in op.positions:
+            group = args[position] if position == op.sequence_position else (args[position],)
+            for each in group or ():
+                if isinstance(each, TensorBase) and each._requires_grad and counts(each):
+                    mask |= 1 << position
+    if mask and several:
+        record_many(op, outputs, args, mask)
+    elif mask:
+        record(op, outputs[0], args, mask)
+    if op.is_view:
+        for index, each in enumerate(outputs):
+            link_view(each, args, op, index if several else -1)
+
+
 class GradLevel(Level):
     """Reverse mode: a recording of its own, whose variables are the tensors that this level wraps."""
-
-    word = "grad, vjp or another transform that differentiates"
 
     def __enter__(self) -> GradLevel:
         super().__enter__()
@@ -243,32 +269,10 @@ class GradLevel(Level):
             result = op(*lowered(self, declaration, args))
         finally:
             set_grad(recorded)
-        mask = self.mask(op, args) if recorded else 0
-        if not isinstance(result, tuple):
-            out = self.constant(result)
-            if mask:
-                record(op, out, args, mask)
-            if op.is_view:
-                link_view(out, args, op, -1)
-            return out
-        outputs = [self.constant(each) for each in result]
-        if mask:
-            record_many(op, outputs, args, mask)
-        if op.is_view:
-            for index, each in enumerate(outputs):
-                link_view(each, args, op, index)
-        return tuple(outputs)
-
-    def mask(self, op: Any, args: tuple[Any, ...]) -> int:
-        """Which arguments depend on a variable of this level, as bits."""
-        mask = 0
-        for position in op.positions:
-            arg = args[position]
-            group = arg if position == op.sequence_position else (arg,)
-            for each in group or ():
-                if isinstance(each, TensorBase) and each._requires_grad and self.holds(each):
-                    mask |= 1 << position
-        return mask
+        several = isinstance(result, tuple)
+        outputs = [self.constant(each) for each in (result if several else (result,))]
+        keep_call(op, outputs, args, several, self.holds)
+        return tuple(outputs) if several else outputs[0]
 
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor))

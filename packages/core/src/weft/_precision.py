@@ -8,6 +8,7 @@ from typing import Any
 
 from weft._dtypes import float32, promote_types
 from weft._engine.tensor import TensorBase, local, state
+from weft._intercept import flatten
 
 __all__ = ["Precision", "cast", "in_full_precision", "in_precision"]
 
@@ -38,16 +39,6 @@ def eligible(value: Any, device_type: str) -> bool:
     )
 
 
-def members(args: Any) -> list[Any]:
-    found: list[Any] = []
-    for arg in args:
-        if isinstance(arg, TensorBase):
-            found.append(arg)
-        elif isinstance(arg, (tuple, list)):
-            found.extend(each for each in arg if isinstance(each, TensorBase))
-    return found
-
-
 def cast(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments of an op in the precision that it wants inside of the active autocast.
 
@@ -56,7 +47,7 @@ def cast(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     policy : {"half", "float32", "widest"}
         The autocast's half type; float32; or the widest type among the arguments.
     """
-    tensors = members(args)
+    tensors = flatten(args)
     if not tensors:
         return args
     device_type = tensors[0].kind.device.type

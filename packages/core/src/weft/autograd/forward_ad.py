@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import edge_of, extra_of, link_view, record, record_many
+from weft._engine.dispatch import edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase, local, next_sequence
-from weft._levels import Level, Wrapped, lowered, record_of, settled, twin, wrap
+from weft._levels import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
 from weft.autograd.hooks import output_index
 
@@ -31,8 +31,6 @@ class UnpackedDualTensor(NamedTuple):
 
 class DualLevel(Level):
     """Forward mode: each tensor of this level has a tangent."""
-
-    word = "forward mode"
 
     def dual(self, primal: Any, tangent: Any) -> Any:
         """A tensor of this level."""
@@ -66,24 +64,9 @@ class DualLevel(Level):
             else out
             for out, tangent in zip(outputs, derivatives)
         ]
-        self.record(op, made, args, isinstance(result, tuple))
+        # A history of dual tensors, beside that of their values: the gradients that backward finds have tangents.
+        keep_call(op, made, args, isinstance(result, tuple))
         return tuple(made) if isinstance(result, tuple) else made[0]
-
-    def record(self, op: Any, outputs: list[Any], args: tuple[Any, ...], several: bool) -> None:
-        """A history of dual tensors, beside that of their values: the gradients that backward finds have tangents."""
-        mask = 0
-        if local.grad_enabled:
-            for position in op.positions:
-                group = args[position] if position == op.sequence_position else (args[position],)
-                if any(isinstance(each, TensorBase) and each._requires_grad for each in group or ()):
-                    mask |= 1 << position
-        if mask and several:
-            record_many(op, outputs, args, mask)
-        elif mask:
-            record(op, outputs[0], args, mask)
-        if op.is_view:
-            for index, each in enumerate(outputs):
-                link_view(each, args, op, index if several else -1)
 
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))

@@ -130,19 +130,16 @@ def jacfwd(
         def of_chosen(*leaves: Any) -> Any:
             return func(*replaced(args, positions, tree_unflatten(leaves, spec)), **kwargs)
 
-        def column(*directions: Any) -> Any:
-            return jvp(of_chosen, tuple(inputs), tuple(directions), has_aux=has_aux)[1:]
-
-        kept: list[Any] = []
+        structure: list[Any] = []
 
         def columns(*directions: Any) -> Any:
-            found = column(*directions)
-            results, out_spec = tree_flatten(found[0])
-            kept[:] = [out_spec, found[1] if has_aux else None]
+            derivatives = jvp(of_chosen, tuple(inputs), directions, has_aux=has_aux)[1]
+            results, out_spec = tree_flatten(derivatives)
+            structure[:] = [out_spec]
             return tuple(results)
 
         rows = vmap(columns, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(*basis(inputs))
-        jacobian = tree_unflatten([split_columns(row, inputs, spec, argnums) for row in rows], kept[0])
+        jacobian = tree_unflatten([split_columns(row, inputs, spec, argnums) for row in rows], structure[0])
         return (jacobian, func_aux(func, args, kwargs)) if has_aux else jacobian
 
     return differentiated

@@ -170,15 +170,13 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(each) for each in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    states = [(dict(each.named_parameters()), dict(each.named_buffers())) for each in models]
+    first_params, first_buffers = states[0]
     params = {
-        name: stack([dict(each.named_parameters())[name] for each in models])
-        .detach()
-        .requires_grad_(parameter.requires_grad)
-        for name, parameter in models[0].named_parameters()
+        name: stack([params[name] for params, _ in states]).detach().requires_grad_(parameter.requires_grad)
+        for name, parameter in first_params.items()
     }
-    buffers = {
-        name: stack([dict(each.named_buffers())[name] for each in models]) for name, _ in models[0].named_buffers()
-    }
+    buffers = {name: stack([buffers[name] for _, buffers in states]) for name in first_buffers}
     return params, buffers
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from weft._devices import backend_of
 from weft._engine.dispatch import link_view
 from weft._engine.tensor import TensorBase, local
 from weft._levels import Level, Wrapped, record_of, settled, wrap
@@ -26,8 +27,6 @@ class BatchLevel(Level):
         ``"error"``, ``"different"`` or ``"same"``: what random operations do.
     """
 
-    word = "vmap"
-
     def __init__(self, size: int, randomness: str) -> None:
         super().__init__()
         self.size = size
@@ -37,7 +36,8 @@ class BatchLevel(Level):
         array = wrapped.value._array
         if self.size:
             return array[(0, ...)]
-        return array.reshape(-1)[:0].reshape(array.shape[1:]) if 0 in array.shape[1:] else unreal(array)
+        where = wrapped.value.kind.device  # no examples: something of their shape
+        return backend_of(where).xp.zeros(array.shape[1:], array.dtype)
 
     def batch(self, value: Any) -> Any:
         """A tensor of this level; the first dimension of the value counts the examples."""
@@ -75,17 +75,6 @@ class BatchLevel(Level):
 
     def write(self, target: Wrapped, source: Any) -> None:
         target.value.copy_(self.below(source))
-
-
-def unreal(array: Any) -> Any:
-    """An array of one example's shape, where there are no examples."""
-    import numpy
-
-    return (
-        type(array)(array.shape[1:], array.dtype)
-        if not isinstance(array, numpy.ndarray)
-        else numpy.zeros(array.shape[1:], array.dtype)
-    )
 
 
 def vmap(
