@@ -62,7 +62,8 @@ def block(function: Callable[[], Any], calls: int) -> float:
 def measure(name: str, build: Build, weft: Any, torch: Any | None, effort: Effort) -> Measurement:
     """Time one case.
 
-    In each round the two take turns, and the fastest turn of each counts, since whatever else the machine does only
+    In each round the two take turns, beginning with another each time, and the fastest turn of each counts, since
+    whatever else the machine does only
     adds time. A pause before each turn lets the other library's threads, which spin for a while after their work,
     fall asleep. Python's collector runs as it does in a program, but not over what was imported.
     """
@@ -85,13 +86,14 @@ def fastest(functions: list[Callable[[], Any]], effort: Effort) -> list[list[flo
     taken: list[list[float]] = [[] for _ in functions]
     gc.collect()
     gc.freeze()
-    for _ in range(effort.rounds):
+    for number in range(effort.rounds):
         best = [math.inf] * len(functions)
-        for _ in range(effort.turns):
-            for i, function in enumerate(functions):
-                time.sleep(0.001)
-                function()
-                best[i] = min(best[i], block(function, calls[i]) / calls[i])
+        order = range(len(functions)) if number % 2 == 0 else reversed(range(len(functions)))
+        for i in [*order] * effort.turns:
+            function = functions[i]
+            time.sleep(0.001)
+            function()
+            best[i] = min(best[i], block(function, calls[i]) / calls[i])
         for times, seconds in zip(taken, best, strict=True):
             times.append(seconds)
     gc.unfreeze()

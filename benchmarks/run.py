@@ -20,7 +20,7 @@ from typing import Any
 
 import rounds
 
-SUITES = ("dispatch", "kernels", "training", "import")
+SUITES = ("dispatch", "kernels", "training", "loading", "import")
 
 
 def clean_environment(threads: int) -> None:
@@ -80,9 +80,10 @@ def run_import(effort: rounds.Effort, with_torch: bool) -> list[rounds.Measureme
 
 def run_suite(name: str, pattern: str, weft: Any, torch: Any | None, effort: rounds.Effort) -> list[rounds.Measurement]:
     """All cases of one suite whose name holds ``pattern``."""
-    cases = importlib.import_module(f"suites.{name}").CASES
+    suite = importlib.import_module(f"suites.{name}")
+    effort = getattr(suite, "EFFORT", effort)  # where one call takes seconds
     found = []
-    for case, build in cases.items():
+    for case, build in suite.CASES.items():
         if pattern.lower() in case.lower():
             found.append(rounds.measure(case, build, weft, torch, effort))
             print(line(found[-1]), flush=True)

@@ -211,7 +211,7 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
         return False
     if isinstance(other, TensorBase):
         operand = other._array
-        if other.kind is not kind or (operand.ndim and operand.shape != array.shape):
+        if other.kind is not kind or not spreads_over(operand.shape, array.shape):
             return False
         recorded = self._requires_grad or other._requires_grad
     elif type(other) in (int, float) and kind.is_real_float and declaration.op.takes_numbers:
@@ -227,6 +227,14 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
         return False
     bump(self, name)
     return True
+
+
+def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
+    if shape == target or not shape:
+        return True
+    lead = len(target) - len(shape)
+    return lead >= 0 and all(size in (1, full) for size, full in zip(shape, target[lead:]))
 
 
 def assign(name: str, self: Any, result: Any) -> None:

@@ -47,6 +47,9 @@ def as_list(name: str, tensors: Any) -> list[Any]:
 
 def promoted(tensors: list[Any]) -> list[Any]:
     """The tensors in their common dtype."""
+    kind = tensors[0].kind
+    if builtins.all(each.kind is kind for each in tensors):
+        return tensors
     common = result_dtype(tensors)
     return [each if each.kind.dtype is common else each.to(common) for each in tensors]
 
@@ -200,7 +203,12 @@ def stack(tensors, dim=0):
 
 @stack.kernel
 def _(xp, tensors, dim):
-    return in_order(xp, xp.stack(tensors, axis=dim))
+    shape = tensors[0].shape
+    if dim == len(shape):
+        return in_order(xp, xp.stack(tensors, axis=dim))
+    # One end to end along that dimension is the same memory, without a view of each tensor made first.
+    joined = in_order(xp, xp.concatenate(tensors, axis=dim))
+    return joined.reshape((*shape[:dim], len(tensors), *shape[dim:]))
 
 
 @stack.gradient("tensors")
