@@ -65,7 +65,7 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
         return None
     if state.intercepting or not first.plain or any(each.kind is not first for each in tensors_in(columns)):
         return None
-    kernel = find_kernel(first.device, f"foreach::{name}")
+    kernel = find_kernel(first, f"foreach::{name}")
     if kernel is None:
         return None
     arrays = [
@@ -80,10 +80,11 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
     return [make(array, first) for array in made]
 
 
-def find_kernel(device: Any, name: str) -> Callable[..., Any] | None:
+def find_kernel(kind: Any, name: str) -> Callable[..., Any] | None:
     from weft.plugins import kernels
 
-    return kernels(device.type).get(name) or backend_of(device).kernels.get(name)
+    device = kind.device
+    return kernels(device.type).get(name) or backend_of(device).kernel(name, kind.dtype, None)
 
 
 def tensors_in(columns: Columns) -> list[Any]:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy
 
 from weft._dtypes import dtype
+from weft._engine.kinds import BySize
 
-__all__ = ["ArrayNamespaceBackend", "Backend", "NoEquivalentError", "import_scientific", "scientific"]
+__all__ = ["ArrayNamespaceBackend", "Backend", "BySize", "NoEquivalentError", "import_scientific", "scientific"]
 
 
 class NoEquivalentError(NotImplementedError):
@@ -42,7 +43,8 @@ class Backend:
     ----------
     kernels : dict
         Kernels that are better than the generic ones, by the full name of their op (``"core::add"``). Each takes
-        arrays and parameters as the op's declared kernel does, without ``xp``.
+        arrays and parameters as the op's declared kernel does, without ``xp``. What depends on the dtype is found by
+        `kernel`.
     """
 
     def __init__(self, device_type: str, xp: Any, array_type: type) -> None:
@@ -50,6 +52,27 @@ class Backend:
         self.xp = xp
         self.array_type = array_type
         self.kernels: dict[str, Callable[..., Any]] = {}
+
+    # Kernels
+
+    def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """The kernel of an op for arrays of a dtype, asked for once, when the op first runs on them.
+
+        Parameters
+        ----------
+        name : str
+            Of the op, ``"core::add"``, or of a whole list's step (``"optim::adam_step"``, ``"foreach::add"``).
+        element : dtype
+            That of the arrays which the kernel gets.
+        generic : callable or None
+            The op's declared kernel, without ``xp``; None where there is no such thing.
+
+        Returns
+        -------
+        callable or None
+            A `BySize` says which of two kernels takes an array.
+        """
+        return self.kernels.get(name, generic)
 
     # Memory
 

@@ -1,37 +1,49 @@
-"""The CPU backend: kernels on NumPy."""
+"""The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
+
+- `memory`, `threads`, `transposition`: what NumPy lacks, always there.
+- `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
+- `compiled`: loops in Python that Numba compiles when they are first needed.
+- `libraries`: which of the two has a kernel for an op.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
+from weft import dtype
 from weft.backend import ArrayNamespaceBackend, Backend, import_scientific
+from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.memory import keep_freed_memory
-from weft.backend_cpu.threads import available_processors, blas_threads
 from weft.backend_cpu.transposition import contiguous_copy
 from weft.plugins import hookimpl
 
 
 class CPUBackend(ArrayNamespaceBackend):
-    """NumPy on the CPU; the memory of freed arrays stays in the process."""
+    """The CPU by NumPy, and by the libraries that are installed; the memory of freed arrays stays in the process."""
 
     def __init__(self) -> None:
         super().__init__("cpu", numpy)
         self.kernels["core::contiguous_copy"] = contiguous_copy
         self.keeps_memory = keep_freed_memory()
-        self._blas = blas_threads()
-        self._threads = available_processors()  # for a BLAS that cannot be asked
+
+    def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """A library's kernel where one is installed and serves the op in this dtype; else NumPy's."""
+        return self.kernels.get(name) or libraries.kernel(name, element, generic) or generic
 
     def num_threads(self) -> int:
-        """How many threads NumPy's BLAS uses."""
-        return self._threads if self._blas is None else self._blas[0]()
+        """How many threads the kernels use."""
+        return threads.count()
 
     def set_num_threads(self, num: int) -> None:
-        """Set how many threads NumPy's BLAS uses."""
-        self._threads = num
-        if self._blas is not None:
-            self._blas[1](num)
+        """Set how many threads NumPy's BLAS and the libraries use."""
+        threads.set_count(num)
+
+    def describe(self) -> dict[str, str]:
+        """The libraries in use, and the number of ops that each has a kernel for."""
+        return super().describe() | libraries.describe()
 
     def scientific(self, module: str) -> Any:
         """SciPy's module of this name: the extra ``[scientific]``."""

@@ -1,7 +1,13 @@
-"""The threads of NumPy's BLAS, which alone among NumPy's parts has a pool.
+"""How many threads kernels use: those of NumPy's BLAS and those of OpenMP, which oneDNN and the compiled loops share.
 
-NumPy has no function for it. The library is linked to NumPy's own extension module, so that its functions are found
-there by name, whichever file they are in.
+NumPy has no function for its BLAS. The library is linked to NumPy's own extension module, so that its functions are
+found there by name, whichever file they are in.
+
+The two pools are never given work in turns: a pool's threads go on spinning after their work, in the other's way. Where
+oneDNN is there it takes all matrix products but the small ones, which the BLAS computes on the calling thread.
+
+After fork, a child has the record of its parent's OpenMP threads and not the threads, and would wait for them. So a
+child computes on the thread that calls.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
@@ -38,3 +45,60 @@ def blas_threads() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
 def available_processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def openmp() -> ctypes.CDLL | None:
+    """GNU's OpenMP library, which the process shares; None where there is none."""
+    try:
+        return ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+
+
+@cache
+def blas() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
+    """What `blas_threads` found."""
+    return blas_threads()
+
+
+_chosen = 0  # what the user has set; 0 before
+
+
+def count() -> int:
+    """How many threads kernels use."""
+    if _chosen:
+        return _chosen
+    found = blas()
+    return available_processors() if found is None else found[0]()
+
+
+def set_count(num: int) -> None:
+    """Set how many threads kernels use."""
+    global _chosen
+    _chosen = num
+    found = blas()
+    if found is not None:
+        found[1](num)
+    if openmp_in_use:
+        limit_openmp(num)
+
+
+openmp_in_use = False
+
+
+def use_openmp() -> None:
+    """Get OpenMP ready for a library's first kernel."""
+    global openmp_in_use
+    if not openmp_in_use:
+        openmp_in_use = True
+        limit_openmp(count())
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: limit_openmp(1))
+
+
+def limit_openmp(num: int) -> None:
+    """Tell OpenMP how many threads a parallel loop that this thread begins may have."""
+    library = openmp()
+    if library is not None:
+        library.omp_set_num_threads(num)

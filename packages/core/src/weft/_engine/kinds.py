@@ -7,6 +7,27 @@ from typing import Any
 DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of it starts at 16 times its slot
 
 
+class BySize:
+    """Two kernels of one op: calls that begin with a large array take another one than the rest.
+
+    A call costs nothing more where the engine knows of it: it asks for the size itself.
+
+    Attributes
+    ----------
+    small, large : callable
+    least : int
+        The number of elements from which `large` is taken.
+    """
+
+    def __init__(self, small: Any, large: Any, least: int) -> None:
+        self.small = small
+        self.large = large
+        self.least = least
+
+    def __call__(self, *args: Any) -> Any:
+        return self.large(*args) if args[0].size >= self.least else self.small(*args)
+
+
 class Kind:
     """What the fast path must know of a tensor, besides its array.
 

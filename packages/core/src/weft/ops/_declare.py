@@ -130,13 +130,13 @@ class Declaration:
                 f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
                 f"{', '.join(CATEGORIES[each] for each in self.accepts)} tensors. {self.hint}"
             )
-        kernel = self.find_kernel(kind)
         compute = element
         if self.result == "float" and element.category < FLOATING:
             compute = get_default_dtype()
         result = compute
         if self.half == "float32" and compute.is_half:
             compute = float32
+        kernel = self.find_kernel(kind.device, compute)
         if self.result == "bool":
             result = _by_name("bool")
         elif self.result == "real":
@@ -147,16 +147,17 @@ class Declaration:
             kernel = converting(kernel, element, compute, result)
         return kernel, kind_of(result, kind.device)
 
-    def find_kernel(self, kind: Kind) -> Any:
+    def find_kernel(self, device: Any, compute: dtype) -> Any:
         """A plugin's or the backend's own kernel by the op's name, else the generic one."""
         from weft.plugins import kernels
 
-        backend = backend_of(kind.device)
-        found = kernels(kind.device.type).get(self.name) or backend.kernels.get(self.name)
+        backend = backend_of(device)
+        found = kernels(device.type).get(self.name)
         if found is None:
             named = isinstance(self.generic, str)
-            found = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
-        return backend.on_device(found, kind.device.index)
+            generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
+            found = backend.kernel(self.name, compute, generic)
+        return backend.on_device(found, device.index)
 
     # Gradients
 

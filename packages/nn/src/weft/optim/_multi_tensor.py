@@ -101,7 +101,7 @@ class MultiTensorStep:
 
         device = kind.device
         backend = backend_of(device)
-        kernel = kernels(device.type).get(self.name) or backend.kernels.get(self.name)
+        kernel = kernels(device.type).get(self.name) or backend.kernel(self.name, kind.dtype, None)
         if kernel is None:
             kernel = functools.partial(self._in_blocks, _block_class(backend.xp))
         arrays = [[x._array if isinstance(x, Tensor) else x for x in column] for column in columns]

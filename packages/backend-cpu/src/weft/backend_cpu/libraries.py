@@ -1,0 +1,83 @@
+"""Which library has a kernel for an op: oneDNN's first, then the compiled loops.
+
+Nothing of a library is imported before an op that it serves first runs. A module of kernels declares them::
+
+    @serves("nn::gelu", "float32 float64")
+    def gelu(generic):
+        def run(x, approximate): ...
+        return run
+
+The function is called once for a dtype. It gets the op's NumPy kernel, to fall back on for arguments that it does not
+take, and returns the kernel, a `weft.backend.BySize`, or None where this machine has nothing better.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from weft import dtype
+
+__all__ = ["LEAST", "available", "describe", "kernel", "serves"]
+
+Kernel = Callable[..., Any]
+Maker = Callable[[Any], Any]
+
+LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and folder, the first one asked first
+
+LEAST = int(os.environ.get("WEFT_CPU_LEAST", 8192))
+"""The number of elements from which compiled loops beat NumPy's (measured); tests set it to 0, to run them all."""
+
+
+def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
+    """Declare who makes the kernel of ops, for dtypes; both are separated by spaces."""
+
+    def declare(maker: Maker) -> Maker:
+        found = maker.__globals__.setdefault("KERNELS", {})
+        for name in names.split():
+            for element in dtypes.split():
+                found[name, element] = maker
+        return maker
+
+    return declare
+
+
+def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
+    """The best library's kernel of an op for a dtype; None if there is none."""
+    for library in available():
+        module = library.MODULES.get(name)
+        if module is not None:
+            makers: dict[tuple[str, str], Maker] = importlib.import_module(module, library.__name__).KERNELS
+            maker = makers.get((name, element.name))
+            found = None if maker is None else maker(generic)
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+    return None
+
+
+@cache
+def available() -> tuple[ModuleType, ...]:
+    """The libraries that are installed and not turned off (``WEFT_CPU_LIBRARIES=numba``, ``=none``), best first."""
+    wanted = os.environ.get("WEFT_CPU_LIBRARIES", "onednn,numba").split(",")
+    found = []
+    for name, folder in LIBRARIES.items():
+        if name in wanted:
+            module = importlib.import_module(f"weft.backend_cpu.{folder}")
+            if module.is_available():
+                found.append(module)
+    return tuple(found)
+
+
+def describe() -> dict[str, str]:
+    """For `weft doctor`: each library, and how many ops it serves, or why it does not."""
+    lines = {}
+    for name, folder in LIBRARIES.items():
+        module = importlib.import_module(f"weft.backend_cpu.{folder}")
+        state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
+        lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
+    return lines
