@@ -5,7 +5,17 @@ a persistent id, and ``data/0``, ``data/1``, … are the storages' bytes. `save`
 PyTorch's names; `load` builds only tensors, containers and numbers from it, unless told otherwise.
 """
 
-from weft.serialization._load import default_restore_location, load
+from weft.serialization._load import load
+from weft.serialization._locations import default_restore_location, location_tag, register_package
+from weft.serialization._options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
 from weft.serialization._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from weft.serialization._save import get_crc32_options, save, set_crc32_options
 from weft.serialization._scan import get_unsafe_globals_in_checkpoint
@@ -18,7 +28,16 @@ __all__ = [
     "clear_safe_globals",
     "safe_globals",
     "get_unsafe_globals_in_checkpoint",
+    "register_package",
+    "location_tag",
     "default_restore_location",
+    "LoadEndianness",
+    "get_default_load_endianness",
+    "set_default_load_endianness",
+    "get_default_mmap_options",
+    "set_default_mmap_options",
+    "skip_data",
+    "SourceChangeWarning",
     "get_crc32_options",
     "set_crc32_options",
 ]

@@ -78,14 +78,7 @@ class ArchiveWriter:
         self._directory.append((name, checksum, size, header))
 
     def _put(self, data: bytes | memoryview) -> None:
-        """Write all of ``data``: a raw file may take less than it is offered."""
-        view = memoryview(data)
-        while view.nbytes:
-            written = self._file.write(view)
-            if written is None:  # a file-like object that says nothing took everything
-                written = view.nbytes
-            self._position += written
-            view = view[written:]
+        self._position += write_all(self._file, data)
 
     def close(self) -> None:
         """Write the directory; the file itself stays open."""
@@ -122,6 +115,18 @@ class ArchiveWriter:
 
     def _checksums(self) -> bytes:
         return struct.pack(f"<{len(self._directory)}L", *(checksum for _, checksum, *_ in self._directory))
+
+
+def write_all(file: Any, data: Any) -> int:
+    """Write all of ``data``, a bytes-like object: a raw file may take less than it is offered. Returns how much."""
+    view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+    size = view.nbytes
+    while view.nbytes:
+        written = file.write(view)
+        if written is None:  # a file-like object that says nothing took everything
+            written = view.nbytes
+        view = view[written:]
+    return size
 
 
 def _digest(data: bytes) -> int:

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import IO, Any
 
-from weft.serialization._names import Reader, StorageType
+import numpy
+
+from weft._devices import device
+from weft.serialization._names import LEGACY_MAGIC_NUMBER, LEGACY_PROTOCOL_VERSION, Reader, StorageType
+from weft.serialization._options import skips_data
 from weft.serialization._reading import allowed, checked_identity, full_unpickler
 from weft.serialization._unpickler import Allowed, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage
-
-MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
-PROTOCOL_VERSION = 1001
 
 
 def load_legacy(
@@ -48,19 +49,26 @@ def load_legacy(
         magic = plain(nothing, refuse)
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"load: {source} is not a file that save has written") from error
-    if magic != MAGIC_NUMBER:
+    if type(magic) is not int or magic != LEGACY_MAGIC_NUMBER:
         raise pickle.UnpicklingError(f"load: {source} is a pickle, and not a file that save has written")
     version, system = plain(nothing, refuse), plain(nothing, refuse)
-    if version != PROTOCOL_VERSION or type(system) is not dict:
-        raise pickle.UnpicklingError(f"load: {source} has format {described(version)}; {PROTOCOL_VERSION} is known")
+    if type(version) is not int or version != LEGACY_PROTOCOL_VERSION or type(system) is not dict:
+        known = LEGACY_PROTOCOL_VERSION
+        raise pickle.UnpicklingError(f"load: {source} has format {described(version)}; {known} is known")
     swapped = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
-    reader = Reader(swapped)
+    reader = Reader(swapped, filled=False)
     storages = LateStorages(source, restore, len(data))
     if safe:
         value = plain(allowed(reader), storages)
     else:
         value = full_unpickler(pickle_module, file, reader, storages, pickle_load_args).load()
-    storages.fill(plain(nothing, refuse), data, file.tell(), swapped)
+    keys = plain(nothing, refuse)
+    if not skips_data():
+        storages.fill(keys, data, file.tell(), swapped)
+    try:
+        reader.finish()
+    except (RuntimeError, ValueError) as error:
+        raise pickle.UnpicklingError(f"load: {source} has a tensor that cannot be rebuilt: {error}") from error
     return value
 
 
@@ -103,7 +111,7 @@ class LateStorages:
 
     def fill(self, keys: Any, data: Any, position: int, swapped: bool) -> None:
         """Copy the bytes, which follow in the order of ``keys``, each after its number of elements."""
-        if type(keys) is not list or set(keys) != set(self._made):
+        if type(keys) is not list or {type(key) for key in keys} - {str} or sorted(keys) != sorted(self._made):
             raise pickle.UnpicklingError(f"load: {self._source} lists other storages than its tensors use")
         for key in keys:
             storage, kind = self._made[key]
@@ -112,8 +120,8 @@ class LateStorages:
             width = 1 if kind.dtype is None else kind.dtype.itemsize
             if count * width != storage.nbytes() or position + storage.nbytes() > len(data):
                 raise RuntimeError(f"load: storage {key!r} of {self._source} is cut short; the file is truncated")
-            content = UntypedStorage._of_bytes(bytearray(data[position : position + storage.nbytes()]))
+            content = numpy.frombuffer(data, numpy.uint8, storage.nbytes(), position)
+            storage.copy_(UntypedStorage._of_array(content, device("cpu")))
             if swapped and kind.dtype is not None:
-                content.byteswap(kind.dtype)
-            storage.copy_(content)
+                storage.byteswap(kind.dtype)
             position += storage.nbytes()

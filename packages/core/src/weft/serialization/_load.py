@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
 from types import ModuleType
 from typing import IO, Any
 
-from weft._devices import device
-from weft.storage import UntypedStorage
-
-Restore = Callable[[UntypedStorage, str], UntypedStorage]
+from weft.serialization._locations import restore_function
+from weft.serialization._options import maps_shared
 
 
 def load(
@@ -65,9 +62,9 @@ def load(
     if safe and (pickle_module is not None or pickle_load_args):
         given = "pickle_module" if pickle_module is not None else ", ".join(pickle_load_args)
         raise RuntimeError(f"load: {given} goes with weights_only=False: safe loading has an unpickler of its own")
-    restore = _restore_function(map_location)
+    restore = restore_function(map_location)
     if isinstance(f, str | os.PathLike):
-        with open(f, "rb") as file:
+        with open(f, "r+b" if mmap and maps_shared() else "rb") as file:
             return read(file, repr(os.fspath(f)), restore, safe, bool(mmap), pickle_module, pickle_load_args)
     if mmap:
         raise ValueError("load: mmap=True needs the path of a file, got an open one")
@@ -82,44 +79,3 @@ def _check_seekable(f: Any) -> None:
             raise AttributeError(f"load: f must be a path or a file that can seek, got {type(f).__name__}; {advice}")
     if hasattr(f, "seekable") and not f.seekable():
         raise io.UnsupportedOperation(f"load: f cannot seek; {advice}")
-
-
-# Where storages go ---------------------------------------------------------------------------------------
-
-
-def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """Put a storage where the file says that it was.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no such device here.
-    """
-    if location == "cpu":
-        return storage
-    try:
-        return storage.to(location)
-    except Exception as error:  # whatever a backend, or its absence, says
-        raise RuntimeError(
-            f"load: the file has tensors on {location!r}, which cannot be used here ({error}). "
-            "Give map_location='cpu', or a dict from that device to another."
-        ) from error
-
-
-def _restore_function(map_location: Any) -> Restore:
-    if map_location is None:
-        return default_restore_location
-    if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(storage, str(map_location.get(location, location)))
-    if isinstance(map_location, str | device):
-        return lambda storage, location: default_restore_location(storage, str(map_location))
-    if not callable(map_location):
-        raise TypeError(
-            f"load: map_location must be a device, its name, a dict or a function, got {type(map_location).__name__}"
-        )
-
-    def restore(storage: UntypedStorage, location: str) -> UntypedStorage:
-        result = map_location(storage, location)
-        return default_restore_location(storage, location) if result is None else result
-
-    return restore

@@ -7,7 +7,9 @@ object of weft.
 from __future__ import annotations
 
 import codecs
+import functools
 import importlib
+import math
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from weft import _layout
 from weft._devices import device
 from weft._dtypes import NAMES
 from weft._size import Size
@@ -37,9 +40,12 @@ STORAGE_DTYPES = {
     "ComplexFloatStorage": "complex64",
     "ComplexDoubleStorage": "complex128",
 }
+LEGACY_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # the first pickle of a file of before PyTorch 1.6
+LEGACY_PROTOCOL_VERSION = 1001
 STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
 DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64")
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
+LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(_layout).values() if isinstance(kind, _layout.layout)}
 COPIES = 100  # how often a storage may be copied; a small file could ask for it without end
 FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
 
@@ -62,6 +68,8 @@ REBUILD_META = TorchName("torch._utils", "_rebuild_meta_tensor_no_storage")
 REBUILD_PARAMETER = TorchName("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = TorchName("torch._utils", "_rebuild_parameter_with_state")
 REBUILD_SUBCLASS = TorchName("torch._tensor", "_rebuild_from_type_v2")
+REBUILD_SPARSE = TorchName("torch._utils", "_rebuild_sparse_tensor")
+LAYOUT = TorchName("torch.serialization", "_get_layout")
 TENSOR = TorchName("torch", "Tensor")
 SIZE = TorchName("torch", "Size")
 DEVICE = TorchName("torch", "device")
@@ -74,12 +82,20 @@ PARAMETER = TorchName("torch.nn.parameter", "Parameter")
 
 
 def reduce(value: Any) -> Any:
-    """What pickle writes of a tensor, a size or a device."""
+    """What pickle writes of a tensor, a size, a device or a layout."""
     if isinstance(value, Tensor):
-        return _reduce_tensor(value)
+        return _reduce_sparse(value) if value.is_sparse else _reduce_tensor(value)
+    if isinstance(value, _layout.layout):
+        return LAYOUT, (f"torch.{value.name}",)
     if isinstance(value, Size):
         return SIZE, (tuple(value),)
     return DEVICE, (value.type,) if value.index is None else (value.type, value.index)
+
+
+def _reduce_sparse(tensor: Any) -> tuple[Any, ...]:
+    """Coordinates and values; whether they require a gradient is not kept, as it is not by PyTorch."""
+    parts = (tensor._indices().detach(), tensor._values().detach(), Size(tensor.shape), tensor.is_coalesced())
+    return REBUILD_SPARSE, (tensor.layout, parts)
 
 
 def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
@@ -139,10 +155,14 @@ class Reader:
     ----------
     swapped : bool
         The file's byte order is not this machine's.
+    filled : bool
+        Whether storages have their content when tensors are made of them. If not, `finish` is called later.
     """
 
-    def __init__(self, swapped: bool = False) -> None:
+    def __init__(self, swapped: bool = False, filled: bool = True) -> None:
         self._swapped = swapped
+        self._filled = filled
+        self._waiting: list[Callable[[], Any]] = []  # what needs the content of storages
         self._swapped_bytes: set[UntypedStorage] = set()
         self._copied: dict[UntypedStorage, int] = {}  # bytes that were copied from each, see `_finish`
         self.values, self.builders = self._names()
@@ -157,6 +177,8 @@ class Reader:
             "torch._utils._rebuild_parameter": self._parameter,
             "torch._utils._rebuild_parameter_with_state": self._parameter_with_state,
             "torch._tensor._rebuild_from_type_v2": self._subclass,
+            "torch._utils._rebuild_sparse_tensor": self._sparse,
+            "torch.serialization._get_layout": _layout_named,
         }
         values: dict[str, Any] = dict(functions)
         values["torch.Size"] = Size
@@ -171,6 +193,18 @@ class Reader:
         builders[Size] = lambda u, size=(): Size(_integers(size))
         builders[device] = _device
         return values, builders
+
+    def finish(self) -> None:
+        """Do what has waited for the content of the storages."""
+        self._filled = True
+        for action in self._waiting:
+            action()
+
+    def _when_filled(self, action: Callable[[], Any]) -> None:
+        if self._filled:
+            action()
+        else:
+            self._waiting.append(action)
 
     def _tensor_v1(self, storage: Any, offset: Any, size: Any, stride: Any) -> Any:
         return tensor_of(storage.untyped(), storage.dtype, offset, _integers(size), _integers(stride))
@@ -198,7 +232,7 @@ class Reader:
         untyped = storage.untyped()
         if self._swapped and untyped not in self._swapped_bytes:
             self._swapped_bytes.add(untyped)
-            untyped.byteswap(dtype)
+            self._when_filled(functools.partial(untyped.byteswap, dtype))
         tensor = tensor_of(untyped, dtype, offset, _integers(size), _integers(stride))
         return self._finish(tensor, requires_grad, metadata)
 
@@ -210,8 +244,25 @@ class Reader:
                 self._copied[storage] = self._copied.get(storage, 0) + tensor.nbytes
                 if self._copied[storage] > COPIES * storage.nbytes():
                     raise ValueError(f"more is stored as a lazy {operation} than the storage explains")
-                tensor = getattr(tensor, operation)()
+                lazy, tensor = tensor, tensor.clone()
+                self._when_filled(functools.partial(_write, operation, lazy, tensor))
         return tensor.requires_grad_() if requires_grad else tensor
+
+    def _sparse(self, kind: Any, parts: Any) -> Any:
+        """Coordinates and values. A claim to be in order is believed when it has been looked at."""
+        if kind is not _layout.sparse_coo:
+            raise TypeError(f"a sparse tensor of layout {kind}: weft has the layout sparse_coo")
+        indices, values, size = parts[:3]
+        if not all(type(each) is Tensor for each in (indices, values)) or indices.dtype is not NAMES["int64"]:
+            raise TypeError("a sparse tensor is made of a tensor of int64 and one of values")
+        sparse = importlib.import_module("weft.sparse._tensor")
+        sparse.check_parts(indices, values)
+        if min(_integers(size), default=0) < 0 or math.prod(size) >= 1 << 63:
+            raise ValueError(f"a sparse tensor of size {described(size)}")
+        sparse.check_size(indices[:, :0], values[:0], tuple(size))
+        tensor = sparse.made(indices, values, Size(size), False)
+        self._when_filled(functools.partial(_check_coordinates, tensor, len(parts) > 3 and bool(parts[3])))
+        return tensor
 
     @staticmethod
     def _meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
@@ -235,6 +286,23 @@ class Reader:
         if type(tensor) is not kind:
             tensor = tensor.as_subclass(kind)
         return _with_attributes(tensor, state)
+
+
+def _write(operation: str, source: Any, target: Any) -> None:
+    target.detach().copy_(getattr(source.detach(), operation)())
+
+
+def _layout_named(name: Any) -> Any:
+    return LAYOUTS[name]
+
+
+def _check_coordinates(tensor: Any, coalesced: bool) -> None:
+    sparse = importlib.import_module("weft.sparse._tensor")
+    indices, size = tensor._indices(), tuple(tensor.shape)
+    sparse.check_size(indices, tensor._values(), size)
+    if coalesced:
+        flat = sparse.flat_indices(indices, size)
+        tensor._sparse_coalesced = bool((flat[1:] > flat[:-1]).all())
 
 
 def _checked(function: Callable[..., Any]) -> Builder:

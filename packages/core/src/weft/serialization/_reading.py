@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import IO, Any, cast
 
 from weft.serialization._archive import ArchiveReader
-from weft.serialization._load import Restore
+from weft.serialization._locations import Restore
 from weft.serialization._names import Reader, StorageType, safe_builders, safe_values
+from weft.serialization._options import assumed_byte_order, maps_shared, skips_data
 from weft.serialization._safe_globals import full_name, listed
 from weft.serialization._unpickler import Allowed, SafeUnpickler
 from weft.storage import TypedStorage, UntypedStorage
@@ -44,14 +45,22 @@ def read(
     archive = ArchiveReader(file, source)
     if "constants.pkl" in archive:
         raise RuntimeError(f"load: {source} is a TorchScript program, no checkpoint; save its state_dict() instead")
-    swapped = "byteorder" in archive and archive.read("byteorder").tobytes() != sys.byteorder.encode()
-    mapping = memory_map.mmap(file.fileno(), 0, access=memory_map.ACCESS_COPY) if mapped else None
+    order = archive.read("byteorder").tobytes() if "byteorder" in archive else assumed_byte_order().encode()
+    swapped = order != sys.byteorder.encode()
+    mapping = _mapping(file) if mapped else None
     storages = ArchiveStorages(archive, source, restore, swapped, mapping)
     data = archive.read("data.pkl").tobytes()
     reader = Reader(swapped)
     if safe:
         return SafeUnpickler(data, allowed(reader), storages, source).load()
     return full_unpickler(pickle_module, io.BytesIO(data), reader, storages, pickle_load_args).load()
+
+
+def _mapping(file: IO[bytes]) -> memory_map.mmap:
+    """The file in memory; what is written there goes to the file only if `set_default_mmap_options` said so."""
+    if maps_shared():
+        return memory_map.mmap(file.fileno(), 0, access=memory_map.ACCESS_WRITE)
+    return memory_map.mmap(file.fileno(), 0, access=memory_map.ACCESS_COPY)
 
 
 class ArchiveStorages:
@@ -90,6 +99,8 @@ class ArchiveStorages:
                 f"load: record {record!r} of {self._source} has {self._archive.size(record)} bytes, and its pickle "
                 f"says {nbytes}; the file is damaged"
             )
+        if skips_data():
+            return UntypedStorage(nbytes)
         content = None if self._mapping is None else self._archive.mapped(record, self._mapping)
         if content is None or content.__array_interface__["data"][0] % 16:
             content = self._archive.read(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 from types import ModuleType
@@ -31,6 +32,7 @@ def save(
     pickle_module: ModuleType | None = None,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
 ) -> None:
     """Write an object with its tensors to a file that both weft and PyTorch read.
 
@@ -48,6 +50,10 @@ def save(
         Only Python's own ``pickle``.
     pickle_protocol : int, default 2
         PyTorch's safe loading reads 2 only.
+    _use_new_zipfile_serialization : bool, default True
+        False writes the format of before PyTorch 1.6.
+    _disable_byteorder_record : bool, default False
+        Do not say in which byte order the numbers are.
 
     Raises
     ------
@@ -64,19 +70,26 @@ def save(
     >>> weft.load(file)
     {'weight': tensor([1., 1.])}
     """
-    from weft.serialization._writing import pickled, replacing, write
+    from weft.serialization._writing import pickled, replacing, write, write_legacy
 
     if pickle_module not in (None, pickle):
         raise ValueError(f"save: pickle_module must be Python's pickle, got {pickle_module!r}")
-    if not _use_new_zipfile_serialization:
-        raise ValueError("save: the format of before PyTorch 1.6 is read and not written; save without that argument")
-    if isinstance(f, str | os.PathLike):
-        path = os.fspath(f)
-        name = os.path.basename(path).rpartition(".")[0] or os.path.basename(path)
-        content = pickled(obj, pickle_protocol)  # first: what cannot be pickled touches no file
-        with replacing(path) as file:
-            write(content, file, name, _compute_crc32)
-        return
-    if not hasattr(f, "write"):
+    path = os.fspath(f) if isinstance(f, str | os.PathLike) else None
+    if path is None and not hasattr(f, "write"):
         raise AttributeError(f"save: f must be a path or have a write method, got {type(f).__name__}")
-    write(pickled(obj, pickle_protocol), f, "archive", _compute_crc32)
+    content = pickled(
+        obj, pickle_protocol, not _use_new_zipfile_serialization
+    )  # what cannot be pickled touches no file
+    with contextlib.nullcontext(f) if path is None else replacing(path) as file:
+        if _use_new_zipfile_serialization:
+            write(content, file, _archive_name(path), _compute_crc32, not _disable_byteorder_record)
+        else:
+            write_legacy(content, file, pickle_protocol)
+
+
+def _archive_name(path: str | None) -> str:
+    """What the folder within the archive is called: as the file, without its ending."""
+    if path is None:
+        return "archive"
+    base = os.path.basename(path)
+    return base.rpartition(".")[0] or base

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 import sys
 from typing import Any
 
+import numpy
+
 from weft._devices import device
 from weft._dtypes import NAMES, dtype
+from weft._layout import layout
 from weft._size import Size
 from weft._tensor import Tensor
-from weft.serialization._archive import ArchiveWriter, replacing
+from weft.serialization._archive import ArchiveWriter, replacing, write_all
+from weft.serialization._locations import location_tag
 from weft.serialization._names import (
     DTYPES,
+    LEGACY_MAGIC_NUMBER,
+    LEGACY_PROTOCOL_VERSION,
     PARAMETER,
     STORAGES,
     TENSOR,
@@ -23,31 +30,59 @@ from weft.serialization._names import (
     parameter_class,
     reduce,
 )
+from weft.serialization._options import skips_data
 from weft.storage import TypedStorage, UntypedStorage
 
-__all__ = ["pickled", "replacing", "write"]
+__all__ = ["Content", "pickled", "replacing", "write", "write_legacy"]
+
+Content = tuple[bytes, list[tuple[UntypedStorage, int]]]  # a pickle; its storages, and how long their elements are
 
 
-def pickled(obj: object, protocol: int) -> tuple[bytes, list[UntypedStorage]]:
+def pickled(obj: object, protocol: int, old: bool = False) -> Content:
     """Return the pickle of an object, and the storages that it refers to, in the order of their keys."""
     stream = io.BytesIO()
-    pickler = TorchPickler(stream, protocol)
+    pickler = TorchPickler(stream, protocol, old)
     pickler.dump(obj)
-    return stream.getvalue(), list(pickler.storages)
+    return stream.getvalue(), [(storage, pickler.width(storage)) for storage in pickler.storages]
 
 
-def write(content: tuple[bytes, list[UntypedStorage]], file: Any, name: str, compute_crc32: bool) -> None:
+def write(content: Content, file: Any, name: str, compute_crc32: bool, byteorder: bool = True) -> None:
     """Write what `pickled` returned as an archive."""
     data, storages = content
     archive = ArchiveWriter(file, name, compute_crc32)
     archive.write("data.pkl", data)
     archive.write(".format_version", b"1")
     archive.write(".storage_alignment", b"64")
-    archive.write("byteorder", sys.byteorder.encode())
-    for key, storage in enumerate(storages):
-        archive.write(f"data/{key}", storage._host_bytes())
+    if byteorder:
+        archive.write("byteorder", sys.byteorder.encode())
+    for key, (storage, _) in enumerate(storages):
+        archive.write(f"data/{key}", _bytes_of(storage))
     archive.write("version", b"3\n")
     archive.close()
+
+
+def write_legacy(content: Content, file: Any, protocol: int) -> None:
+    """Write what `pickled` returned with ``old``, in the format of before PyTorch 1.6."""
+    data, storages = content
+    sizes = {"short": 2, "int": 4, "long": 4}  # what PyTorch writes everywhere
+    system = {
+        "protocol_version": LEGACY_PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": sizes,
+    }
+    for part in (LEGACY_MAGIC_NUMBER, LEGACY_PROTOCOL_VERSION, system):
+        write_all(file, pickle.dumps(part, protocol))
+    write_all(file, data)
+    keys = sorted(map(str, range(len(storages))))
+    write_all(file, pickle.dumps(keys, protocol))
+    for key in keys:
+        storage, width = storages[int(key)]
+        write_all(file, struct.pack("=q", storage.nbytes() // width))
+        write_all(file, _bytes_of(storage))
+
+
+def _bytes_of(storage: UntypedStorage) -> Any:
+    return numpy.zeros(storage.nbytes(), numpy.uint8) if skips_data() else storage._host_bytes()
 
 
 PythonPickler: Any = pickle._Pickler
@@ -58,14 +93,20 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
 
     Python's C pickler refuses to write the name of what cannot be imported; this one, its twin in
     Python, lets `save_global` be replaced.
+
+    Parameters
+    ----------
+    old : bool
+        For the format of before PyTorch 1.6.
     """
 
-    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+    def __init__(self, file: io.BytesIO, protocol: int, old: bool = False) -> None:
         super().__init__(file, protocol)
+        self._old = old
         self.storages: dict[UntypedStorage, str] = {}  # with the key of the record that it becomes
         self._dtypes: dict[UntypedStorage, Any] = {}
         self._names = _names_of_objects()
-        self._kinds = (dtype, TorchName, Reduced, Tensor, Size, device)
+        self._kinds = (dtype, TorchName, Reduced, Tensor, Size, device, layout)
 
     def persistent_id(self, obj: Any) -> Any:
         """Storages are records of their own; the pickle has their keys."""
@@ -83,7 +124,15 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
                 f"{dtype or 'bytes'}, which the file format cannot express; save a clone() of one of them"
             )
         count = storage.nbytes() // (1 if dtype is None else dtype.itemsize)
-        return "storage", kind, key, str(storage.device), count
+        identity = "storage", kind, key, location_tag(storage), count
+        return (
+            (*identity, None) if self._old else identity
+        )  # PyTorch 0.3 had views of storages, which would stand there
+
+    def width(self, storage: UntypedStorage) -> int:
+        """How many bytes an element has of a storage that has been written."""
+        dtype = self._dtypes[storage]
+        return 1 if dtype is None else int(dtype.itemsize)
 
     def reducer_override(self, obj: Any) -> Any:
         """What stands in the file for a tensor and its like; a string means a name."""

@@ -1,0 +1,140 @@
+"""Settings of `save` and `load`: for the process, or within a ``with`` block."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from enum import Enum
+from types import TracebackType
+
+
+class SourceChangeWarning(Warning):
+    """PyTorch warns so when a module's source is not the one that was saved; weft compares no sources."""
+
+
+class LoadEndianness(Enum):
+    """The byte order of files that do not say theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+_endianness: LoadEndianness | None = None
+_mmap_flags: int | None = None
+_here = threading.local()  # .skips: within skip_data, in this thread
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """Return the byte order that `load` takes for files that do not say theirs; None means little."""
+    return _endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the byte order that `load` takes for files that do not say theirs."""
+    global _endianness
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(f"set_default_load_endianness: expected a LoadEndianness or None, got {endianness!r}")
+    _endianness = endianness
+
+
+def assumed_byte_order() -> str:
+    """The byte order, as `sys.byteorder` says it, of a file that does not say its own."""
+    if _endianness is LoadEndianness.NATIVE:
+        return sys.byteorder
+    return "big" if _endianness is LoadEndianness.BIG else "little"
+
+
+def get_default_mmap_options() -> int:
+    """Return how `load` with ``mmap=True`` maps files: ``mmap.MAP_PRIVATE`` or ``mmap.MAP_SHARED``."""
+    import mmap
+
+    return getattr(mmap, "MAP_PRIVATE", 2) if _mmap_flags is None else _mmap_flags
+
+
+def maps_shared() -> bool:
+    """Whether what is written to a tensor of a mapped file goes to the file."""
+    if _mmap_flags is None:
+        return False
+    import mmap
+
+    return _mmap_flags == mmap.MAP_SHARED
+
+
+class set_default_mmap_options:
+    """Set how `load` with ``mmap=True`` maps files; as a context manager, within the block.
+
+    Parameters
+    ----------
+    flags : int
+        ``mmap.MAP_PRIVATE``: what is written to a tensor stays in this process. ``mmap.MAP_SHARED``: it goes to the
+        file, which must be writable.
+
+    Raises
+    ------
+    ValueError
+        For other flags.
+
+    Examples
+    --------
+    >>> import mmap
+    >>> with weft.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+    ...     weft.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+    True
+    """
+
+    def __init__(self, flags: int) -> None:
+        import mmap
+
+        global _mmap_flags
+        known = [getattr(mmap, name, None) for name in ("MAP_PRIVATE", "MAP_SHARED")]  # not on Windows
+        if flags is None or flags not in known:
+            raise ValueError(f"set_default_mmap_options: expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, got {flags!r}")
+        self._before, _mmap_flags = _mmap_flags, flags
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _mmap_flags
+        _mmap_flags = self._before
+
+
+class skip_data:
+    """Within the block, `save` leaves the content of storages zero, and `load` does not read it.
+
+    The file has its full size, and everything in it but the numbers.
+
+    Parameters
+    ----------
+    materialize_fake_tensors : bool, default False
+        Accepted and not used: weft has no fake tensors.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> with weft.serialization.skip_data():
+    ...     weft.save(weft.ones(3), file)
+    >>> _ = file.seek(0)
+    >>> weft.load(file)
+    tensor([0., 0., 0.])
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        self._before, _here.skips = skips_data(), True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _here.skips = self._before
+
+
+def skips_data() -> bool:
+    """Whether this thread is within `skip_data`."""
+    return getattr(_here, "skips", False)
