@@ -11,6 +11,7 @@ from weft._command import split
 from weft._command.plugins import table
 from weft._command.torch_names import explain, weft_name
 from weft.plugins import Record
+from weft.torch_version import TorchVersion
 
 
 def weft(*args, cwd, **environment):
@@ -227,3 +228,33 @@ def test_other_programs_of_the_same_python_do_not_see_the_names(tmp_path):
         print(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
     """
     assert weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stdout == "False\n"
+
+
+def test_a_program_reads_the_names_and_the_version_of_pytorch(tmp_path):
+    source = """
+        import importlib.metadata
+        import torch
+        from torch import nn
+        x = torch.zeros(2, 3, dtype=torch.float64)
+        print(x.dtype, x.shape, x.type(), type(x), x.layout, torch.channels_last, type(nn.Parameter(x)))
+        print(x.max(), x.max(1))
+        print(torch.__version__ >= "2.2", torch.__version__ >= (1, 8), torch.__version__.split(".")[:2])
+        print(importlib.metadata.version("torch") == torch.__version__ == torch.version.__version__)
+    """
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "torch.float64 torch.Size([2, 3]) torch.DoubleTensor <class 'torch.Tensor'> torch.strided torch.channels_last "
+        "<class 'torch.nn.parameter.Parameter'>",
+        "tensor(0., dtype=torch.float64) torch.return_types.max(",
+        "values=tensor([0., 0.], dtype=torch.float64),",
+        "indices=tensor([0, 0]))",
+        "True True ['2', '13']",
+        "True",
+    ], done.stderr
+
+
+def test_versions_compare_by_their_numbers():
+    version = TorchVersion("1.13.0")
+    assert version > "1.9" and version > (1, 9) and not version > "1.13"
+    assert version == "1.13" and version >= "1.13.0rc1" and version < "1.13.0+cpu" and version < "2"
+    assert version != "no version" and version == str(version) and hash(version) == hash("1.13.0")

@@ -12,6 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy
 
+from weft import _spoken
+
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
 
@@ -42,7 +44,7 @@ class dtype:
         self.is_signed = not (category == BOOL or name.startswith("uint"))
 
     def __repr__(self) -> str:
-        return f"weft.{self.name}"
+        return f"{_spoken.name}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.name,)

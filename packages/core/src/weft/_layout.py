@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft import _spoken
+
 
 class memory_format:
     """An order of dimensions in memory."""
@@ -12,7 +14,7 @@ class memory_format:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"weft.{self.name}"
+        return f"{_spoken.name}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from weft import _spoken
 from weft._devices import device, resolve_device
 from weft._dtypes import ALL, dtype, get_default_dtype, set_default_dtype
 from weft._engine.tensor import TensorBase
@@ -81,7 +82,7 @@ def storage_types(module: str) -> dict[str, storagetype]:
     }
 
 
-globals().update(tensor_types("cpu", "weft"), **storage_types("weft"))
+globals().update(tensor_types("cpu", _spoken.name), **storage_types(_spoken.name))
 Storage = globals()["FloatStorage"]
 
 
@@ -267,7 +268,7 @@ def typename(obj: Any, /) -> str:
         name: str = obj.type()  # type: ignore[attr-defined]
         return name
     if obj is Tensor:
-        return "weft.Tensor"
+        return f"{_spoken.name}.Tensor"
     module, name = "", ""
     if hasattr(obj, "__module__") and obj.__module__ not in ("builtins", "__builtin__", None):
         module = f"{obj.__module__}."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+from weft import _spoken
+
 _types: dict[str, Any] = {}
 
 
@@ -20,4 +22,4 @@ def named(name: str, fields: str) -> Any:
 
 def _repr(self: Any) -> str:
     fields = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
-    return f"weft.return_types.{type(self).__name__}(\n{fields})"
+    return f"{_spoken.name}.return_types.{type(self).__name__}(\n{fields})"

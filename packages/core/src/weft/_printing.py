@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from weft import _spoken
+
 __all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr", "tensor_text"]
 
 Array = np.ndarray[Any, Any]
@@ -161,7 +163,8 @@ def tensor_text(
             suffixes.append(f"size={tuple(array.shape)}")
         body = "[]"
     else:
-        told |= {"weft.int64", "weft.bool", COMPLEX_OF.get(default_dtype, "weft.complex64")}
+        complex_default = COMPLEX_OF.get(default_dtype.rpartition(".")[2], "complex64")
+        told |= {f"{_spoken.name}.{plain}" for plain in ("int64", "bool", complex_default)}
         body = body_text(array, to_numpy, indent=len(name) + 1)
     if dtype not in told:
         suffixes.append(f"dtype={dtype}")
@@ -172,7 +175,7 @@ def tensor_text(
     return with_suffixes(f"{name}({body}", suffixes, indent=len(name) + 1)
 
 
-COMPLEX_OF: Final = {"weft.float64": "weft.complex128", "weft.float16": "weft.complex32"}
+COMPLEX_OF: Final = {"float64": "complex128", "float16": "complex32"}
 
 
 def with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:

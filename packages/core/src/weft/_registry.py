@@ -18,7 +18,7 @@ from typing import Any
 
 import pluggy
 
-import weft
+from weft import __version__ as CORE_VERSION
 from weft._portions import FIRST_PARTY
 from weft._versions import meets, normalized, requirement_on
 
@@ -93,8 +93,8 @@ class Plugin:
             return DISABLED, f"left out by WEFT_DISABLE_PLUGINS={os.environ['WEFT_DISABLE_PLUGINS']}"
         requirements = (self.entry.dist.requires or []) if self.entry.dist is not None else []
         wanted = requirement_on("weft-core", requirements)
-        if not meets(weft.__version__, wanted):
-            return REFUSED, f"it is made for weft-core {wanted} and this is weft-core {weft.__version__}"
+        if not meets(CORE_VERSION, wanted):
+            return REFUSED, f"it is made for weft-core {wanted} and this is weft-core {CORE_VERSION}"
         return NOT_LOADED, ""
 
     def failed(self, error: BaseException) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from weft import _spoken
+
 
 class Size(tuple[int, ...]):
     """The shape of a tensor.
@@ -24,7 +26,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __repr__(self) -> str:
-        return f"weft.Size([{', '.join(map(repr, self))}])"
+        return f"{_spoken.name}.Size([{', '.join(map(repr, self))}])"
 
     def __add__(self, other: Any) -> Size:  # type: ignore[override]
         if not isinstance(other, tuple):

@@ -13,6 +13,8 @@ from weakref import WeakValueDictionary
 
 import numpy
 
+from weft import _spoken
+
 if TYPE_CHECKING:
     from weft._devices import device
     from weft._dtypes import dtype
@@ -294,7 +296,7 @@ class UntypedStorage:
         return _rebuild_storage, (data, str(self._device))
 
     def __repr__(self) -> str:
-        return f"weft.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
+        return f"{_spoken.name}.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
 
 
 def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
@@ -435,7 +437,8 @@ class TypedStorage:
     def type(self, dtype: Any = None) -> Any:
         """Return the name of the legacy type, or these elements in another dtype (a dtype, legacy type or name)."""
         if dtype is None:
-            return f"weft.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Storage"
+            place = "" if self.device.type == "cpu" else f"{self.device.type}."
+            return f"{_spoken.name}.{place}{self.dtype.spoken}Storage"
         from weft._legacy import storage_dtype
 
         wanted = storage_dtype(dtype)
@@ -465,7 +468,7 @@ class TypedStorage:
     __copy__ = clone
 
     def __repr__(self) -> str:
-        return f"weft.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
+        return f"{_spoken.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
 
 
 def conversion(name: str) -> Any:

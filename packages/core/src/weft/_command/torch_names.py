@@ -2,6 +2,8 @@
 
 A finder that comes first on ``sys.meta_path`` answers for the names below. It makes no modules: it puts weft's own into
 ``sys.modules`` under the second name, so that each class is there once, whichever name it was imported by.
+
+weft also speaks of itself as PyTorch: in its printed forms, its version and what is installed.
 """
 
 import importlib
@@ -9,15 +11,20 @@ import importlib.util
 import multiprocessing.spawn
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 from typing import Any
 
+import weft
+from weft import _spoken
 from weft._portions import FIRST_PARTY
+from weft.torch_version import TorchVersion
 
 ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
+VERSIONS = {"torch": "2.13.0+weft", "torchvision": "0.28.0+weft"}  # whose names and behaviour weft has
 
 
 class TorchNames(MetaPathFinder, Loader):
@@ -40,6 +47,12 @@ class TorchNames(MetaPathFinder, Loader):
             raise ModuleNotFoundError(explain(fullname, name), name=fullname)
         return ModuleSpec(fullname, self, origin=name)
 
+    def find_distributions(
+        self, context: DistributionFinder.Context = DistributionFinder.Context()
+    ) -> Iterable[Distribution]:
+        """Let ``importlib.metadata.version("torch")`` find a version: libraries ask it before they import torch."""
+        return [TorchDistribution(name) for name in VERSIONS if context.name in (None, name)]
+
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave Python a module of its own to write the spec to: weft's keeps its own spec."""
 
@@ -49,6 +62,23 @@ class TorchNames(MetaPathFinder, Loader):
         assert spec is not None
         assert spec.origin is not None
         sys.modules[spec.name] = importlib.import_module(spec.origin)
+
+
+class TorchDistribution(Distribution):
+    """What a program finds when it asks for the installed distribution of a name of PyTorch's."""
+
+    def __init__(self, name: str) -> None:
+        self.distribution = name
+
+    def read_text(self, filename: str) -> str | None:
+        """Return the metadata; there is no other file."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {self.distribution}\nVersion: {VERSIONS[self.distribution]}\n"
+
+    def locate_file(self, path: Any) -> Any:
+        """Never: no file is listed."""
+        raise FileNotFoundError(f"{self.distribution} is weft's own; it has no file {path}")
 
 
 def weft_name(fullname: str) -> str | None:
@@ -106,9 +136,18 @@ def install() -> None:
     if any(isinstance(finder, TorchNames) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, TorchNames())
+    speak_as_torch()
     original = multiprocessing.spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
         return {**original(name), "weft_torch_names": Installer()}
 
     multiprocessing.spawn.get_preparation_data = get_preparation_data
+
+
+def speak_as_torch() -> None:
+    """Print dtypes, shapes and types, and give the version, as a program of PyTorch's expects them."""
+    _spoken.name = "torch"
+    weft.__version__ = TorchVersion(VERSIONS["torch"])
+    for public in (weft.Tensor, weft.Size, weft.dtype, weft.device):
+        public.__module__ = "torch"

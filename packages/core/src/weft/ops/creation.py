@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from weft import _spoken
 from weft._devices import backend_of, kind_of, resolve_device
 from weft._dtypes import (
     ALIASES,
@@ -664,7 +665,7 @@ conversion("char", int8)
 def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
-        return f"weft.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Tensor"
+        return f"{_spoken.name}.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Tensor"
     from weft._legacy import convert_type
 
     return convert_type(self, dtype, non_blocking)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weft
-from weft import Tensor
+from weft import Tensor, _spoken
 from weft._printing import tensor_repr
 from weft._tensor import disabled_torch_function
 
@@ -47,6 +47,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 2.], requires_grad=True)
     """
 
+    __module__ = f"{_spoken.name}.nn.parameter"  # programs print it
     # A plain tensor under another name: results of operations are plain tensors, on the fast path.
     __torch_function__: Any = classmethod(disabled_torch_function)
 
