@@ -209,3 +209,14 @@ def test_what_decides_the_batches_cannot_be_changed_later(name):
 def test_a_batch_sampler_stands_in_for_batch_size():
     loader = DataLoader(Items(3), batch_sampler=BatchSampler(SequentialSampler(range(3)), 2, True))
     assert (loader.batch_size, loader.drop_last, len(loader)) == (None, False, 1)
+
+
+def test_the_functions_of_default_collate_can_be_extended_by_their_names():
+    from weft.utils.data._utils.collate import collate, collate_str_fn, default_collate_fn_map
+
+    class Label(str):
+        pass
+
+    functions = {**default_collate_fn_map, Label: lambda batch, collate_fn_map: "+".join(batch)}
+    assert collate([("a", Label("x")), ("b", Label("y"))], collate_fn_map=functions) == [("a", "b"), "x+y"]
+    assert collate_str_fn(["a", "b"]) == ["a", "b"]

@@ -109,7 +109,7 @@ class Draws(Dataset):
 # What they compute
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_workers_give_the_same_batches_in_the_same_order(method):
     loader = DataLoader(Items(7), batch_size=2, num_workers=2, multiprocessing_context=method)
     found = [(values.tolist(), workers.tolist()) for values, workers in loader]
@@ -406,7 +406,9 @@ def test_a_batch_that_cannot_be_pickled_is_an_error_and_not_a_hang():
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_killed_worker_is_reported_with_its_signal(method):
     loader = DataLoader(Faulty(kill_this_process), num_workers=2, multiprocessing_context=method)
-    with pytest.raises(RuntimeError, match=r"worker \(pid\(s\) \d+\) exited unexpectedly: killed by signal SIGKILL"):
+    with pytest.raises(
+        RuntimeError, match=r"worker \(pid\(s\) \d+\) exited unexpectedly: killed by signal SIGKILL.* \(worker 1\)$"
+    ):
         list(loader)
 
 
@@ -517,6 +519,23 @@ def test_a_child_that_inherits_an_iterator_does_not_end_its_workers():
         os._exit(0)
     os.waitpid(pid, 0)
     assert len(list(iterator)) == 19
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts open files in /proc")
+@pytest.mark.parametrize("persistent", [False, True])
+def test_many_passes_keep_no_memory_files_or_objects(persistent):
+    loader = DataLoader(Items(8), batch_size=2, num_workers=2, shuffle=True, persistent_workers=persistent)
+
+    def left_after(passes):
+        for _ in range(passes):
+            assert sum(len(values) for values, _ in loader) == 8
+        gc.collect()
+        return len(os.listdir("/proc/self/fd")), len(multiprocessing.active_children()), len(gc.get_objects())
+
+    files, children, objects = left_after(5)
+    files_later, children_later, objects_later = left_after(25)
+    assert (files_later, children_later) == (files, children)
+    assert objects_later - objects < 40  # the fixture above keeps one for each pass
 
 
 def run_script(body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -11,9 +12,28 @@ import numpy as np
 import weft
 from weft import Tensor
 
-__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
+__all__ = [
+    "collate",
+    "collate_float_fn",
+    "collate_int_fn",
+    "collate_numpy_array_fn",
+    "collate_numpy_scalar_fn",
+    "collate_str_fn",
+    "collate_tensor_fn",
+    "default_collate",
+    "default_collate_err_msg_format",
+    "default_collate_fn_map",
+    "default_convert",
+    "np_str_obj_array_pattern",
+]
 
 CollateFn = Callable[..., Any]
+
+# For programs that have their own version of collate: what an unknown type is refused with, and dtypes without numbers.
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 
 _not_numeric = "SaUO"  # the kinds of NumPy's dtypes that no tensor has: strings, bytes, objects
 
@@ -89,8 +109,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, CollateFn] | None = None) -
     if isinstance(sample, Sequence):
         return _collate_sequences(batch, sample, collate_fn_map)
     raise TypeError(
-        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(sample)}. Pass a collate_fn of your own to the loader."
+        default_collate_err_msg_format.format(type(sample)) + ". Pass a collate_fn of your own to the loader."
     )
 
 
@@ -138,42 +157,45 @@ def _rebuild_sequence(like: Sequence[Any], items: list[Any]) -> Any:
         return items
 
 
-def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    """Tensors stacked."""
     return weft.stack(list(batch), 0)
 
 
-def _collate_arrays(batch: Sequence[np.ndarray[Any, Any]], *, collate_fn_map: Any = None) -> Tensor:
+def collate_numpy_array_fn(batch: Sequence[np.ndarray[Any, Any]], *, collate_fn_map: Any = None) -> Tensor:
+    """Arrays as tensors, stacked."""
     if batch[0].dtype.kind in _not_numeric:
-        raise TypeError(
-            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-            f"found an array of dtype {batch[0].dtype}"
-        )
+        raise TypeError(default_collate_err_msg_format.format(f"an array of dtype {batch[0].dtype}"))
     return weft.stack([weft.as_tensor(array) for array in batch], 0)
 
 
-def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+    """NumPy numbers as a tensor of their dtype."""
     return weft.as_tensor(np.asarray(batch))
 
 
-def _collate_floats(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
+def collate_float_fn(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
+    """Floats as a float64 tensor."""
     return weft.tensor(batch, dtype=weft.float64)
 
 
-def _collate_ints(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
+def collate_int_fn(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
+    """Ints as an int64 tensor, bools as a bool one."""
     return weft.tensor(batch)
 
 
-def _collate_strings(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Strings and bytes as they are."""
     return batch
 
 
 default_collate_fn_map: dict[Any, CollateFn] = {
-    Tensor: _collate_tensors,
-    np.ndarray: _collate_arrays,
-    (np.bool_, np.number): _collate_scalars,
-    float: _collate_floats,
-    int: _collate_ints,
-    str: _collate_strings,
-    bytes: _collate_strings,
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 """The functions of :func:`default_collate`, by type."""

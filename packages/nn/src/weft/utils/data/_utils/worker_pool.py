@@ -184,7 +184,9 @@ class WorkerPool:
         for worker in dead:
             worker.process.join(_check_seconds)  # to have the exit code
         pids = ", ".join(str(worker.pid) for worker in dead)
-        causes = "; ".join(sorted({_cause_of_death(worker.process.exitcode) for worker in dead}))
+        causes = "; ".join(
+            f"{_cause_of_death(each.process.exitcode)} (worker {self._workers.index(each)})" for each in dead
+        )
         self.close()
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {causes}")
 
