@@ -34,6 +34,8 @@ LIMIT_32 = 0xFFFFFFFF
 WIDE_FROM = LIMIT_32  # sizes and positions from here on are written in the form of zip64
 UTF8_NAMES = 0x800
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
+EXPANSION = 32  # all compressed records together may have so many times the file's length,
+EXPANSION_FROM = 1 << 26  # and so many bytes besides
 
 
 class ArchiveWriter:
@@ -154,6 +156,7 @@ class ArchiveReader:
                 f"load: {source} begins as a zip archive, but its directory cannot be read ({error}); the file is "
                 "truncated or damaged. Copy or download it again, or load an earlier checkpoint."
             ) from error
+        self._room = EXPANSION * self._length + EXPANSION_FROM  # for what is decompressed
         self._entries = self._of_one_folder(entries)
         stored = sum(entry.compress_size for entry in self._entries.values())
         if stored > self._length:
@@ -238,6 +241,11 @@ class ArchiveReader:
     def _read_deflated(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
         if start + entry.compress_size > self._length or entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
             raise self._damaged(entry, f"cannot have {entry.file_size} bytes in {entry.compress_size} compressed ones")
+        self._room -= entry.file_size
+        if self._room < 0:
+            raise self._damaged(
+                entry, f"is one of compressed records that have more than {EXPANSION} times the file's length in all"
+            )
         self._file.seek(start)
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:

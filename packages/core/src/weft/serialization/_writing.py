@@ -117,6 +117,8 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         return None
 
     def _storage_id(self, storage: UntypedStorage, kind: TorchName, dtype: Any) -> tuple[Any, ...]:
+        if self._old and dtype is None:
+            kind = STORAGES["uint8"]  # PyTorch writes UntypedStorage, and cannot read it
         key = self.storages.setdefault(storage, str(len(self.storages)))
         if self._dtypes.setdefault(storage, dtype) is not dtype and storage.nbytes():
             raise RuntimeError(
