@@ -230,12 +230,9 @@ class ArchiveReader:
         self._check_stored(entry, start)
         data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
-        done = 0
-        while done < data.nbytes:
-            got = _read_into(self._file, data.data[done:])
-            if not got:
-                raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
-            done += got
+        done = read_exactly(self._file, data.data)
+        if done < data.nbytes:
+            raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
         return data
 
     def _read_deflated(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
@@ -261,6 +258,17 @@ class ArchiveReader:
             f"load: record {entry.filename!r} of {self._source} {what}; the file is truncated or damaged. "
             "Copy or download it again, or load an earlier checkpoint."
         )
+
+
+def read_exactly(file: Any, view: memoryview) -> int:
+    """Read until ``view`` is full or the file ends; return how much was read."""
+    done = 0
+    while done < view.nbytes:
+        got = _read_into(file, view[done:])
+        if not got:
+            break
+        done += got
+    return done
 
 
 def _read_into(file: Any, view: memoryview) -> int:
