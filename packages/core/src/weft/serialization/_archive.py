@@ -36,6 +36,9 @@ UTF8_NAMES = 0x800
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
 EXPANSION = 32  # all compressed records together may have so many times the file's length,
 EXPANSION_FROM = 1 << 26  # and so many bytes besides
+PICKLE_EXPANSION = 16  # and a compressed pickle so many times, since each of its bytes can make an object
+PICKLE_EXPANSION_FROM = 1 << 20
+INFLATED_AT_ONCE = 1 << 20
 
 
 class ArchiveWriter:
@@ -239,19 +242,24 @@ class ArchiveReader:
         if start + entry.compress_size > self._length or entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
             raise self._damaged(entry, f"cannot have {entry.file_size} bytes in {entry.compress_size} compressed ones")
         self._room -= entry.file_size
-        if self._room < 0:
-            raise self._damaged(
-                entry, f"is one of compressed records that have more than {EXPANSION} times the file's length in all"
-            )
+        most = PICKLE_EXPANSION * self._length + PICKLE_EXPANSION_FROM
+        if self._room < 0 or (entry.filename.endswith("data.pkl") and entry.file_size > most):
+            raise self._damaged(entry, f"has {entry.file_size} bytes, more than the file's {self._length} explain")
+        data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
+        rest, done = self._file.read(entry.compress_size), 0
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            data = inflate.decompress(self._file.read(entry.compress_size), entry.file_size + 1)
+            while part := inflate.decompress(rest, INFLATED_AT_ONCE):
+                if len(part) > data.nbytes - done:
+                    raise zlib.error("there is more")
+                data[done : done + len(part)] = numpy.frombuffer(part, numpy.uint8)
+                rest, done = inflate.unconsumed_tail, done + len(part)
         except zlib.error as error:
             raise self._damaged(entry, f"cannot be decompressed ({error})") from error
-        if len(data) != entry.file_size:
-            raise self._damaged(entry, f"claims {entry.file_size} bytes and decompresses to another number")
-        return numpy.frombuffer(bytearray(data), numpy.uint8)
+        if done != data.nbytes:
+            raise self._damaged(entry, f"claims {data.nbytes} bytes and decompresses to {done}")
+        return data
 
     def _damaged(self, entry: zipfile.ZipInfo, what: str) -> RuntimeError:
         return RuntimeError(
