@@ -203,8 +203,8 @@ def test_a_disabled_scaler_leaves_things_alone(weight):
     assert scaler.get_scale() == 1.0
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("LSTM", weft.bfloat16), ("GRU", weft.float32), ("RNN", weft.float32)])
-def test_an_lstm_is_in_half_precision_as_pytorchs_fused_kernel(kind, expected):
+@pytest.mark.parametrize(("kind", "expected"), [("LSTM", weft.bfloat16), ("GRU", weft.float32), ("RNN", weft.bfloat16)])
+def test_recurrent_networks_are_in_the_precision_of_pytorchs_kernels(kind, expected):
     network = getattr(nn, kind)(3, 4)
     with weft.autocast("cpu"):
         output, state = network(weft.ones(2, 1, 3))
