@@ -12,7 +12,7 @@ import numpy
 from weft._devices import backend_of, cpu, device, kind_of, resolve_device
 from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_default_dtype
 from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase, local, state
+from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
@@ -216,7 +216,7 @@ def tensor(
         made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
     elif isinstance(data, numpy.ndarray):
         array = shareable("tensor", data)
-        made = on_device(state.run(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
+        made = on_device(run_quietly(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made

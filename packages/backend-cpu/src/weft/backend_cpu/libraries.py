@@ -49,15 +49,19 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
-    for library in available():
-        module = library.MODULES.get(name)
-        if module is not None:
-            makers: dict[tuple[str, str], Maker] = importlib.import_module(module, library.__name__).KERNELS
-            maker = makers.get((name, element.name))
-            found = None if maker is None else maker(generic)
-            if found is not None:
-                return found  # type: ignore[no-any-return]
+    for maker in makers(name, element):
+        found = maker(generic)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     return None
+
+
+@cache  # kernels of whole lists are asked for at every call
+def makers(name: str, element: dtype) -> tuple[Maker, ...]:
+    """What the libraries declare for an op and a dtype, the best library's first."""
+    modules = [(library, library.MODULES[name]) for library in available() if name in library.MODULES]
+    declared = [importlib.import_module(module, library.__name__).KERNELS for library, module in modules]
+    return tuple(each[name, element.name] for each in declared if (name, element.name) in each)
 
 
 @cache

@@ -13,6 +13,9 @@ MISSING = "not installed: pip install 'weft[fast]'"
 
 FAMILIES = {  # module: the ops that it serves
     "activations": "core::relu",
+    "optimizers": """
+        optim::sgd_step optim::adam_step optim::rmsprop_step optim::adagrad_step foreach::norm foreach::mul_
+    """,
 }
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
