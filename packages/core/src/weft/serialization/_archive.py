@@ -36,7 +36,7 @@ UTF8_NAMES = 0x800
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
 EXPANSION = 32  # all compressed records together may have so many times the file's length,
 EXPANSION_FROM = 1 << 26  # and so many bytes besides
-PICKLE_EXPANSION = 16  # and a compressed pickle so many times, since each of its bytes can make an object
+PICKLE_EXPANSION = 4  # and a compressed pickle so many times, since each of its bytes can make an object
 PICKLE_EXPANSION_FROM = 1 << 20
 INFLATED_AT_ONCE = 1 << 20
 

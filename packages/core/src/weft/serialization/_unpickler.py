@@ -21,7 +21,9 @@ KEY_PARTS = 1000  # values inside one dict key or set item; hashing nested tuple
 ALIKE = 1000  # different keys with one hash: each is compared with all before it
 PLAIN_INTEGERS = 1 << 60  # below, the hash of an integer is the integer
 NESTED = 1000  # defaultdicts that are values of a defaultdict: Python frees these recursively, in C
-BUDGET = 1 << 24  # elements that a file may copy from one container to another, beyond its own length
+BUDGET = 1 << 20  # elements that a file may copy from one container to another, beyond
+BUDGET_OF_A_BYTE = 8  # so many for each byte of its pickle
+SET_COSTS = 16  # an empty set takes four times the memory of an empty list
 MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
 PLAIN_KEYS = (str, bytes, bool, float, type(None))  # hashes that nobody can predict, or few can share
 
@@ -74,7 +76,7 @@ class SafeUnpickler:
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
-        self._budget = BUDGET + len(data)
+        self._budget = BUDGET + BUDGET_OF_A_BYTE * len(data)
         self._keys: set[Any] = set()  # other dict keys and set items than `PLAIN_KEYS`
         self._hashes: dict[int, int] = {}  # how many of them have one hash
         self._nested = 0
@@ -205,6 +207,10 @@ class SafeUnpickler:
     def _set_item(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
         self._set_items([key, value])
+
+    def _empty_set(self) -> None:
+        self.spend(SET_COSTS)
+        self._push(set())
 
     def _add_items(self) -> None:
         items = self._since_mark()
@@ -392,7 +398,7 @@ def _opcodes() -> dict[int, Callable[[SafeUnpickler], None]]:
         pickle.DICT: lambda s: s._new_dict(s._since_mark()),
         pickle.SETITEM: u._set_item,
         pickle.SETITEMS: lambda s: s._set_items(s._since_mark()),
-        pickle.EMPTY_SET: lambda s: s._push(set()),
+        pickle.EMPTY_SET: u._empty_set,
         pickle.ADDITEMS: u._add_items,
         pickle.FROZENSET: lambda s: s._push_first(lambda items: frozenset(s.checked_keys(items))),
         pickle.PUT: lambda s: s._put(int(s._line())),
