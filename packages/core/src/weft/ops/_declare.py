@@ -37,6 +37,7 @@ from weft._engine.kinds import Kind
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
+from weft._profiling import watched
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
@@ -123,6 +124,11 @@ class Declaration:
     # Kernels
 
     def resolve(self, kind: Kind) -> tuple[Any, Kind | None]:
+        """The kernel for a kind, measured where a profiler runs, and the kind of the result."""
+        kernel, result = self.prepare(kind)
+        return watched(self.name, kernel), result
+
+    def prepare(self, kind: Kind) -> tuple[Any, Kind | None]:
         """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
         element: dtype = kind.dtype
         if element.category not in self.accepts:

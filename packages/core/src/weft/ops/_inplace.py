@@ -219,7 +219,7 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
     else:
         return False
     kernel = declaration.op.kernel(kind)
-    if (recorded and local.grad_enabled) or type(kernel).__name__ != "ufunc":
+    if (recorded and local.grad_enabled) or not takes_out(kernel):
         return False
     try:
         state.run(kernel, array, operand, array)
@@ -227,6 +227,11 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
         return False
     bump(self, name)
     return True
+
+
+def takes_out(kernel: Any) -> bool:
+    """Whether a kernel is a ufunc of an array library, also while a profiler measures it."""
+    return type(kernel).__name__ == "ufunc" or type(getattr(kernel, "watched", None)).__name__ == "ufunc"
 
 
 def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
