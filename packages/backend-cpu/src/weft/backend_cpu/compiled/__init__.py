@@ -12,7 +12,14 @@ from importlib.metadata import version as installed
 MISSING = "not installed: pip install 'weft[fast]'"
 
 FAMILIES = {  # module: the ops that it serves
-    "activations": "core::relu",
+    "activations": (
+        "core::relu core::threshold_backward core::tanh_backward core::sigmoid_backward nn::threshold "
+        "nn::hardtanh nn::hardtanh_backward nn::leaky_relu nn::leaky_relu_backward nn::shrink "
+        "nn::shrink_backward nn::hardsigmoid nn::hardsigmoid_backward nn::hardswish "
+        "nn::hardswish_backward nn::gelu nn::gelu_backward nn::silu nn::silu_backward nn::elu "
+        "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
+        "nn::mish nn::mish_backward"
+    ),
     "optimizers": """
         optim::sgd_step optim::adam_step optim::rmsprop_step optim::adagrad_step foreach::norm foreach::mul_
     """,
