@@ -73,7 +73,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # A tensor's own way, with this parameter's memory: an alias would move alone when the memory is shared.
-        make, arguments, _ = Tensor.__reduce_ex__(self, protocol)
+        reduced: Any = Tensor.__reduce_ex__(self, protocol)
+        make, arguments, _ = reduced
         return _rebuild_parameter, (make, (Tensor, *arguments[1:]), self.requires_grad, dict(self.__dict__))
 
 
