@@ -4,10 +4,12 @@ import gzip
 import json
 import threading
 
+import numpy
 import pytest
 
 import weft
 from weft import _profiling
+from weft.backend import BySize
 from weft.profiler import (
     ProfilerAction,
     ProfilerActivity,
@@ -142,6 +144,22 @@ def test_nothing_is_left_behind():
         assert op.kernels != before
     assert op.kernels == before
     assert not hasattr(x.kind.accumulate, "watched")
+
+
+def test_both_kernels_of_an_op_that_has_two_are_seen():
+    kernels = weft.exp.op.kernels
+    index = weft.ones(1).exp().kind.index
+    before = kernels[index]
+    small, large = numpy.exp, numpy.exp
+    kernels[index] = BySize(small, large, 10)
+    try:
+        with profile() as prof:
+            for size in (3, 30):
+                weft.ones(size).exp()
+        assert kernels[index].small is small
+    finally:
+        kernels[index] = before
+    assert names(prof) == ["aten::exp", "aten::exp"]
 
 
 def test_a_second_profiler_is_refused_while_one_runs():

@@ -16,6 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from weft import _profiling
+from weft._engine.kinds import BySize
 from weft._engine.tensor import state
 from weft._profiling import copies
 from weft.ops._declare import registry
@@ -108,9 +109,9 @@ class Recorder:
         for op in state.ops:
             for index, kernel in enumerate(op.kernels):
                 if kernel is not None:
-                    op.kernels[index] = getattr(kernel, "watched", kernel)
+                    op.kernels[index] = self.original(kernel)
         for kind in state.known_kinds:
-            kind.accumulate = getattr(kind.accumulate, "watched", kind.accumulate)
+            kind.accumulate = self.original(kind.accumulate)
         for handle in self.handles:
             handle.remove()
         self.owners.clear()
@@ -154,6 +155,8 @@ class Recorder:
 
     def watch(self, name: str, kernel: Any) -> Any:
         """A kernel with a span around each call."""
+        if isinstance(kernel, BySize):
+            return BySize(self.watch(name, kernel.small), self.watch(name, kernel.large), kernel.least)
         declared = registry.get(name)
         most = 1000 if declared is None else len(declared.arguments)
 
@@ -176,6 +179,12 @@ class Recorder:
 
         measured.watched = kernel  # type: ignore[attr-defined]
         return measured
+
+    def original(self, kernel: Any) -> Any:
+        """What was given to `watch`."""
+        if isinstance(kernel, BySize):
+            return BySize(self.original(kernel.small), self.original(kernel.large), kernel.least)
+        return getattr(kernel, "watched", kernel)
 
     def apply_node(self, node: Any, grads: list[Any], needed: Any) -> Any:
         """A step of backward, in a span."""
