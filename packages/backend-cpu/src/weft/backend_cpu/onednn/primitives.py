@@ -23,6 +23,7 @@ from weft.backend_cpu import threads
 from weft.backend_cpu.onednn.library import UnsupportedError, call, failure, load, make
 
 __all__ = [
+    "Arranged",
     "Pool",
     "Primitive",
     "address",
@@ -203,6 +204,63 @@ class Primitive:
         status = self.execute(*self.call)
         if status:
             raise failure("dnnl_primitive_execute", status)
+
+
+class Arranged:
+    """A primitive between the reorders that its arguments need, where the layouts that it wants are not theirs.
+
+    Parameters
+    ----------
+    description : Handle
+    arguments : sequence of (int, Handle)
+        The arguments in the order of the addresses that `run` takes, with the layouts that they have.
+    written : container of int
+        Which of them are results.
+    """
+
+    def __init__(self, description: Handle, arguments: Sequence[tuple[int, Handle]], written: Sequence[int]) -> None:
+        self.before: list[tuple[int, Primitive, int]] = []  # which argument, its reorder, and the bytes of its buffer
+        self.after: list[tuple[int, Primitive, int]] = []
+        wanted = []
+        for index, (number, given) in enumerate(arguments):
+            layout = layout_of(description, number) if number in LAYOUT_OF else None
+            if layout is None or is_equal(layout, given.value):
+                wanted.append((number, given.value))
+                continue
+            wanted.append((number, layout))
+            if number in written:
+                self.after.append((index, reorder(layout, given.value), size_of(layout)))
+            else:
+                self.before.append((index, reorder(given.value, layout), size_of(layout)))
+        self.inner = Primitive(description, wanted)
+
+    def run(self, *addresses: int) -> None:
+        """Run it on arrays at these addresses."""
+        places = list(addresses)
+        buffers = []
+        for index, primitive, size in self.before:
+            buffers.append(numpy.empty(size, numpy.uint8))
+            places[index] = address(buffers[-1])
+            primitive.run(addresses[index], places[index])
+        for index, _, size in self.after:
+            buffers.append(numpy.empty(size, numpy.uint8))
+            places[index] = address(buffers[-1])
+        self.inner.run(*places)
+        for index, primitive, _ in self.after:
+            primitive.run(places[index], addresses[index])
+
+
+def is_equal(layout: int, other: int) -> bool:
+    """Whether two layouts are one."""
+    return bool(load().dnnl_memory_desc_equal(layout, other))  # type: ignore[union-attr]
+
+
+def reorder(source: int, target: int) -> Primitive:
+    """The primitive that copies from one layout to another."""
+    create = "dnnl_reorder_primitive_desc_create"
+    options = attributes()
+    description = Handle("primitive_desc", make(create, source, engine(), target, engine(), options))
+    return Primitive(description, [(SRC, source), (DST, target)])
 
 
 class Pool:
