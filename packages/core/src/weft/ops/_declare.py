@@ -490,6 +490,10 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.batch = batch
 
 
+# Operators that take their operands in order: the last two may, and in PyTorch's graph the tensor comes first.
+AS_WRITTEN = ("__round__", "__rshift__", "__radd__", "__rmul__")
+
+
 def attach(
     function: Any,
     methods: str,
@@ -503,7 +507,7 @@ def attach(
         if operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
-            install(Tensor, name, operators(name.startswith("__r") and name not in ("__round__", "__rshift__")))
+            install(Tensor, name, operators(name.startswith("__r") and name not in AS_WRITTEN))
     for name in inplace.split():
         setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
 
