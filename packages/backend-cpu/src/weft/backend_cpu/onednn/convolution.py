@@ -43,6 +43,9 @@ Kernel = Callable[..., Array]
 
 FORWARD_TRAINING, DIRECT = 64, 1
 
+FEW = 4
+"""Channels of an input, up to which its gradient is better found as a matrix product than in blocks of 16 (measured)."""
+
 LEAST = 20_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy (measured)."""
 
@@ -67,14 +70,18 @@ class Geometry:
         reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
         after = [(o - 1) * s + r - n - p for o, s, r, n, p in zip(out, stride, reach, spatial, padding)]
         self.steps = sizes(stride), sizes([d - 1 for d in dilation]), sizes(padding), sizes(after)
+        self.is_small = groups == 1 and max(kernel) == 1
+        self.has_few_channels = groups == 1 and input[0][1] <= FEW
+        self.is_last = is_last(*input) or is_last(*output)
         weight = grouped(*weight, groups)
         self.input, self.weight, self.output = described(*input), described(*weight), described(*output)
-        last = is_last(*input) or is_last(*output)
-        self.free = [any_layout(weight[0])]
-        if last:
-            self.wanted = self.input, any_layout(weight[0]), self.output
-        else:
-            self.wanted = any_layout(input[0]), any_layout(weight[0]), any_layout(output[0])
+        self.wanted = any_layout(input[0]), any_layout(weight[0]), any_layout(output[0])
+        if self.is_last:
+            self.keep_layouts()
+
+    def keep_layouts(self) -> None:
+        """Have the input and the output taken as they are: what it saves is the reorders."""
+        self.wanted = self.input, self.wanted[1], self.output
 
     def forward(self, bias: Handle | None) -> Handle:
         """The convolution's own description, which its gradients' ask for too."""
@@ -101,6 +108,8 @@ def is_last(shape: Sizes, strides: Sizes) -> bool:
 def forward(with_bias: bool, *geometry: Any) -> Arranged:
     """The convolution: input, weight, bias if there is one, output."""
     found = Geometry(*geometry)
+    if found.is_small:
+        found.keep_layouts()
     channels = geometry[1][0][0]
     bias = described((channels,), (4,)) if with_bias else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
@@ -111,6 +120,8 @@ def forward(with_bias: bool, *geometry: Any) -> Arranged:
 def by_input(*geometry: Any) -> Arranged:
     """The gradient with respect to the input: the output's gradient, weight, input's gradient."""
     found = Geometry(*geometry)
+    if found.is_small or found.has_few_channels:
+        found.keep_layouts()
     x, w, y = found.wanted
     create = "dnnl_convolution_backward_data_primitive_desc_create"
     hint, options = found.forward(None), attributes()
@@ -122,6 +133,8 @@ def by_input(*geometry: Any) -> Arranged:
 def by_weight(*geometry: Any) -> Arranged:
     """The gradient with respect to the weight: the output's gradient, input, weight's gradient."""
     found = Geometry(*geometry)
+    if found.is_small and max(geometry[3]) == 1:
+        found.keep_layouts()
     x, w, y = found.wanted
     create = "dnnl_convolution_backward_weights_primitive_desc_create"
     hint, options = found.forward(None), attributes()

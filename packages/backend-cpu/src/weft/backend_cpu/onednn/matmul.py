@@ -112,6 +112,8 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
     def run(a: Array, b: Array) -> Array:
         if a.ndim == 2 and b.ndim == 2:
             (rows, inner), columns = a.shape, b.shape[1]
+            if inner == 1:
+                return numpy.multiply(a, b)
             if rows * inner * columns < LEAST or rows < 2 or columns < 2 or not inner:
                 return generic(a, b)
             shape: Sizes = (rows, columns)
