@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["erf", "exp", "expm1", "function", "like", "log", "log1p", "polynomial", "sigmoid", "softplus", "tanh"]
+__all__ = ["erf", "exp", "expm1", "function", "like", "log", "log1p", "maximum", "polynomial", "sigmoid", "softplus", "tanh"]
 
 # Nothing is reordered here: what is added and subtracted again, to round a number, must not be found to cancel.
 function = njit(fastmath={"contract"}, error_model="numpy", forceinline=True, nogil=True)
@@ -49,6 +49,17 @@ def either(typingctx: Any, x: Any, single: Any, double: Any) -> Any:
         return context.cast(builder, args[1 if x == types.float32 else 2], signature.args[1], x)
 
     return x(x, types.float64, types.float64), generate
+
+
+@intrinsic
+def maximum(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger number, nan if one is nan: a reduction by it is vector code, one by ``>`` is not."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(args[0].type, [args[0].type] * 2)
+        return builder.call(builder.module.declare_intrinsic("llvm.maximum", [args[0].type], kind), args)
+
+    return a(a, a), generate
 
 
 @intrinsic
