@@ -11,8 +11,9 @@ import pytest
 import weft
 from weft.serialization import safetensors
 
-# Forks a process for each call, or each of so many, that a save makes, of Python's or of C's, from where it first touches the disk on; the
-# process is killed there. Says how many there were, and what the file held then: what was saved before (0), or after (1).
+# Forks a process for each call that a save makes, or for each of so many, of Python's or of C's, from where it first
+# touches the disk on; the process is killed there. Says how many there were, and what the file held then: what was
+# saved before (0), or after (1).
 KILLED_AT_EACH_CALL = """
 import os, signal, sys
 import weft
