@@ -23,7 +23,7 @@ from typing import Any
 
 from weft import dtype
 
-__all__ = ["LEAST", "available", "describe", "kernel", "serves"]
+__all__ = ["LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Any], Any]
@@ -84,4 +84,11 @@ def describe() -> dict[str, str]:
         module = importlib.import_module(f"weft.backend_cpu.{folder}")
         state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
+        if module in available() and hasattr(module, "kept"):
+            lines["compiled"] = f"{module.kept()} kernels in {module.folder()}"
     return lines
+
+
+def compiled_kernels() -> int:
+    """How many kernels the libraries keep on disk."""
+    return sum(module.kept() for module in available() if hasattr(module, "kept"))
