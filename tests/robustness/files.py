@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickletools
 import struct
 import zipfile
 from pathlib import Path
@@ -224,8 +225,6 @@ def old_changed(random: Random, data: bytes) -> bytes:
 
 def old_parts(data: bytes) -> tuple[bytes, bytes, bytes, bytes]:
     """Header, pickle, keys of the storages, and their contents."""
-    import pickletools
-
     ends, position = [], 0
     for _ in range(5):
         *_, last = pickletools.genops(data[position:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import pickletools
 import struct
+from collections.abc import Callable
 from random import Random
 
 HARMFUL = (
@@ -187,7 +188,7 @@ def grows(random: Random) -> bytes:
     return HEAD + random.choice(
         (
             b"]q\x00" + b"(h\x00h\x00l" * times,
-            text("a" * 10_000) + b"q\x000" + b"h\x00" * times + b"t" * 0,
+            text("a" * 10_000) + b"q\x000(" + b"h\x00" * times + b"t",
             b"K\x01" + b"2\x86" * min(times, 1000),
             b"(" + b"K\x01" * 10_000 + b"tq\x00" + name(("torch", "Size")) + b"q\x010" + b"h\x01h\x00\x85R0" * times,
             b"(" + b"K\x01" * 1000 + b"tq\x00" + name(("builtins", "set")) + b"q\x010" + b"h\x01h\x00\x85R0" * times,
@@ -230,7 +231,7 @@ def collides(random: Random) -> bytes:
     """Dict keys that all have the same hash, so that n of them take n * n comparisons."""
     count = random.choice((100, 3000, 20_000))
     modulus = (1 << 61) - 1
-    keys = random.choice(
+    keys: Callable[[int], bytes] = random.choice(
         (
             lambda i: number((i + 1) * modulus),
             lambda i: b"(" + number((i + 1) * modulus) + b"t",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gc
+import io
 import json
 import os
 import sys
@@ -91,8 +92,7 @@ def row(kind: str, seed: int, number: int, bases: dict[str, list[bytes]], folder
                 load(kind, data, folder, Random(f"{kind} {seed} {number} way").randrange(4))
         finally:
             if happened:
-                os.write(2, b"")
-                raise SystemExit(f"the file made the interpreter do {happened[:5]}")
+                raise AssertionError(f"the file made the interpreter do {happened[:5]}")
         return True
 
     return hard(f"{kind} {seed} {number}", call)
@@ -100,8 +100,6 @@ def row(kind: str, seed: int, number: int, bases: dict[str, list[bytes]], folder
 
 def load(kind: str, data: bytes, folder: str, way: int) -> None:
     """Load a file from memory or disk, read or mapped, and use each tensor."""
-    import io
-
     path = os.path.join(folder, "file")
     with open(path, "wb") as file:
         file.write(data)
@@ -121,7 +119,8 @@ def load(kind: str, data: bytes, folder: str, way: int) -> None:
 
 def look_at(loaded: Any) -> None:
     """Read and write every byte that the tensors may touch: it has to be theirs."""
-    waiting, seen = [loaded], set()
+    waiting: list[Any] = [loaded]
+    seen: set[int] = set()
     while waiting and len(seen) < TOUCHED:
         value = waiting.pop()
         if id(value) in seen:
