@@ -131,7 +131,7 @@ def number(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _taking_tensors(name: str) -> Any:
-    """tensorboardX's method of this name, for tensors."""
+    """The package's method of this name, for tensors."""
     inherited = getattr(tensorboardX.SummaryWriter, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
