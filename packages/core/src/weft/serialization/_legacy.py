@@ -33,7 +33,7 @@ def load_legacy(
     pickle_load_args: dict[str, Any],
 ) -> Any:
     """Read such a file from where it stands; the parameters are those of `weft.load`, prepared."""
-    data = _content(file)
+    data = content_of(file)
     nothing = Allowed({}, {}, frozenset())
 
     def plain(nameable: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
@@ -72,7 +72,7 @@ def load_legacy(
     return value
 
 
-def _content(file: IO[bytes]) -> Any:
+def content_of(file: IO[bytes]) -> Any:
     """The whole file, mapped if it can be."""
     try:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
