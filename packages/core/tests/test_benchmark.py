@@ -127,7 +127,7 @@ def test_a_table_has_a_row_for_each_sub_label_and_a_column_for_each_description(
     table.trim_significant_figures()
     table.extend_results([measured([1.0], label="mul")])
     assert "Times are in seconds (s)." in str(table)
-    assert " *100 |" in str(table)
+    assert " *123 |" in str(table)
 
 
 def test_units_and_digits():
