@@ -83,7 +83,7 @@ class CIFAR10(VisionDataset):
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        self._folder = Path(root) / self.base_folder
+        self._folder = Path(root).expanduser() / self.base_folder
         self.train = train
         if download and not self._is_there():
             self.download()
