@@ -187,7 +187,7 @@ def harmful(random: Random, data: bytes) -> bytes:
 
 def bomb(random: Random, data: bytes) -> bytes:
     """Much in little: zeros compressed, records that overlap, entries by the thousand, sizes that are lies."""
-    size = random.choice((1 << 20, 1 << 24, 1 << 27))
+    size = random.choice((1 << 20, 1 << 22, 1 << 24, 1 << 24, 1 << 27))
     records = {"data.pkl": b"\x80\x02N.", "data/0": bytes(size)}
     if random.random() < 0.5:
         records["data.pkl"] = b"\x80\x02" + random.choice((b"]", b"}", b"(", b"N", b")", b"\x8f")) * (size // 8) + b"."
