@@ -13,19 +13,19 @@ import importlib.util
 import os
 import re
 import sys
-import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlparse
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _chosen: str | None = None
 _chunk_bytes = 1 << 17
-_hash_in_name = re.compile(r"-([a-f0-9]*)\.")  # model-1a2b3c4d.pt
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # model-1a2b3c4d.pt
 
 
 def get_dir() -> str:
@@ -242,11 +242,11 @@ def load_state_dict_from_url(
     """
     folder = Path(model_dir if model_dir is not None else os.path.join(get_dir(), "checkpoints")).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = folder / name
     if not path.exists():
         print(f'Downloading: "{url}" to {path}', file=sys.stderr)
-        digits = _hash_in_name.search(name) if check_hash else None
+        digits = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digits.group(1) if digits else None, progress=progress)
     from weft import load as load_file
 

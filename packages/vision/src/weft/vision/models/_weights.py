@@ -10,6 +10,7 @@ from typing import Any
 
 import weft
 from weft import nn
+from weft.hub import get_dir
 
 Builder = Callable[..., nn.Module]
 
@@ -25,19 +26,20 @@ class WeightsEnum(Enum):
         FileNotFoundError
             If the file is not there: nothing is fetched.
         """
-        path = checkpoints() / self.value
-        if not path.exists():
-            raise FileNotFoundError(
-                f"{type(self).__name__}.{self.name}: there is no {path}, and weft fetches nothing. Put the file there, "
-                "or build the model with weights=None and load a state_dict of your own"
-            )
-        return weft.load(path, map_location="cpu")
+        paths = [folder / "checkpoints" / self.value for folder in (Path(get_dir()), hub_of_pytorch())]
+        for path in paths:
+            if path.exists():
+                return weft.load(path, map_location="cpu")
+        raise FileNotFoundError(
+            f"{type(self).__name__}.{self.name}: there is no {paths[0]} nor {paths[1]}, and weft fetches nothing. Put "
+            "the file there, or build the model with weights=None and load a state_dict of your own"
+        )
 
 
-def checkpoints() -> Path:
-    """The folder where PyTorch keeps what it fetched: ``$TORCH_HOME/hub/checkpoints``."""
+def hub_of_pytorch() -> Path:
+    """The folder where PyTorch keeps what it fetched: ``$TORCH_HOME/hub``."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    return Path(os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))).expanduser() / "hub" / "checkpoints"
+    return Path(os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))).expanduser() / "hub"
 
 
 def weights(name: str, *files: str) -> Any:
