@@ -69,9 +69,9 @@ class PackedSequence(_PackedFields):
         )
         return type(self)(data, self.batch_sizes, *indices)
 
-    def cpu(self) -> PackedSequence:
-        """Move to the CPU."""
-        return self.to("cpu")
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Move to the CPU; arguments are those of `to`."""
+        return self.to(*args, device="cpu", **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Move to the GPU."""
