@@ -37,14 +37,14 @@ MODULES = (
     "profiler random signal.windows special types"
 )
 LAYERS = (
-    "nn nn.attention nn.attention.bias nn.attention.flex_attention nn.functional nn.grad nn.init nn.modules nn.parallel "
-    "nn.parameter nn.utils nn.utils.clip_grad nn.utils.convert_parameters nn.utils.fusion nn.utils.init "
+    "nn nn.attention nn.attention.bias nn.attention.flex_attention nn.functional nn.grad nn.init nn.modules "
+    "nn.parallel nn.parameter nn.utils nn.utils.clip_grad nn.utils.convert_parameters nn.utils.fusion nn.utils.init "
     "nn.utils.memory_format nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn "
     "nn.utils.stateless optim optim.lr_scheduler optim.swa_utils"
 )
 LAYER_PATHS = (
-    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy linear "
-    "loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
+    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy "
+    "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
 )
 for _path in [*MODULES.split(), *LAYERS.split(), *[f"nn.modules.{_each}" for _each in LAYER_PATHS.split()]]:
     NAMESPACES[f"torch.{_path}"] = import_module(f"torch.{_path}"), import_module(f"weft.{_path}")
