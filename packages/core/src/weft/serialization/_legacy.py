@@ -48,7 +48,9 @@ def load_legacy(
     try:
         magic = plain(nothing, refuse)
     except pickle.UnpicklingError as error:
-        raise pickle.UnpicklingError(f"load: {source} is not a file that save has written") from error
+        named = data[8:9] == b"{"  # where the header of a safetensors file begins
+        advice = "; it may be one for weft.serialization.safetensors.load_file" if named else ""
+        raise pickle.UnpicklingError(f"load: {source} is not a file that save has written{advice}") from error
     if type(magic) is not int or magic != LEGACY_MAGIC_NUMBER:
         raise pickle.UnpicklingError(f"load: {source} is a pickle, and not a file that save has written")
     version, system = plain(nothing, refuse), plain(nothing, refuse)
