@@ -10,7 +10,8 @@ DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of i
 class BySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
 
-    A call costs nothing more where the engine knows of it: it asks for the size itself.
+    A call costs nothing more where the engine knows of it: it asks for the size itself. Where an op's kernel is a ufunc,
+    both take the array to write to behind their operands, as that does.
 
     Attributes
     ----------
@@ -25,7 +26,8 @@ class BySize:
         self.least = least
 
     def __call__(self, *args: Any) -> Any:
-        return self.large(*args) if args[0].size >= self.least else self.small(*args)
+        first = args[0] if hasattr(args[0], "size") else args[1]  # the other may be a number
+        return self.large(*args) if first.size >= self.least else self.small(*args)
 
 
 class Kind:

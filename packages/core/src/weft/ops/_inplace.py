@@ -230,7 +230,8 @@ def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
 
 
 def takes_out(kernel: Any) -> bool:
-    """Whether a kernel is a ufunc of an array library, also while a profiler measures it."""
+    """Whether a kernel is a ufunc of an array library (for small arrays at least), also while a profiler measures it."""
+    kernel = getattr(kernel, "small", kernel)
     return type(kernel).__name__ == "ufunc" or type(getattr(kernel, "watched", None)).__name__ == "ufunc"
 
 
