@@ -138,7 +138,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (torch.Tensor, weft.Tensor)):
         return str(value.dtype).split(".")[-1], tuple(value.shape)
     if isinstance(value, dict):
-        return {key: None if key == "prev_loss" else plain(each) for key, each in value.items()}
+        return {key: None if key in ("prev_loss", "t") else plain(each) for key, each in value.items()}
     return type(value)(plain(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
@@ -183,6 +183,53 @@ def hand_over(writer: Any, source: Problem, saved: Any, reader: Any, target: Pro
         for param, value in zip(target.params, read["params"], strict=True):
             param.copy_(value)
     restored.load_state_dict(read["optimizer"])
+
+
+SPARSE = {
+    "SGD": [
+        {"lr": 0.1},
+        {"lr": 0.1, "momentum": 0.9},
+        {"lr": 0.1, "momentum": 0.9, "dampening": 0.5, "maximize": True},
+    ],
+    "Adagrad": [{"lr": 0.1}, {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.3, "maximize": True}],
+    "SparseAdam": [each.kwargs for each in DATABASE["SparseAdam"].optim_inputs_func(device="cpu")],
+}
+
+
+def embedded(library: Any, name: str, options: dict[str, Any], make: Any) -> tuple[np.ndarray, Any]:
+    """Return a table after 20 steps with sparse gradients, of which one is a sum of two, and the state dict."""
+    random = np.random.default_rng(0)
+    model = make(library.nn)
+    with library.no_grad():
+        model.weight.copy_(library.from_numpy(random.normal(size=(6, 3)).astype(np.float32)))
+    optimizer = getattr(library.optim, name)(model.parameters(), **options)
+    for step in range(STEPS):
+        optimizer.zero_grad(set_to_none=step % 2 == 0)
+        indices = library.from_numpy(random.integers(0, 6, (4, 2)))
+        for _ in range(2 if step == 3 else 1):
+            (model(indices) ** 2).sum().backward()
+        assert model.weight.grad.is_sparse
+        optimizer.step()
+    return model.weight.detach().numpy(), plain(optimizer.state_dict())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda nn: nn.Embedding(6, 3, sparse=True, padding_idx=0),
+        lambda nn: nn.EmbeddingBag(6, 3, sparse=True),
+        lambda nn: nn.EmbeddingBag(6, 3, sparse=True, mode="sum", padding_idx=2),
+    ],
+    ids=["embedding", "means", "sums"],
+)
+@pytest.mark.parametrize("name", SPARSE)
+def test_steps_by_sparse_gradients_are_pytorchs(name: str, make: Any) -> None:
+    for options in SPARSE[name]:
+        found, state = embedded(weft, name, in_weft(options), make)
+        expected, expected_state = embedded(torch, name, options, make)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5, err_msg=str(options))
+        if not options.get("momentum"):  # PyTorch's buffer is sparse or not, by what came first
+            assert state == expected_state
 
 
 def gradients_through_steps(library: Any, name: str, options: dict[str, Any]) -> list[np.ndarray]:

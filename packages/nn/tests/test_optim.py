@@ -700,3 +700,46 @@ def test_threads_step_their_own_optimizers():
     for thread in threads:
         thread.join()
     assert results == [results[0]] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("SGD", -0.1 * 2.0), ("Adagrad", -0.1), ("SparseAdam", -0.1)], ids=lambda value: str(value)
+)
+def test_a_step_by_a_sparse_gradient_moves_its_rows_alone(name, expected):
+    table = weft.nn.Embedding(4, 2, _weight=weft.zeros(4, 2), sparse=True)
+    optimizer = getattr(optim, name)(table.parameters(), lr=0.1)
+    table(weft.tensor([2, 0, 2])).sum().backward()
+    optimizer.step()
+    weft.testing.assert_close(table.weight[2], weft.full((2,), expected))
+    assert (table.weight[[1, 3]] == 0).all() and (table.weight[0] < 0).all()
+
+
+@pytest.mark.parametrize("name", ["Adam", "RMSprop", "Rprop", "ASGD"])
+def test_an_optimizer_for_dense_gradients_refuses_sparse_ones(name):
+    table = weft.nn.Embedding(4, 2, sparse=True)
+    table(weft.tensor([2])).sum().backward()
+    with pytest.raises(RuntimeError, match=f"{name} does not support sparse gradients"):
+        getattr(optim, name)(table.parameters()).step()
+
+
+def test_sparse_adam_refuses_dense_gradients():
+    weight = weft.zeros(2, 2, requires_grad=True)
+    weight.sum().backward()
+    with pytest.raises(RuntimeError, match="does not support dense gradients"):
+        optim.SparseAdam([weight]).step()
+
+
+# Muon
+
+
+def test_muon_moves_by_a_matrix_with_singular_values_of_about_one():
+    weight = weft.zeros(4, 3, requires_grad=True)
+    weight.grad = weft.tensor([[3.0, 1.0, 0.0], [0.0, 2.0, 1.0], [1.0, 0.0, 0.5], [0.0, 0.0, 4.0]])
+    optim.Muon([weight], lr=1.0, weight_decay=0.0).step()
+    singular = weft.linalg.svdvals(weight.detach()) / (4 / 3) ** 0.5
+    assert ((singular > 0.6) & (singular < 1.3)).all()
+
+
+def test_muon_takes_matrices_alone():
+    with pytest.raises(ValueError, match="only supports 2D parameters"):
+        optim.Muon([weft.zeros(3, requires_grad=True)])

@@ -67,3 +67,27 @@ def test_wrong_tables_are_refused(make):
 def test_repr():
     assert repr(nn.Embedding(5, 3, padding_idx=1, max_norm=2.0)) == "Embedding(5, 3, padding_idx=1, max_norm=2.0)"
     assert repr(nn.EmbeddingBag(5, 3)) == "EmbeddingBag(5, 3, mode='mean')"
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_a_sparse_gradient_is_the_dense_one_with_the_rows_that_were_looked_up(kind):
+    options = {} if kind is nn.Embedding else {"mode": "sum"}
+    sparse, dense = kind(10, 2, sparse=True, **options), kind(10, 2, **options)
+    indices = weft.tensor([[1, 3], [3, 7]])
+    for table in (sparse, dense):
+        table(indices).sum().backward()
+        (2 * table(indices)).sum().backward()
+    assert sparse.weight.grad.is_sparse and sparse.weight.grad.coalesce().indices().tolist() == [[1, 3, 7]]
+    assert sparse.weight.grad.to_dense().tolist() == dense.weight.grad.tolist()
+
+
+def test_a_sparse_gradient_leaves_out_the_padding():
+    table = nn.Embedding(5, 2, padding_idx=0, sparse=True)
+    table(weft.tensor([0, 4, 0])).sum().backward()
+    assert table.weight.grad._indices().tolist() == [[4]]
+
+
+def test_sparse_gradients_are_not_scaled_by_frequency():
+    table = nn.Embedding(5, 2, sparse=True, scale_grad_by_freq=True)
+    with pytest.raises(RuntimeError, match="scale_grad_by_freq"):
+        table(weft.tensor([0, 4])).sum().backward()

@@ -742,6 +742,8 @@ def zeros_of(shape: tuple[int, ...], kind: Any) -> Any:
 
 def clone_like(source: Any, model: Any) -> Any:
     """A copy, without history, whose elements are in the order in which a dense tensor of that shape has them."""
+    if source.is_sparse:
+        return source.clone()
     copy = make(backend_of(model.kind.device).xp.empty_like(model._array, dtype=source._array.dtype), source.kind)
     write_array(copy, source._array)
     return copy

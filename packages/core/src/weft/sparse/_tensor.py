@@ -381,6 +381,38 @@ def subtraction(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return addition(input, other, alpha=-alpha)
 
 
+def add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """Add to a tensor in place: gradients of an embedding add up so, and optimizers move a table by one."""
+    if not isinstance(other, SparseTensor):
+        raise RuntimeError("add_: cannot add a dense tensor to a sparse one in place; take add(dense, sparse)")
+    if input.shape != other.shape:
+        raise RuntimeError(f"add_: expected tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
+    values = other._sparse_values if alpha == 1 else other._sparse_values * alpha
+    if not isinstance(input, SparseTensor):
+        return input.index_put_(tuple(other._sparse_indices), values.to(input.dtype), accumulate=True)
+    indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
+    return become(input, indices, weft.cat([input._sparse_values, values]))
+
+
+def subtract_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return add_in_place(input, other, alpha=-alpha)
+
+
+def scale_in_place(input: Any, other: Any) -> Any:
+    found = scaled(weft.mul, (input, other))
+    return become(input, found._sparse_indices, found._sparse_values)
+
+
+def zero(input: Any) -> Any:
+    return become(input, input._sparse_indices[:, :0], input._sparse_values[:0])
+
+
+def become(input: Any, indices: Any, values: Any) -> Any:
+    """Put other coordinates and values into a tensor."""
+    input._sparse_indices, input._sparse_values, input._sparse_coalesced = indices, values, False
+    return input
+
+
 def transposed(input: Any, dim0: int = 0, dim1: int = 1) -> Any:
     order = list(range(input.ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
@@ -408,6 +440,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("add", "__add__", "__radd__"), addition),
     **dict.fromkeys(("sub", "subtract", "__sub__"), subtraction),
     **dict.fromkeys(("t", "transpose"), transposed),
+    "add_": add_in_place,
+    "mul_": scale_in_place,
+    "sub_": subtract_in_place,
+    "zero_": zero,
     "sum": summed,
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: product(mat1, mat2) * alpha + input * beta,
 }

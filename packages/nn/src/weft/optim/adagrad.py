@@ -17,6 +17,7 @@ from weft.optim.optimizer import (
     check_options,
     new_step_count,
     scalar,
+    sparse_parts,
     state_tensors,
 )
 
@@ -114,6 +115,16 @@ class Adagrad(GroupOptimizer):
             eps=group["eps"],
             weight_decay=group["weight_decay"],
         )
+
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("Adagrad.step: weight_decay option is not compatible with sparse gradients")
+        (t,) = advance([state])
+        index, values = sparse_parts(grad)
+        total = state["sum"][index].add_(values * values)
+        state["sum"].index_put_(index, total)
+        rate = scalar(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        param.index_put_(index, values / total.sqrt_().add_(group["eps"]) * -rate, accumulate=True)
 
 
 @multi_tensor

@@ -7,6 +7,7 @@ A state dict has PyTorch's layout, so that checkpoints travel both ways: paramet
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -24,6 +25,9 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Group: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
+
+
+_sparse_module = "weft.sparse._tensor"  # while it is not imported, no gradient is sparse
 
 
 class _Required:
@@ -479,6 +483,9 @@ class GroupOptimizer(Optimizer):
         grads = [param.grad for param in params]
         if group.get("maximize"):
             grads = [-grad for grad in grads]
+        if _sparse_module in sys.modules and any(grad.is_sparse for grad in grads):
+            self._step_sparse(group, params, grads, states)
+            return
         if self._steps_parts:
             params, grads = real_views(params), real_views(grads)
         self._step_group(group, params, grads, states)
@@ -493,6 +500,25 @@ class GroupOptimizer(Optimizer):
             # The graph of the last step has saved these; the new step must not write into them.
             state.update({name: value.clone() for name, value in state.items() if isinstance(value, Tensor)})
         return state
+
+    def _step_sparse(
+        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
+    ) -> None:
+        """Update ``params``, of which some have sparse gradients; a subclass that can defines :meth:`_step_rows`."""
+        dense = [i for i, grad in enumerate(grads) if not grad.is_sparse]
+        for i in range(len(grads)):
+            if grads[i].is_sparse:
+                self._step_rows(group, params[i], grads[i], states[i])
+        if dense:
+            chosen = [params[i] for i in dense], [grads[i] for i in dense]
+            if self._steps_parts:
+                chosen = real_views(chosen[0]), real_views(chosen[1])
+            self._step_group(group, *chosen, [states[i] for i in dense])
+
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+        """Update the elements of a parameter that its sparse gradient names."""
+        name = type(self).__name__
+        raise RuntimeError(f"{name}.step: {name} does not support sparse gradients, please consider SparseAdam instead")
 
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         """The state of a parameter before its first step."""
@@ -557,6 +583,12 @@ def advance(states: Sequence[dict[str, Any]]) -> list[float]:
         bump(step, "step")
         counts.append(count.item())
     return counts
+
+
+def sparse_parts(grad: Any) -> tuple[tuple[Tensor, ...], Tensor]:
+    """The index of the elements that a sparse gradient names, each once, and their gradients."""
+    grad = grad.coalesce()
+    return tuple(grad.indices()), grad.values()
 
 
 def unused(params: Sequence[Any]) -> list[None]:

@@ -112,6 +112,17 @@ class SGD(GroupOptimizer):
             buffers = [self.state[params[i]]["momentum_buffer"] for i in chosen]
             sgd_step([params[i] for i in chosen], [grads[i] for i in chosen], buffers, dampening=dampening, **options)
 
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("SGD.step: weight_decay cannot be added to a sparse gradient; set it to 0")
+        if group["momentum"]:
+            velocity = grad.clone()
+            if state.get("momentum_buffer") is not None:
+                velocity = state["momentum_buffer"] * group["momentum"] + grad * (1 - group["dampening"])
+            self.state[param]["momentum_buffer"] = velocity
+            grad = grad + velocity * group["momentum"] if group["nesterov"] else velocity
+        param.add_(grad, alpha=-scalar(group["lr"]))
+
 
 @multi_tensor
 def sgd_step(

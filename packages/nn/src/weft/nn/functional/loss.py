@@ -8,6 +8,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._engine.tensor import local
 from weft._levels import memory_of
 from weft._precision import in_full_precision
 from weft.nn.functional._common import (
@@ -272,6 +273,8 @@ def check_class_range(
     values = memory_of(target)
     if target.device.type != "cpu" or not values.size:
         return
+    if values.min() >= 0 and values.max() < classes:
+        return
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
         raise refusal(
@@ -330,6 +333,8 @@ def cross_entropy(
     elif ignore_index >= 0:
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if input.ndim == 1 else 1
+    if not by_probability and not input.dtype.is_half and (weight is None or not weight.requires_grad):
+        return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
     logarithms = log_softmax_op.op(input, dim)
     if by_probability:
         return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
@@ -337,6 +342,130 @@ def cross_entropy(
     if label_smoothing == 0:
         return loss
     return smoothed(loss, logarithms, target, weight, reduction, label_smoothing, ignore_index, dim)
+
+
+def entropy_of_classes(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
+) -> Tensor:
+    """`cross_entropy` for targets that are classes, after the checks."""
+    ignore_index = whole_number("cross_entropy", "ignore_index", ignore_index)
+    batch, classes = (1, input.shape[0]) if input.ndim == 1 else input.shape[:2]
+    places = math.prod(input.shape[2:])
+    scores, chosen = input.reshape(batch, classes, places), target.reshape(batch, places)
+    result = cross_entropy_op.op(scores, chosen, weight, reduction, ignore_index, float(smoothing))[0]
+    return result.reshape(target.shape) if reduction == "none" else result
+
+
+@op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="cross_entropy")
+def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
+    """The cross entropy of classes (N, places) and the softmax of scores (N, C, places).
+
+    With it come what the mean is divided by, and for each place the largest score and the logarithm of the sum of the
+    exponentials, (2, N, places): with them the gradient needs one pass.
+    """
+    return cross_entropy_op.op(input, target, weight, reduction, ignore_index, smoothing)
+
+
+@cross_entropy_op.kernel
+def _(xp, input, target, weight, reduction, ignore_index, smoothing):
+    most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
+    shifted = input - most
+    sums = xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    shifted -= sums
+    safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
+    losses = -shifted[places_of(xp, safe)]
+    if counts is not None:
+        losses = xp.where(counts == 0, xp.zeros((), input.dtype), losses * counts)
+    if smoothing:
+        spread = xp.sum(shifted if weight is None else shifted * weight[:, None], axis=1) / -input.shape[1]
+        spread[target == ignore_index] = 0
+        losses = losses * (1 - smoothing) + spread * smoothing
+    statistics = xp.concatenate([most, sums], axis=1).transpose(1, 0, 2)
+    if reduction == "none":
+        return losses, xp.zeros((), input.dtype), statistics
+    size = xp.asarray(safe.size, input.dtype) if counts is None else xp.sum(counts)
+    total = xp.sum(losses)
+    return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
+
+
+@cross_entropy_op.gradient("input")
+def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoothing):
+    total, statistics = later_outputs
+    if local.grad_enabled:
+        return cross_entropy_slope(grads[0], input, target, weight, total, reduction, ignore_index, smoothing)
+    return cross_entropy_gradient.op(
+        grads[0], input, target, weight, total, statistics, reduction, ignore_index, smoothing
+    )
+
+
+@cross_entropy_op.batch
+def _(batch):
+    input, target, weight, reduction, ignore_index, smoothing = batch.as_seen()
+    logarithms = log_softmax_op.op(input, 1)
+    loss, size = nll_loss_op.op(logarithms, target, weight, reduction, ignore_index)
+    if smoothing:
+        loss = smoothed(loss, logarithms, target, weight, reduction, smoothing, ignore_index, 1)
+    most = input.amax(1)
+    return batch.whole((loss, size, weft.stack([most, input.select(1, 0) - logarithms.select(1, 0) - most])))
+
+
+def cross_entropy_slope(
+    grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    total: Tensor,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
+) -> Tensor:
+    """The gradient of `cross_entropy` in ops that are differentiable again."""
+    share = grad / total.detach() if reduction == "mean" else grad
+    own = share * counts_of(target, weight, ignore_index, input) * (1 - smoothing)
+    classes = target.masked_fill(target == ignore_index, 0).unsqueeze(1)
+    size = input.shape[1]
+    every = input.new_ones(size) if weight is None else weight
+    each = (share * (target != ignore_index) * (smoothing / size)).unsqueeze(1) * every.unsqueeze(-1)
+    wanted = each.scatter_add(1, classes, own.unsqueeze(1))
+    return log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted
+
+
+@op(
+    tensors="output_grad input target weight total statistics",
+    half="native",
+    accepts="float",
+    gradient="refused",
+    namespace="nn",
+)
+def cross_entropy_gradient(output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
+    """The gradient of `cross_entropy` with respect to its input."""
+    return cross_entropy_gradient.op(
+        output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing
+    )
+
+
+@cross_entropy_gradient.batch
+def _(batch):
+    output_grad, input, target, weight, total, _, *options = batch.as_seen()
+    return batch.whole(cross_entropy_slope(output_grad, input, target, weight, total, *options))
+
+
+@cross_entropy_gradient.kernel
+def _(xp, output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
+    share = xp.broadcast_to(output_grad / total if reduction == "mean" else output_grad, target.shape)
+    safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
+    own = share * (1 - smoothing) if counts is None else share * counts * (1 - smoothing)
+    every = xp.asarray(1, input.dtype) if weight is None else weight[:, None]
+    each = share * (target != ignore_index) * input.dtype.type(smoothing / input.shape[1])
+    whole = xp.sum(xp.broadcast_to(every, (input.shape[1], 1)))
+    result = input - statistics[0][:, None]
+    result -= statistics[1][:, None]
+    xp.exp(result, out=result)
+    result *= (own + each * whole)[:, None]
+    if smoothing:
+        result -= each[:, None] * every
+    result[places_of(xp, safe)] -= own
+    return result.astype(input.dtype, copy=False)
 
 
 def smoothed(

@@ -137,7 +137,8 @@ def embedding(
     scale_grad_by_freq : bool
         Divide each row's gradient by how often it was looked up.
     sparse : bool
-        Accepted; gradients are dense.
+        Whether the weight's gradient is a sparse tensor of the rows that were looked up; for SGD, Adagrad and
+        SparseAdam.
 
     Raises
     ------
@@ -158,7 +159,19 @@ def embedding(
     checked_indices("embedding", input, weight.shape[0])
     if max_norm is not None:
         shrink_rows(weight, input, max_norm, norm_type)
-    return embedding_op.op(weight, input, padding_idx, scale_grad_by_freq)
+    return looked_up(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def looked_up(
+    weight: Tensor, indices: Tensor, padding_idx: int | None, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """Rows of a table, whose gradient is dense or ``sparse``."""
+    if sparse and weight.requires_grad and weft.is_grad_enabled():
+        from weft.nn.functional.sparse_gradient import Rows
+
+        found: Tensor = Rows.apply(weight, indices, padding_idx, scale_grad_by_freq)
+        return found
+    return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
 
 
 def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
@@ -254,7 +267,9 @@ def embedding_bag(
         each_weight = None if each_weight is None else each_weight[kept]
     if max_norm is not None:
         shrink_rows(weight, indices, max_norm, norm_type)
-    rows = embedding_op.op(weight, indices, None, scale_grad_by_freq)  # (M, D)
+    if sparse and mode == "max":
+        raise RuntimeError(f"{name}: sparse gradients are not supported with mode='max'")
+    rows = looked_up(weight, indices, None, scale_grad_by_freq, sparse)  # (M, D)
     element = weight.dtype
     if element.is_half and mode != "max":  # sums in float32, rounded once
         rows = rows.float()
