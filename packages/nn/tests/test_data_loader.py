@@ -12,6 +12,7 @@ from weft.utils.data import (
     SequentialSampler,
     Subset,
     TensorDataset,
+    default_collate,
     random_split,
 )
 
@@ -220,3 +221,28 @@ def test_the_functions_of_default_collate_can_be_extended_by_their_names():
     functions = {**default_collate_fn_map, Label: lambda batch, collate_fn_map: "+".join(batch)}
     assert collate([("a", Label("x")), ("b", Label("y"))], collate_fn_map=functions) == [("a", "b"), "x+y"]
     assert collate_str_fn(["a", "b"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "dtype"),
+    [([1, 2], weft.int64), ([True, False], weft.bool), ([True, 2], weft.int64), ([1, 2.5], weft.float32)],
+    ids=str,
+)
+def test_numbers_have_the_dtype_that_a_tensor_of_them_has(batch, dtype):
+    found = default_collate(batch)
+    assert found.dtype is dtype
+    assert found.tolist() == batch
+
+
+def test_numbers_that_are_too_large_are_refused():
+    with pytest.raises((RuntimeError, ValueError), match=r"verflow|range"):
+        default_collate([1, 1 << 70])
+
+
+def test_arrays_are_stacked_whatever_their_layout_and_type():
+    rows = np.arange(12.0).reshape(3, 4)
+    assert default_collate([rows.T, rows.T + 1])[1].tolist() == (rows.T + 1).tolist()
+    assert default_collate([np.zeros(2, np.float32), np.ones(2)]).dtype is weft.float64
+    assert default_collate([np.array(1), np.array(2)]).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="equal size"):
+        default_collate([np.zeros(2), np.zeros(3)])

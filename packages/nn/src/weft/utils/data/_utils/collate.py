@@ -166,6 +166,9 @@ def collate_numpy_array_fn(batch: Sequence[np.ndarray[Any, Any]], *, collate_fn_
     """Arrays as tensors, stacked."""
     if batch[0].dtype.kind in _not_numeric:
         raise TypeError(default_collate_err_msg_format.format(f"an array of dtype {batch[0].dtype}"))
+    first = batch[0]
+    if all(type(each) is np.ndarray and each.dtype is first.dtype and each.shape == first.shape for each in batch):
+        return weft.as_tensor(np.array(batch))  # one tensor instead of one for each sample
     return weft.stack([weft.as_tensor(array) for array in batch], 0)
 
 
@@ -181,7 +184,8 @@ def collate_float_fn(batch: Sequence[float], *, collate_fn_map: Any = None) -> T
 
 def collate_int_fn(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
     """Ints as an int64 tensor, bools as a bool one."""
-    return weft.tensor(batch)
+    numbers = np.array(batch)
+    return weft.as_tensor(numbers) if numbers.dtype in (np.int64, np.bool_) else weft.tensor(batch)
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
