@@ -6,6 +6,8 @@ from typing import Any
 
 DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of it starts at 16 times its slot
 
+VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose")
+
 
 class BySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
@@ -40,6 +42,9 @@ class Kind:
         Tensors of a function transform; they are not ``plain``.
     fast : bool
         ``plain``, and no mode wants to see each call.
+    quick : bool
+        ``fast``, and the arrays have the methods that the engine's own views are made by, and say whose memory they
+        are in.
     index : int
         Where an op keeps the kernel for this kind.
     is_complex, is_real_float, is_differentiable : bool
@@ -69,6 +74,8 @@ class Kind:
         self.plain = plain
         self.wrapped = wrapped
         self.fast = plain  # plain, and no mode wants to see each call
+        self.has_views: bool = all([hasattr(array_type, name) for name in VIEW_METHODS])
+        self.quick = self.fast and self.has_views
         self.index = index
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point

@@ -34,6 +34,7 @@ from weft._devices import backend_of, kind_of
 from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
 from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator, with_number
 from weft._engine.kinds import Kind
+from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
@@ -100,7 +101,6 @@ class Declaration:
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
         self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
         self.batching: Any = ""  # how it runs on a batch: the name of a rule, or a function
-        self.facts: list[tuple[int, str]] = []
         self.gradient = gradient
         self.op = Op(name, (), -1, self)
         self.op.is_view = is_view
@@ -229,18 +229,9 @@ class Declaration:
         if argument not in self.arguments or fact not in ("shape", "dtype"):
             raise TypeError(f"{self.name}: a gradient asks for {name!r}; there are {', '.join(self.arguments)}, output")
         key = (self.arguments.index(argument), fact)
-        if key not in self.facts:
-            self.facts.append(key)
-        return -1 - self.facts.index(key)
-
-    def fact(self, args: tuple[Any, ...], position: int) -> Any:
-        argument, fact = self.facts[-1 - position]
-        value = args[argument]
-        if isinstance(value, TensorBase):
-            return value._array.shape if fact == "shape" else value.kind.dtype
-        if isinstance(value, (list, tuple)):
-            return [each._array.shape if fact == "shape" else each.kind.dtype for each in value]
-        return () if fact == "shape" else None
+        if key not in self.op.facts:
+            self.op.facts.append(key)
+        return -1 - self.op.facts.index(key)
 
     # Calls that the fast path leaves
 
@@ -494,7 +485,9 @@ def attach(
 ) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
-        if operators is None or not name.startswith("__"):
+        if name in quick_methods:
+            quick_methods[name] = function
+        elif operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
             install(Tensor, name, operators(name.startswith("__r") and name not in ("__round__", "__rshift__")))

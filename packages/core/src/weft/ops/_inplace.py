@@ -15,10 +15,6 @@ from weft._engine.tensor import Extra, TensorBase, Version, local, state
 from weft._intercept import flatten
 
 
-def view_of(tensor: Any) -> Any:
-    return None if tensor._extra is None else tensor._extra.view
-
-
 def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
     """An in-place write is allowed, for autograd and for memory.
 
@@ -48,7 +44,7 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         )
     if not local.grad_enabled:
         return
-    view = view_of(tensor)
+    view = tensor._view
     if view is None:
         if tensor._requires_grad and tensor._node is None:
             raise RuntimeError(
@@ -84,15 +80,15 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
     check_writable(name, self, False)
-    view = view_of(self)
+    view = self._view
     made = function(alias(self) if view is None else self, *args, **kwargs)
     self._array = made._array
     if self.kind.wrapped:
         self._extra.wrapped = made._extra.wrapped
     bump(self, name)
     if view is not None:
-        self._extra.view = made._extra.view
-        self._extra.view.version = self._version_counter.value
+        self._view = made._view
+        self._view.version = self._version_counter.value
     self._node = made._node
     set_output_index(self, output_index(made))
     return self
@@ -146,7 +142,7 @@ def alias(tensor: Any) -> Any:
     if tensor.kind.wrapped:
         out._extra = Extra()
         out._extra.wrapped = tensor._extra.wrapped
-    view = view_of(tensor)
+    view = tensor._view
     out._node = tensor._node if view is None else view.current_node(tensor)
     set_output_index(out, output_index(tensor))
     return out
@@ -246,7 +242,7 @@ def assign(name: str, self: Any, result: Any) -> None:
 
 def take_history(self: Any, result: Any) -> None:
     """Give a tensor that was written to the history of the result; a view's base gets one that has it in it."""
-    view = view_of(self)
+    view = self._view
     if view is None:
         if not self._requires_grad:
             spread_history(self)

@@ -11,7 +11,7 @@ from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
-from weft.ops._inplace import view_inplace, view_of, write_inplace
+from weft.ops._inplace import view_inplace, write_inplace
 from weft.ops.creation import fitting
 from weft.ops.joining import broadcast_tensors
 from weft.ops.pointwise import conj
@@ -369,7 +369,7 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
     require_tensors("addbmm_", batch1=batch1, batch2=batch2)
     shape = (*batch1.shape[1:2], *batch2.shape[2:3])
-    if self.shape != shape and view_of(self) is None:
+    if self.shape != shape and self._view is None:
         broadcast_shapes("addbmm_", [self._array.shape, shape])
         view_inplace("addbmm_", self, lambda before: before.expand(shape).clone(), (), {})
     return write_inplace("addbmm_", self, addbmm, None, (batch1, batch2), {"beta": beta, "alpha": alpha})
