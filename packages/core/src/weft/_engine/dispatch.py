@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Optional
 
-from weft._engine.kinds import Kind
+from weft._engine.kinds import BySize, Kind
 from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, set_grad, state
 
 
@@ -639,6 +639,8 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
     kind = tensor.kind
     kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(tensor._array)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
@@ -676,6 +678,8 @@ def binary_operator(op: Op, slow: Any) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(self._array)
         try:
             array = run(kernel, self._array, other._array)
         except Exception as error:
@@ -731,6 +735,68 @@ def binary_operator(op: Op, slow: Any) -> Any:
     return operator
 
 
+def inplace_operator(op: Op, name: str) -> Any:
+    """What lets a ufunc write into a tensor's memory, where nothing is to be checked at length, converted or recorded.
+
+    It says whether it did.
+    """
+    run = state.run
+
+    def operator(self: TensorBase, other: object) -> bool:
+        kind = self.kind
+        if not kind.fast or self._extra is not None:
+            return False
+        array = self._array
+        operand: Any
+        recorded = self._requires_grad
+        if isinstance(other, TensorBase):
+            operand = other._array
+            if other.kind is not kind or not spreads_over(operand.shape, array.shape):
+                return False
+            recorded = recorded or other._requires_grad
+        elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
+            operand = float(other)  # type: ignore[arg-type]
+        else:
+            return False
+        if recorded and not (state.unrecorded and not local.grad_enabled):
+            return False
+        kernel = op.kernels[kind.index]
+        if kernel is None:
+            kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.small
+        if type(kernel) is not state.ufunc or 0 in array.strides:
+            return False
+        counter = self._version_counter
+        if counter is None:
+            counter = Version(0)
+            self._version_counter = counter
+        elif counter.inference:
+            return False
+        try:
+            run(kernel, array, operand, array)
+        except Exception:  # the declared way explains, or waits for the thread that is in a kernel right now
+            return False
+        counter.value += 1
+        counter.writer = name
+        return True
+
+    return operator
+
+
+def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
+    if shape == target or len(shape) == 0:
+        return True
+    lead = len(target) - len(shape)
+    if lead < 0:
+        return False
+    for place, size in enumerate(shape):
+        if size != 1 and size != target[lead + place]:
+            return False
+    return True
+
+
 def unary_operator(op: Op) -> Any:
     """The function behind ``x.exp()`` and its like."""
     kernels = op.kernels
@@ -748,6 +814,8 @@ def unary_operator(op: Op) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(self._array)
         try:
             array = run(kernel, self._array)
         except Exception as error:

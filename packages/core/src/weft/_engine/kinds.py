@@ -26,8 +26,15 @@ class BySize:
         self.large = large
         self.least = least
 
+    def choose(self, array: Any) -> Any:
+        """The kernel for a call whose first array this is."""
+        return self.large if array.size >= self.least else self.small
+
     def __call__(self, *args: Any) -> Any:
-        return self.large(*args) if args[0].size >= self.least else self.small(*args)
+        for each in args:  # the first operand may be a number
+            if hasattr(each, "size"):
+                return self.choose(each)(*args)
+        return self.small(*args)
 
 
 class Kind:

@@ -23,7 +23,7 @@ except ImportError:
 
 # The declared functions by the names of their methods; set when they are ops.
 quick_methods: Final[dict[str, Any]] = dict.fromkeys(
-    ("__getitem__", "detach", "permute", "reshape", "t", "transpose", "unsqueeze", "view")
+    ("__getitem__", "detach", "item", "permute", "reshape", "t", "transpose", "unsqueeze", "view")
 )
 
 
@@ -135,6 +135,25 @@ class TensorMethods(TensorBase):
                 taken = array.reshape((*shape[:place], 1, *shape[place:]))
                 return view_of(ops.unsqueeze, self, taken, (place,))
         return quick_methods["unsqueeze"](self, dim)
+
+    def item(self) -> Any:
+        """Return the only element as a Python number.
+
+        Raises
+        ------
+        RuntimeError
+            If there is not exactly one.
+
+        Examples
+        --------
+        >>> weft.tensor([2.5]).item()
+        2.5
+        """
+        if self.kind.quick and self.kind.is_real_float:
+            array = self._array
+            if array.size == 1:
+                return array.item()
+        return quick_methods["item"](self)
 
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""

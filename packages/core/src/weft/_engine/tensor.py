@@ -202,7 +202,11 @@ class State:
 
     def __init__(self) -> None:
         self.intercepting = 0
+        # Of a new tensor that names no dtype and no device, on the CPU; None where it must be asked for.
+        self.new_kind: Optional[Kind] = None
+        self.placed = 0  # device contexts that are open, in all threads
         self.unrecorded = 0  # threads in which operations are not recorded
+        self.ufunc: Any = numpy.ufunc
         self.lock = _thread.allocate_lock()
         self.known_kinds: list[Kind] = []
         self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each

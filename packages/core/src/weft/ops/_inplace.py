@@ -148,10 +148,8 @@ def alias(tensor: Any) -> Any:
     return out
 
 
-def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: Any, kwargs: Any) -> Any:
+def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Run a function of ``self``, write its result into ``self``, and record that."""
-    if len(args) == 1 and not kwargs and declaration is not None and write_directly(name, self, declaration, args[0]):
-        return self
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
     if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
@@ -195,42 +193,6 @@ def frozen(tensor: Any) -> Any:
         copy._extra.output_index = output_index(tensor)
         copy._array = found.level.seen(copy._extra.wrapped)
     return copy
-
-
-def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
-    """Let a ufunc write into self's memory, where nothing is to be checked at length, converted or recorded."""
-    kind = self.kind
-    if not kind.fast or self._extra is not None or not declaration.is_ufunc or kind.dtype.is_half:
-        return False
-    array, counter = self._array, self._version_counter
-    if 0 in array.strides or (counter is not None and counter.inference):
-        return False
-    if isinstance(other, TensorBase):
-        operand = other._array
-        if other.kind is not kind or not spreads_over(operand.shape, array.shape):
-            return False
-        recorded = self._requires_grad or other._requires_grad
-    elif type(other) in (int, float) and kind.is_real_float and declaration.op.takes_numbers:
-        operand, recorded = float(other), self._requires_grad
-    else:
-        return False
-    kernel = declaration.op.kernel(kind)
-    if (recorded and local.grad_enabled) or type(kernel).__name__ != "ufunc":
-        return False
-    try:
-        state.run(kernel, array, operand, array)
-    except RuntimeError:  # another thread is in a kernel right now
-        return False
-    bump(self, name)
-    return True
-
-
-def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
-    if shape == target or not shape:
-        return True
-    lead = len(target) - len(shape)
-    return lead >= 0 and all(size in (1, full) for size, full in zip(shape, target[lead:]))
 
 
 def assign(name: str, self: Any, result: Any) -> None:

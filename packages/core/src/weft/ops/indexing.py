@@ -506,7 +506,7 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
         from weft.ops._inplace import write_inplace
 
-        return write_inplace(name, target, _replaced, None, (source,), {})
+        return write_inplace(name, target, _replaced, (source,), {})
     if source.kind.device is not target.kind.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
     write_array(target, source._array)
