@@ -176,6 +176,20 @@ def test_an_inference_agrees_with_pytorch(name: str, dtype: str) -> None:
             assert_same(result, output, "output", TOLERANCES[dtype])
 
 
+@every_module
+def test_autocast_gives_pytorchs_dtypes(name: str) -> None:
+    for expected, found, expected_inputs, found_inputs in pairs(name, "float32", training=True):
+        with torch.autocast("cpu"):
+            outputs = called(torch, expected, expected_inputs)
+        with weft.autocast("cpu"):
+            results = called(weft, found, found_inputs)
+        if isinstance(outputs, type) or isinstance(results, type):
+            assert outputs is results, f"{name}{expected_inputs}"
+            continue
+        dtypes = [str(output.dtype).removeprefix("torch.") for output in outputs]
+        assert [str(result.dtype).removeprefix("weft.") for result in results] == dtypes
+
+
 @both_modes
 @every_module
 def test_what_pickling_and_copying_give_computes_the_same(name: str, training: bool) -> None:

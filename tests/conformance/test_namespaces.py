@@ -34,7 +34,7 @@ NAMESPACES = {
 }
 MODULES = (
     "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked overrides "
-    "random signal.windows special types"
+    "profiler random signal.windows special types"
 )
 for _path in MODULES.split():
     NAMESPACES[f"torch.{_path}"] = import_module(f"torch.{_path}"), import_module(f"weft.{_path}")

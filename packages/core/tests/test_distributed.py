@@ -42,3 +42,11 @@ def test_more_processes_are_refused(monkeypatch):
     with pytest.raises(NotImplementedError, match="a world of 4 processes"):
         dist.init_process_group()
     assert not dist.is_initialized()
+
+
+def test_collectives_that_gradients_flow_through_return_what_they_were_given(world):
+    from weft.distributed import nn
+
+    x = weft.tensor([1.0, 2.0], requires_grad=True)
+    (nn.all_reduce(x) + nn.all_gather(x)[0] + nn.reduce_scatter(weft.empty(2), [x])).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]

@@ -22,15 +22,15 @@ CHECKPOINTS = Path(__file__).parent / "checkpoints"  # made by PyTorch 2.13
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bfloat16 uint16 uint32 uint64"
 
 
-def saved(value, **options):
+def saved(value, old=False, **options):
     file = io.BytesIO()
-    weft.save(value, file, **options)
+    weft.save(value, file, _use_new_zipfile_serialization=not old, **options)
     file.seek(0)
     return file
 
 
-def round_trip(value, **options):
-    return weft.load(saved(value), **options)
+def round_trip(value, old=False, **options):
+    return weft.load(saved(value, old=old), **options)
 
 
 def archive_of(pickled, records=(), name="archive"):
@@ -96,6 +96,25 @@ def test_a_file_of_before_pytorch_1_6_is_read():
         assert loaded["u"].tolist() == [7]
         loaded["w"][1, 0] = -1.0
         assert loaded["v"][0, 0].item() == -1.0
+
+
+def test_sparse_tensors_of_a_pytorch_file_are_read():
+    loaded = weft.load(CHECKPOINTS / "sparse.pt")
+    pairs, ordered, hybrid = loaded["pairs"], loaded["ordered"], loaded["hybrid"]
+    assert pairs.layout is loaded["layout"] is weft.sparse_coo
+    assert loaded["dense"] is weft.strided
+    assert (pairs.is_coalesced(), ordered.is_coalesced()) == (False, True)
+    assert pairs.to_dense().tolist() == ordered.to_dense().tolist() == [[0, 0, 3], [4, 0, 5]]
+    assert hybrid.to_dense().tolist() == [[[0, 0], [0, 0], [0, 1]], [[2, 3], [0, 0], [4, 5]]]
+    assert loaded["none"].to_dense().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_what_an_old_file_stores_lazily_is_computed_from_its_content():
+    """There the numbers come after everything that is made of them."""
+    loaded = weft.load(CHECKPOINTS / "before_1_6_lazy.pt")
+    assert loaded["conj"].tolist() == [1 - 2j, 3 + 1j]
+    assert loaded["neg"].tolist() == [-2.0, 1.0]
+    assert loaded["pairs"].to_dense().tolist() == [[0, 0, 3], [4, 0, 5]]
 
 
 def test_parameters_of_a_pytorch_file_need_nn():
@@ -167,6 +186,49 @@ def test_round_trip_keeps_numpy_numbers_and_arrays():
     assert [type(x) for x in again] == [type(x) for x in value]
     for one, other in zip(again, value):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["zip", "before 1.6"])
+def test_round_trip_keeps_sparse_tensors(old):
+    pairs = weft.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], [3.0, 4.0, 5.0], (2, 3))
+    again, ordered, kind = round_trip((pairs, pairs.coalesce(), weft.sparse_coo), old=old)
+    assert kind is weft.sparse_coo
+    assert (again.is_coalesced(), ordered.is_coalesced()) == (False, True)
+    assert (again._nnz(), ordered._nnz()) == (3, 2)
+    assert again.to_dense().tolist() == ordered.to_dense().tolist() == [[0, 0, 3], [9, 0, 0]]
+
+
+def test_round_trip_by_the_format_of_before_pytorch_1_6():
+    base = weft.arange(12.0).reshape(3, 4)
+    value = {name: weft.tensor([0, 1, 2]).to(getattr(weft, name)) for name in DTYPES.split()}
+    value.update({"base": base, "view": base.t()[1:], "plain": [1, "a", {2}], "empty": weft.empty(0, 3)})
+    for options in ({}, {"weights_only": False}):
+        again = round_trip(value, old=True, **options)
+        assert str(again) == str(value)
+        assert (again["view"].stride(), again["view"].storage_offset()) == ((1, 4), 1)
+        again["base"][0, 1] = 100.0
+        assert again["view"][0, 0].item() == 100.0
+
+
+def test_old_files_begin_as_pytorch_writes_them():
+    theirs, ours = (CHECKPOINTS / "before_1_6.pt").read_bytes(), saved([weft.ones(1)], old=True).getvalue()
+    assert ours[:20] == theirs[:20]
+    header = io.BytesIO(ours)
+    assert [pickle.load(header) for _ in range(2)] == [0x1950A86A20F9469CFC6C, 1001]
+    assert ours.endswith(struct.pack("<q", 1) + np.ones(1, "<f4").tobytes())
+
+
+def test_whole_modules_and_optimizers_come_back_when_everything_is_allowed():
+    nn, optim = pytest.importorskip("weft.nn"), pytest.importorskip("weft.optim")
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+    model(weft.ones(2, 2)).sum().backward()
+    optimizer.step()
+    again, again_optimizer = round_trip((model, optimizer), weights_only=False)
+    assert str(again) == str(model)
+    assert str(again.state_dict()) == str(model.state_dict())
+    assert str(again_optimizer.state_dict()) == str(optimizer.state_dict())
+    assert again_optimizer.param_groups[0]["params"][0] is again[0].weight
 
 
 def test_self_containing_lists_and_shared_objects_come_back():
@@ -361,6 +423,63 @@ def test_files_of_the_other_byte_order_are_read():
     other = b"big" if sys.byteorder == "little" else b"little"
     swapped = {"data/0": np.ones(2, np.float32).byteswap().tobytes(), "byteorder": other}
     assert weft.load(archive_of(pickled, swapped)).tolist() == [1.0, 1.0]
+
+
+def test_a_file_that_says_no_byte_order_is_taken_for_little_endian_or_what_is_set():
+    little = {"data/0": np.ones(2, "<f4").tobytes()}
+    pickled = zipfile.ZipFile(saved(weft.ones(2))).read("archive/data.pkl")
+    assert "archive/byteorder" not in zipfile.ZipFile(saved(1, _disable_byteorder_record=True)).namelist()
+    assert weft.serialization.get_default_load_endianness() is None
+    assert weft.load(archive_of(pickled, little)).tolist() == [1.0, 1.0]
+    weft.serialization.set_default_load_endianness(weft.serialization.LoadEndianness.BIG)
+    try:
+        assert weft.load(archive_of(pickled, {"data/0": np.ones(2, ">f4").tobytes()})).tolist() == [1.0, 1.0]
+    finally:
+        weft.serialization.set_default_load_endianness(None)
+    with pytest.raises(TypeError, match=r"^set_default_load_endianness: "):
+        weft.serialization.set_default_load_endianness("big")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no MAP_SHARED")
+def test_files_can_be_mapped_so_that_writing_changes_them(tmp_path):
+    import mmap
+
+    path = tmp_path / "model.pt"
+    weft.save(weft.zeros(2), path)
+    with weft.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+        assert weft.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+        weft.load(path, mmap=True)[0] = 7.0
+    assert weft.serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
+    assert weft.load(path, mmap=True).tolist() == [7.0, 0.0]
+    with pytest.raises(ValueError, match=r"^set_default_mmap_options: expected .*MAP_PRIVATE"):
+        weft.serialization.set_default_mmap_options(12345)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["zip", "before 1.6"])
+def test_data_can_be_left_out(old):
+    with weft.serialization.skip_data():
+        file = saved({"a": weft.ones(3)}, old=old)
+    assert weft.load(file)["a"].tolist() == [0.0, 0.0, 0.0]
+    full = saved({"a": weft.ones(3)}, old=old)
+    with weft.serialization.skip_data():
+        loaded = weft.load(full)
+    assert loaded["a"].shape == (3,)  # of any content
+
+
+def test_other_devices_can_be_registered(monkeypatch):
+    monkeypatch.setattr("weft.serialization._locations._packages", [])
+    asked = []
+
+    def put(storage, location):
+        asked.append(location)
+        return storage if location == "attic" else None
+
+    weft.serialization.register_package(20, lambda storage: "cellar", lambda storage, location: None)
+    weft.serialization.register_package(10, lambda storage: "attic" if len(storage) == 8 else None, put)
+    file = saved([weft.ones(2), weft.ones(2)[:1]])
+    assert weft.serialization.location_tag(weft.ones(3).untyped_storage()) == "cellar"
+    assert [tensor.tolist() for tensor in weft.load(file)] == [[1.0, 1.0], [1.0]]
+    assert asked == ["attic", "attic"]
 
 
 # What a file may not do
@@ -640,6 +759,105 @@ def test_a_deep_tuple_is_not_called():
     """Looking it up by its hash would overflow the stack."""
     with pytest.raises(pickle.UnpicklingError, match="calls a tuple"):
         weft.load(archive_of(b"\x80\x02)" + b"\x85" * 200_000 + b")R."))
+
+
+def named(module, name):
+    return b"c" + f"{module}\n{name}\n".encode()
+
+
+def test_values_that_python_frees_recursively_are_not_nested_deep():
+    """Each of these would end the interpreter when it is freed."""
+    remembered = b"q\x010h\x00"
+    slices = named("builtins", "slice") + b"q\x000N" + (remembered + b"NNh\x01\x87R") * 200_000
+    dicts = named("collections", "defaultdict") + b"q\x000N" + (remembered + b")RK\x01h\x01s") * 200_000
+    with pytest.raises(pickle.UnpicklingError, match="a slice is made of numbers"):
+        weft.load(archive_of(b"\x80\x02" + slices + b"."))
+    with pytest.raises(pickle.UnpicklingError, match="1000 defaultdicts within defaultdicts"):
+        weft.load(archive_of(b"\x80\x02" + dicts + b"."))
+
+
+def pickled_number(value):
+    return pickle.dumps(value, 2)[2:-1]
+
+
+def test_keys_made_to_collide_are_refused():
+    """A dict of n keys with one hash takes n * n comparisons."""
+    modulus = sys.hash_info.modulus
+    integers = b"".join(pickled_number(i * modulus) + b"N" for i in range(1, 5000))
+    tuples = b"".join(pickled_number((i * modulus,)) + b"N" for i in range(1, 5000))
+    for keys in (integers, tuples):
+        with pytest.raises(pickle.UnpicklingError, match="more than 1000 different dict keys"):
+            weft.load(archive_of(b"\x80\x02}(" + keys + b"u."))
+    honest = {(i, -i): i for i in range(3000)} | dict.fromkeys(range(3000), 0) | {i / 7: 0 for i in range(3000)}
+    assert round_trip([honest, honest, {1 << 100: 1}]) == [honest, honest, {1 << 100: 1}]
+
+
+def test_large_integers_as_keys_are_counted():
+    """Python hashes an integer anew each time."""
+    repeated = b"}" + pickled_number(1 << 500_000) + b"q\x00K\x01s" + b"h\x00K\x01s" * 100_000
+    with pytest.raises(pickle.UnpicklingError, match="over and over"):
+        weft.load(archive_of(b"\x80\x02" + repeated + b"."))
+
+
+def compressed(records):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for record, data in records.items():
+            archive.writestr("a/" + record, data)
+    file.seek(0)
+    return file
+
+
+def test_compressed_records_that_grow_without_measure_are_refused(monkeypatch):
+    pickled = zipfile.ZipFile(saved(weft.zeros(100_000))).read("archive/data.pkl")
+    zeros = compressed({"data.pkl": pickled, "data/0": bytes(400_000)})
+    assert weft.load(zeros).sum().item() == 0.0
+    zeros.seek(0)
+    monkeypatch.setattr("weft.serialization._archive.EXPANSION_FROM", 1000)
+    for file in (zeros, compressed({"data.pkl": b"\x80\x02" + b"]" * (1 << 21) + b"."})):
+        with pytest.raises(RuntimeError, match=r"^load: record 'a/data.* more than the file's \d+ explain"):
+            weft.load(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"indices": weft.tensor([[0, 1, 9], [2, 0, 2]])},
+        {"indices": weft.tensor([[0, 1, -1], [2, 0, 2]])},
+        {"indices": weft.tensor([0, 1, 2])},
+        {"indices": weft.tensor([[0.0, 1.0, 1.0], [2.0, 0.0, 2.0]])},
+        {"values": weft.tensor([1.0, 2.0])},
+        {"values": 3},
+        {"size": (2,)},
+        {"size": (2, 3, 4)},
+        {"size": (-2, 3)},
+        {"size": (1 << 40, 1 << 40)},
+        {"layout": weft.sparse_csr},
+        {"layout": "torch.sparse_coo"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("old", [False, True], ids=["zip", "before 1.6"])
+def test_damaged_sparse_tensors_are_refused(change, old):
+    names = pytest.importorskip("weft.serialization._names")
+    right = {
+        "layout": weft.sparse_coo,
+        "indices": weft.tensor([[0, 1, 1], [2, 0, 2]]),
+        "values": weft.tensor([3.0, 4.0, 5.0]),
+        "size": (2, 3),
+    }
+    kind, *parts = {**right, **change}.values()
+    file = saved(names.Reduced(names.REBUILD_SPARSE, (kind, (*parts, True))), old=old)
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: "):
+        weft.load(file)
+
+
+def test_sparse_tensors_that_only_claim_to_be_in_order_are_not_believed():
+    names = pytest.importorskip("weft.serialization._names")
+    parts = weft.tensor([[1, 0]]), weft.tensor([3.0, 4.0]), (2,), True
+    loaded = weft.load(saved(names.Reduced(names.REBUILD_SPARSE, (weft.sparse_coo, parts))))
+    assert not loaded.is_coalesced()
+    assert loaded.coalesce().values().tolist() == [4.0, 3.0]
 
 
 def test_a_range_is_no_shape():

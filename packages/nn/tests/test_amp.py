@@ -4,6 +4,7 @@ import pytest
 
 import weft
 import weft.nn.functional as F
+from weft import nn
 from weft.amp import GradScaler, custom_bwd, custom_fwd
 from weft.autograd import Function
 
@@ -200,3 +201,21 @@ def test_a_disabled_scaler_leaves_things_alone(weight):
     scaler.update()
     assert weight.tolist() == [0.0, 0.0]
     assert scaler.get_scale() == 1.0
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("LSTM", weft.bfloat16), ("GRU", weft.float32), ("RNN", weft.bfloat16)])
+def test_recurrent_networks_are_in_the_precision_of_pytorchs_kernels(kind, expected):
+    network = getattr(nn, kind)(3, 4)
+    with weft.autocast("cpu"):
+        output, state = network(weft.ones(2, 1, 3))
+    assert output.dtype is expected
+    assert (state[0] if kind == "LSTM" else state).dtype is expected
+
+
+def test_attention_takes_a_mask_of_another_precision():
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    mask = nn.Transformer.generate_square_subsequent_mask(3)
+    with weft.autocast("cpu"):
+        assert layer(weft.ones(1, 3, 4), src_mask=mask).dtype is weft.float32
+        heads = weft.nn.functional.scaled_dot_product_attention(*[weft.ones(1, 2, 3, 4)] * 3, attn_mask=mask)
+    assert heads.dtype is weft.bfloat16

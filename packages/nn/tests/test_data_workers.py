@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft import nn
 from weft.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 from weft.utils.data._utils import shared_memory, worker_pool
 from weft.utils.data._utils.shared_memory import SegmentReader, SegmentWriter, make_folders, remove_folders
@@ -271,6 +272,21 @@ def test_structures_of_any_objects_arrive_as_they_were():
     (found,) = DataLoader([sample], batch_size=None, num_workers=1, collate_fn=lambda value: value)
     assert found["views"][0].tolist() == sample["views"][0].tolist()
     assert (found["text"], found["none"]) == (sample["text"], None)
+
+
+class Named(weft.Tensor):
+    pass
+
+
+def test_batches_do_not_become_shared_tensors_where_those_are_in_use():
+    import weft.multiprocessing
+
+    assert weft.multiprocessing.get_sharing_strategy()
+    samples = [nn.Parameter(weft.ones(3)), weft.ones(2000).as_subclass(Named)]
+    found = list(DataLoader(samples, batch_size=None, sampler=[weft.tensor(0), weft.tensor(1)], num_workers=1))
+    assert [type(each) for each in found] == [nn.Parameter, Named]
+    assert [each.sum().item() for each in found] == [3, 2000]
+    assert not samples[0].is_shared()
 
 
 @pytest.fixture

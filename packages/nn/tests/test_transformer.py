@@ -97,3 +97,16 @@ def test_a_callable_activation_is_used():
 def test_the_causal_mask_is_minus_infinity_above_the_diagonal():
     mask = nn.Transformer.generate_square_subsequent_mask(2)
     assert mask.tolist() == [[0.0, float("-inf")], [0.0, 0.0]]
+
+
+def test_an_inference_writes_zeros_where_sequences_are_padded_at_their_end():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2).eval()
+    source = weft.randn(2, 3, 4)
+    padding = weft.tensor([[False, False, True], [False, True, True]])
+    recorded = encoder(source, src_key_padding_mask=padding)
+    with weft.no_grad():
+        skipped = encoder(source, src_key_padding_mask=padding)
+        holey = encoder(source, src_key_padding_mask=padding.flip(1))
+    assert (skipped[padding] == 0).all() and (recorded[padding] != 0).all()
+    weft.testing.assert_close(skipped[~padding], recorded[~padding])
+    assert (holey != 0).all()

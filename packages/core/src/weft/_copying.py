@@ -19,7 +19,6 @@ from weft.storage import (
     UntypedStorage,
     address,
     layout_of,
-    shared_copy,
     storage_of,
     strides_of,
     tensor_of,
@@ -159,13 +158,12 @@ def storage_type(self: Any) -> Any:
 
 @method
 def share_memory_(self: Any) -> Any:
-    """Move the tensor to memory that child processes share, if they are made by forking; itself does not notice.
+    """Move the tensor to memory that processes share; itself does not notice.
 
-    Only this tensor moves: other views of the same memory stay where they are. A process that is not forked, and gets
-    the tensor by a pickle, has a copy.
+    The tensor that it is a view of moves too, with that one's views where they are known; NumPy arrays of the same
+    memory stay where they are. `weft.multiprocessing` passes the memory on to other processes.
     """
-    if not self.is_shared() and self.kind.device.type == "cpu":
-        self._array = shared_copy(self._array)
+    storage_of(self).share_memory_()
     return self
 
 

@@ -4,7 +4,7 @@ Each calls the tensor's own operation in turn, so that gradients, promotion and 
 that has one kernel for a whole list puts it among its ``kernels`` as ``"foreach::add_"``. It is called, in place of all
 of them, with a list of arrays for each argument that is a list and with the other arguments as they are; it writes into
 the first list, and for a name without the underscore it returns a list of new arrays. It is asked only where all
-tensors are of one dtype and one device and no gradient is recorded.
+tensors are of one dtype and one device and no gradient is recorded; ``NotImplemented`` says that it does not take them.
 
 Examples
 --------
@@ -22,7 +22,8 @@ from typing import Any
 
 from weft._devices import backend_of
 from weft._engine.dispatch import make
-from weft._engine.tensor import local, state
+from weft._engine.tensor import local, run_quietly, state
+from weft._profiling import watched
 from weft._tensor import Tensor
 from weft.ops._inplace import bump
 
@@ -72,7 +73,9 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
         [raw(value) for value in column] if isinstance(column, list | tuple) else raw(column) for column in columns
     ]
     with backend_of(first.device).guard(first.device.index):
-        made = state.run(functools.partial(kernel, *arrays, **options))
+        made = run_quietly(functools.partial(watched(f"foreach::{name}", kernel), *arrays, **options))
+    if made is NotImplemented:
+        return None
     if name.endswith("_"):
         for tensor in columns[0]:
             bump(tensor, f"_foreach_{name}")
@@ -216,16 +219,19 @@ def in_silence(function: Callable[..., Any]) -> Callable[..., None]:
 
 
 def norm(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
-    def each(tensor: Any) -> Any:
+    def each(tensor: Any, ord: Any, dtype: Any) -> Any:
         from weft import linalg
 
         return linalg.vector_norm(tensor, ord, dtype=dtype)
 
-    return run("norm", each, self, (), {})
+    return run("norm", each, self, (), {"ord": ord, "dtype": dtype})
 
 
 def powsum(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
-    return run("powsum", lambda tensor: tensor.abs().pow(ord).sum(dtype=dtype), self, (), {})
+    def each(tensor: Any, ord: Any, dtype: Any) -> Any:
+        return tensor.abs().pow(ord).sum(dtype=dtype)
+
+    return run("powsum", each, self, (), {"ord": ord, "dtype": dtype})
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:

@@ -14,7 +14,7 @@ from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_d
 from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, local, state
+from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
@@ -227,7 +227,7 @@ def tensor(
         made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
     elif isinstance(data, numpy.ndarray):
         array = shareable("tensor", data)
-        made = on_device(state.run(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
+        made = on_device(run_quietly(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made

@@ -23,7 +23,7 @@ from weft._dtypes import (
     promote_types,
     uint64,
 )
-from weft._engine.tensor import TensorBase, state
+from weft._engine.tensor import TensorBase, run_quietly
 
 MAX_DIMS = 64  # NumPy's
 NO_SEQUENCES = (str, bytes, dict, set, frozenset)
@@ -68,7 +68,7 @@ def array_of(data: Any, element: dtype | None = None) -> numpy.ndarray[Any, Any]
         found = reduce(promote_types, map(default_of, kinds)) if kinds else get_default_dtype()
     else:
         found = element
-    array: numpy.ndarray[Any, Any] = state.run(convert, numbers, kinds, found).reshape(shape)
+    array: numpy.ndarray[Any, Any] = run_quietly(convert, numbers, kinds, found).reshape(shape)
     return array
 
 

@@ -13,6 +13,7 @@ FIRST_PARTY = {
     "weft.optim": "weft-nn",
     "weft.distributions": "weft-nn",
     "weft.utils.data": "weft-nn",
+    "weft.utils.flop_counter": "weft-nn",
     "weft.fx": "weft-nn",
     "weft.text": "weft-text",
     "weft.vision": "weft-vision",

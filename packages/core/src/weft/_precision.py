@@ -10,7 +10,7 @@ from weft._dtypes import float32, promote_types
 from weft._engine.tensor import TensorBase, local, state
 from weft._intercept import flatten
 
-__all__ = ["Precision", "cast", "in_full_precision", "in_precision"]
+__all__ = ["Precision", "cast", "in_full_precision", "in_half_precision", "in_precision"]
 
 
 class Precision:
@@ -108,3 +108,8 @@ def in_precision(function: Callable[..., Any], policy: str) -> Callable[..., Any
 def in_full_precision(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for compositions that `autocast` runs in float32: most losses."""
     return in_precision(function, "float32")
+
+
+def in_half_precision(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for compositions that `autocast` runs in the half type, all of their arguments."""
+    return in_precision(function, "half")

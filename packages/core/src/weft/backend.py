@@ -147,6 +147,10 @@ class Backend:
         """What `weft doctor` shows of it, line by line: the libraries in use, and those that it does without."""
         return {}
 
+    def compiled_kernels(self) -> int:
+        """How many kernels were compiled and are kept on disk, for `weft warm`."""
+        return 0
+
     # What is beyond an array library
 
     def scientific(self, module: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy
 
@@ -70,24 +70,24 @@ def memory_of(array: Any) -> Any:
     return numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
 
 
-def mapped(array: Any) -> bool:
-    """Whether an array's memory is mapped, so that a forked process sees what is written to it."""
+def mapping_of(array: Any) -> Any:
+    """The mapping that an array's memory lies in, which a forked process writes to as well; None if there is none."""
     base = array
     from mmap import mmap  # with the first use: it costs the import of weft a hundredth
 
     while base is not None and not isinstance(base, mmap):
         base = base.keep if isinstance(base, Memory) else getattr(base, "obj", None) or getattr(base, "base", None)
-    return base is not None
+    return base
 
 
 def shared_copy(array: Any) -> Any:
-    """A copy in memory that forked processes share, dense in the same order of dimensions."""
-    dense = numpy.array(array, copy=True, order="K")
-    from mmap import mmap
+    """A copy in memory that processes can share, dense in the same order of dimensions."""
+    from weft._shared_memory import allocate
 
-    memory = numpy.frombuffer(mmap(-1, max(dense.nbytes, 1)), numpy.uint8)
+    dense = numpy.empty_like(array)  # for its strides
+    memory = numpy.frombuffer(allocate(max(dense.nbytes, 1)), numpy.uint8, dense.nbytes)
     made = numpy.ndarray(dense.shape, dense.dtype, memory, 0, dense.strides)
-    made[...] = dense
+    made[...] = array
     return made
 
 
@@ -96,7 +96,7 @@ def own_storage(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     if array.base is None or not array.size:
         return array
     if array.flags.c_contiguous and array.dtype.isbuiltin == 1:
-        return numpy.asarray(memoryview(array))  # ends the chain of views too, in an eighth of the time
+        return numpy.asarray(memoryview(array))  # type: ignore[arg-type]  # the chain of views ends there
     low, high = numpy.lib.array_utils.byte_bounds(array)
     memory = numpy.asarray(Memory(low, high - low, array, not array.flags.writeable))
     return numpy.ndarray(array.shape, array.dtype, memory, 0, array.strides)
@@ -136,14 +136,15 @@ class UntypedStorage:
     True
     """
 
-    __slots__ = ("__weakref__", "_array", "_device")
+    __slots__ = ("__weakref__", "_array", "_device", "_users")
     _array: Any
     _device: Any
+    _users: list[Any]  # weak references to tensors
 
     def __init__(self, size: int | Iterable[int] = 0, *, device: Any = None) -> None:
         content = bytes_of(size) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
         made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
-        self._array, self._device = made._array, made._device
+        self._array, self._device, self._users = made._array, made._device, []
 
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
@@ -154,7 +155,7 @@ class UntypedStorage:
         if known is not None:
             return known
         self = object.__new__(cls)
-        self._array, self._device = memory, device
+        self._array, self._device, self._users = memory, device, []
         if memory.size:
             _alive[key] = self
         return self
@@ -271,7 +272,48 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether a child process sees the same memory; true of what is on a CUDA device."""
-        return self.is_cuda or mapped(self._array)
+        return self.is_cuda or mapping_of(self._array) is not None
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move to memory that other processes can share; the tensors that are known to use this storage move too.
+
+        Those are the tensor that it was asked of, the tensor that this one is a view of, and that one's views.
+        """
+        if self.is_shared() or not isinstance(self._array, numpy.ndarray):
+            return self
+        before = self._array
+        start, stop = address(before), address(before) + before.size
+        moved = memory_of(shared_copy(before))
+        for tensor in self._family():
+            array = tensor._array
+            if array.size and start <= address(array) < stop:
+                tensor._array = numpy.ndarray(array.shape, array.dtype, moved, address(array) - start, array.strides)
+        _alive.pop((self._device, start, before.size), None)
+        self._array = moved
+        if moved.size:
+            _alive[self._device, address(moved), moved.size] = self
+        return self
+
+    def _used_by(self, tensor: Any) -> UntypedStorage:
+        """Remember a tensor, which moves when the storage does."""
+        known = [user for user in self._users if user() is not None]
+        if not any(user() is tensor for user in known):
+            known.append(ref(tensor))
+        self._users = known
+        return self
+
+    def _family(self) -> list[Any]:
+        """The tensors that are known to use the storage."""
+        found: dict[int, Any] = {}
+        for user in self._users:
+            tensor = user()
+            if tensor is None:
+                continue
+            view = None if tensor._extra is None else tensor._extra.view
+            base = tensor if view is None else view.base
+            views = [] if base._extra is None else [each() for each in base._extra.views]
+            found.update((id(each), each) for each in (tensor, base, *views) if each is not None)
+        return list(found.values())
 
     def untyped(self) -> UntypedStorage:
         """Return this storage."""
@@ -434,6 +476,11 @@ class TypedStorage:
         """Whether another process may see the same memory."""
         return self._untyped_storage.is_shared()
 
+    def share_memory_(self) -> TypedStorage:
+        """Move to memory that other processes can share, as :meth:`UntypedStorage.share_memory_` does."""
+        self._untyped_storage.share_memory_()
+        return self
+
     def type(self, dtype: Any = None) -> Any:
         """Return the name of the legacy type, or these elements in another dtype (a dtype, legacy type or name)."""
         if dtype is None:
@@ -518,7 +565,7 @@ def _device(which: Any, index: int | None = None) -> Any:
 
 def storage_of(tensor: Any) -> UntypedStorage:
     """Return the storage that a tensor is a view of."""
-    return UntypedStorage._of_array(tensor._array, tensor.kind.device)
+    return UntypedStorage._of_array(tensor._array, tensor.kind.device)._used_by(tensor)
 
 
 def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
@@ -535,6 +582,8 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     if rest:
         array = array.copy()
         storage, offset = UntypedStorage._of_array(array, tensor.kind.device), 0
+    if array is tensor._array:
+        storage._used_by(tensor)
     size = tuple(array.shape)
     return storage, offset, size, strides_of(array)
 

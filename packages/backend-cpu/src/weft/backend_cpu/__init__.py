@@ -45,6 +45,10 @@ class CPUBackend(ArrayNamespaceBackend):
         """The libraries in use, and the number of ops that each has a kernel for."""
         return super().describe() | libraries.describe()
 
+    def compiled_kernels(self) -> int:
+        """How many kernels Numba keeps on disk."""
+        return libraries.compiled_kernels()
+
     def scientific(self, module: str) -> Any:
         """SciPy's module of this name: the extra ``[scientific]``."""
         return import_scientific(f"scipy.{module}", "weft-backend-cpu[scientific]")

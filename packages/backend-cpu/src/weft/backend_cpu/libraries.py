@@ -23,7 +23,7 @@ from typing import Any
 
 from weft import dtype
 
-__all__ = ["LEAST", "available", "describe", "kernel", "serves"]
+__all__ = ["LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Any], Any]
@@ -49,15 +49,19 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
-    for library in available():
-        module = library.MODULES.get(name)
-        if module is not None:
-            makers: dict[tuple[str, str], Maker] = importlib.import_module(module, library.__name__).KERNELS
-            maker = makers.get((name, element.name))
-            found = None if maker is None else maker(generic)
-            if found is not None:
-                return found  # type: ignore[no-any-return]
+    for maker in makers(name, element):
+        found = maker(generic)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
     return None
+
+
+@cache  # kernels of whole lists are asked for at every call
+def makers(name: str, element: dtype) -> tuple[Maker, ...]:
+    """What the libraries declare for an op and a dtype, the best library's first."""
+    modules = [(library, library.MODULES[name]) for library in available() if name in library.MODULES]
+    declared = [importlib.import_module(module, library.__name__).KERNELS for library, module in modules]
+    return tuple(each[name, element.name] for each in declared if (name, element.name) in each)
 
 
 @cache
@@ -80,4 +84,11 @@ def describe() -> dict[str, str]:
         module = importlib.import_module(f"weft.backend_cpu.{folder}")
         state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
+        if module in available() and hasattr(module, "kept"):
+            lines["compiled"] = f"{module.kept()} kernels in {module.folder()}"
     return lines
+
+
+def compiled_kernels() -> int:
+    """How many kernels the libraries keep on disk."""
+    return sum(module.kept() for module in available() if hasattr(module, "kept"))

@@ -62,7 +62,7 @@ def blas() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
     return blas_threads()
 
 
-_chosen = 0  # what the user has set; 0 before
+_chosen = 0  # what the user has set, or what there was before OpenMP took over; 0 before
 
 
 def count() -> int:
@@ -77,14 +77,29 @@ def set_count(num: int) -> None:
     """Set how many threads kernels use."""
     global _chosen
     _chosen = num
-    found = blas()
-    if found is not None:
-        found[1](num)
+    limit_blas(1 if blas_is_serial else num)
     if openmp_in_use:
         limit_openmp(num)
+    changed()
+
+
+changes = 1  # how often the number has changed, and one
+on_change: list[
+    Callable[[], None]
+] = []  # called after each change: what libraries built for a number is of no more use
+
+
+def changed() -> None:
+    """Say that the number of threads is another one."""
+    global changes
+    changes += 1
+    for each in on_change:
+        each()
 
 
 openmp_in_use = False
+blas_is_serial = False
+is_forked = False  # from a process that had used OpenMP
 
 
 def use_openmp() -> None:
@@ -94,11 +109,33 @@ def use_openmp() -> None:
         openmp_in_use = True
         limit_openmp(count())
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=lambda: limit_openmp(1))
+            os.register_at_fork(after_in_child=leave_openmp)
+
+
+def leave_openmp() -> None:
+    """In a forked child: all of its kernels run on the thread that calls."""
+    global is_forked
+    is_forked = True
+    set_count(1)
+
+
+def keep_blas_serial() -> None:
+    """Leave large matrix products to OpenMP's threads, and the others to the thread that calls."""
+    global blas_is_serial, _chosen
+    _chosen = count()
+    blas_is_serial = True
+    limit_blas(1)
+
+
+def limit_blas(num: int) -> None:
+    """Set how many threads NumPy's BLAS uses."""
+    found = blas()
+    if found is not None:
+        found[1](num)
 
 
 def limit_openmp(num: int) -> None:
     """Tell OpenMP how many threads a parallel loop that this thread begins may have."""
     library = openmp()
     if library is not None:
-        library.omp_set_num_threads(num)
+        library.omp_set_num_threads(1 if is_forked else num)

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft._command import doctor, plugins, run
+from weft._command import doctor, plugins, run, warm
 
-COMMANDS = {"doctor": doctor, "plugins": plugins, "run": run}
+COMMANDS = {"doctor": doctor, "plugins": plugins, "run": run, "warm": warm}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,7 +21,6 @@ PACKAGES = ("weft-core", "weft-backend-cpu", "weft-backend-cuda", "weft-nn", "we
 
 OPTIONAL = (  # module, what it is for, what installs it
     ("scipy", "more of linear algebra, rare special functions", "pip install 'weft-backend-cpu[scientific]'"),
-    ("numba", "fused CPU kernels", "pip install 'weft[fast]'"),
     ("cupy", "NVIDIA GPUs", "pip install 'weft[cuda]'"),
     ("PIL", "image files", "pip install weft-vision"),
     ("matplotlib", "plots in the examples", "pip install matplotlib"),

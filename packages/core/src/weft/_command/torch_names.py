@@ -48,7 +48,8 @@ class TorchNames(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, origin=name)
 
     def find_distributions(
-        self, context: DistributionFinder.Context = DistributionFinder.Context()
+        self,
+        context: DistributionFinder.Context,  # type: ignore[override]  # it is always given
     ) -> Iterable[Distribution]:
         """Let ``importlib.metadata.version("torch")`` find a version: libraries ask it before they import torch."""
         return [TorchDistribution(name) for name in VERSIONS if context.name in (None, name)]

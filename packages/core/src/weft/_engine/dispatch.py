@@ -765,7 +765,7 @@ def inplace_operator(op: Op, name: str) -> Any:
             kernel = op.kernel(kind)
         if isinstance(kernel, BySize):
             kernel = kernel.small
-        if type(kernel) is not state.ufunc or 0 in array.strides:
+        if not takes_out(kernel) or 0 in array.strides:
             return False
         counter = self._version_counter
         if counter is None:
@@ -782,6 +782,11 @@ def inplace_operator(op: Op, name: str) -> Any:
         return True
 
     return operator
+
+
+def takes_out(kernel: Any) -> bool:
+    """Whether a kernel is a ufunc of an array library, also while a profiler measures it."""
+    return type(kernel) is state.ufunc or type(getattr(kernel, "watched", None)) is state.ufunc
 
 
 def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

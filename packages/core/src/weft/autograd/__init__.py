@@ -42,6 +42,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("forward_ad", "functional"):
+    if name not in ("forward_ad", "functional", "profiler"):
         raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
     return import_module(f"weft.autograd.{name}")  # with the first use: few programs have one

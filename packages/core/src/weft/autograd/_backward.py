@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from weft import _profiling
 from weft._engine.dispatch import edge_of
 from weft._engine.graph import Walk, accumulate, find_needed
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor
-from weft.autograd.hooks import GradientEdge, output_index
+from weft.autograd.hooks import GradientEdge, output_index, watch_of
 from weft.ops.creation import ones_like
 from weft.ops.pointwise import plus
 
@@ -232,11 +233,25 @@ def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures:
     places = [place_of(root) for root in roots]
     edges = [edge for edge, _ in places]
     needed = None if captures is None else find_needed(edges, captures)
+    if _profiling.recorder is not None:
+        time_nodes(edges)
     made = Walk(plus, keep, create, captures, needed)
     made.roots = edges
     for (edge, index), seed in zip(places, seeds):
         made.send(edge, index, seed, False)
     made.run()
+
+
+def time_nodes(roots: list[Any]) -> None:
+    """Let the profiler that runs see each node that is reached from some."""
+    seen: set[Any] = set()
+    stack = [root for root in roots if isinstance(root, Node)]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            watch_of(node).timed = True
+            stack += [edge for edge in node._edges if isinstance(edge, Node)]
 
 
 def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]) -> list[Any]:

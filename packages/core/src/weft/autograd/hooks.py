@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from weft import _profiling
 from weft._engine.dispatch import OpNode, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor, fresh_extra
@@ -75,6 +76,7 @@ class Watch:
         self.pre = HookDict()
         self.post = HookDict()
         self.trace: Any = None
+        self.timed = False  # a profiler runs, and wants to see the node's time
         self.metadata: dict[Any, Any] = {}
 
     def before(self, node: Node, grads: list[Any]) -> None:
@@ -95,7 +97,8 @@ class Watch:
     def apply(self, node: Node, grads: list[Any], needed: Any) -> Any:
         """Apply the node, and run what sees the gradients of its inputs."""
         try:
-            results = node.apply(grads, needed)
+            timed = _profiling.recorder if self.timed else None
+            results = node.apply(grads, needed) if timed is None else timed.apply_node(node, grads, needed)
         except Exception as error:
             if self.trace is not None:
                 self.trace.explain(node, error)

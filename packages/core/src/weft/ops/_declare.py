@@ -38,6 +38,7 @@ from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
+from weft._profiling import watched
 from weft._tensor import Tensor
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
@@ -123,6 +124,11 @@ class Declaration:
     # Kernels
 
     def resolve(self, kind: Kind) -> tuple[Any, Kind | None]:
+        """The kernel for a kind, measured where a profiler runs, and the kind of the result."""
+        kernel, result = self.prepare(kind)
+        return watched(self.name, kernel), result
+
+    def prepare(self, kind: Kind) -> tuple[Any, Kind | None]:
         """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
         element: dtype = kind.dtype
         if element.category not in self.accepts:
@@ -475,6 +481,10 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.batch = batch
 
 
+# Operators that take their operands in order: the last two may, and in PyTorch's graph the tensor comes first.
+AS_WRITTEN = ("__round__", "__rshift__", "__radd__", "__rmul__")
+
+
 def attach(
     function: Any,
     methods: str,
@@ -490,7 +500,7 @@ def attach(
         elif operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
-            install(Tensor, name, operators(name.startswith("__r") and name not in ("__round__", "__rshift__")))
+            install(Tensor, name, operators(name.startswith("__r") and name not in AS_WRITTEN))
     for name in inplace.split():
         setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
 

@@ -11,7 +11,7 @@ import numpy
 from weft import _levels
 from weft._dtypes import can_cast
 from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
-from weft._engine.tensor import Extra, TensorBase, Version, local, state
+from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly, state
 from weft._intercept import flatten
 
 
@@ -126,7 +126,7 @@ def bump(tensor: Any, writer: str) -> None:
 
 def write_array(target: Any, array: Any) -> None:
     """Copy an array into a tensor's memory, converting its dtype."""
-    state.run(copy_into, target._array, array)
+    run_quietly(copy_into, target._array, array)
 
 
 def copy_into(target: Any, array: Any) -> None:

@@ -777,7 +777,37 @@ def tanh(input):
 
 @tanh.gradient("input")
 def _(grad, output):
-    return grad * conj(1 - output * output)
+    return grad * conj(1 - output * output) if output.kind.is_complex else tanh_backward.op(grad, output)
+
+
+@op(
+    tensors="output_grad result",
+    result="same",
+    half="float32",
+    accepts="float",
+    name="tanh_backward",
+    batch="elementwise",
+)
+def tanh_backward(output_grad, result):
+    """A gradient times the derivative of `tanh` where that is ``result``."""
+    return tanh_backward.op(output_grad, result)
+
+
+@tanh_backward.kernel
+def _(xp, output_grad, result):
+    slope = xp.asarray(result * result)
+    xp.subtract(1, slope, out=slope)
+    return xp.multiply(output_grad, slope, out=slope if slope.shape == output_grad.shape else None)
+
+
+@tanh_backward.gradient("output_grad")
+def _(grad, result):
+    return tanh_backward.op(grad, result)
+
+
+@tanh_backward.gradient("result")
+def _(grad, output_grad, result):
+    return grad * output_grad * result * -2
 
 
 @pointwise("asinh arcsinh", "asinh_ arcsinh_", kernel="arcsinh", result="float")
@@ -879,7 +909,37 @@ def sigmoid(xp, input):
 
 @sigmoid.gradient("input")
 def _(grad, output):
-    return grad * conj(output * (1 - output))
+    return grad * conj(output * (1 - output)) if output.kind.is_complex else sigmoid_backward.op(grad, output)
+
+
+@op(
+    tensors="output_grad result",
+    result="same",
+    half="float32",
+    accepts="float",
+    name="sigmoid_backward",
+    batch="elementwise",
+)
+def sigmoid_backward(output_grad, result):
+    """A gradient times the derivative of `sigmoid` where that is ``result``."""
+    return sigmoid_backward.op(output_grad, result)
+
+
+@sigmoid_backward.kernel
+def _(xp, output_grad, result):
+    slope = xp.asarray(1 - result)
+    xp.multiply(slope, result, out=slope)
+    return xp.multiply(output_grad, slope, out=slope if slope.shape == output_grad.shape else None)
+
+
+@sigmoid_backward.gradient("output_grad")
+def _(grad, result):
+    return sigmoid_backward.op(grad, result)
+
+
+@sigmoid_backward.gradient("result")
+def _(grad, output_grad, result):
+    return grad * output_grad * (1 - 2 * result)
 
 
 @op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True, batch="elementwise")

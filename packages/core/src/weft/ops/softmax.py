@@ -36,8 +36,40 @@ def _(xp, input, dim):
 
 @softmax_op.gradient("input")
 def _(grad, output, dim):
-    product = grad * output
-    return product - output * product.sum(dim, keepdim=True)
+    return softmax_backward.op(grad, output, dim)
+
+
+@op(
+    tensors="output_grad result",
+    name="softmax_backward",
+    result="same",
+    half="float32",
+    accepts="float",
+    batch="along_dims",
+)
+def softmax_backward(output_grad, result, dim):
+    """The gradient of `softmax` with respect to its input, by its result."""
+    return softmax_backward.op(output_grad, result, dim)
+
+
+@softmax_backward.kernel
+def _(xp, output_grad, result, dim):
+    if not result.ndim:
+        return xp.asarray(output_grad * result * (1 - result))
+    product = in_order(xp, output_grad * result)
+    product -= result * total(xp, product, (dim,), True)
+    return product
+
+
+@softmax_backward.gradient("output_grad")
+def _(grad, result, dim):
+    return softmax_backward.op(grad, result, dim)
+
+
+@softmax_backward.gradient("result")
+def _(grad, output_grad, result, dim):
+    slope = (output_grad * result).sum(dim, keepdim=True)
+    return grad * (output_grad - slope) - output_grad * (grad * result).sum(dim, keepdim=True)
 
 
 @op(name="log_softmax", result="same", half="float32", accepts="float", batch="along_dims")
@@ -58,7 +90,39 @@ def _(xp, input, dim):
 
 @log_softmax_op.gradient("input")
 def _(grad, output, dim):
-    return grad - output.exp() * grad.sum(dim, keepdim=True)
+    return log_softmax_backward.op(grad, output, dim)
+
+
+@op(
+    tensors="output_grad result",
+    name="log_softmax_backward",
+    result="same",
+    half="float32",
+    accepts="float",
+    batch="along_dims",
+)
+def log_softmax_backward(output_grad, result, dim):
+    """The gradient of `log_softmax` with respect to its input, by its result."""
+    return log_softmax_backward.op(output_grad, result, dim)
+
+
+@log_softmax_backward.kernel
+def _(xp, output_grad, result, dim):
+    if not result.ndim:
+        return xp.asarray(output_grad - output_grad * xp.exp(result))
+    powers = xp.exp(in_order(xp, result))
+    powers *= total(xp, output_grad, (dim,), True)
+    return xp.subtract(output_grad, powers, out=powers)
+
+
+@log_softmax_backward.gradient("output_grad")
+def _(grad, result, dim):
+    return grad - (grad * result.exp()).sum(dim, keepdim=True)
+
+
+@log_softmax_backward.gradient("result")
+def _(grad, output_grad, result, dim):
+    return -grad * result.exp() * output_grad.sum(dim, keepdim=True)
 
 
 def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> Any:

@@ -34,6 +34,11 @@ LIMIT_32 = 0xFFFFFFFF
 WIDE_FROM = LIMIT_32  # sizes and positions from here on are written in the form of zip64
 UTF8_NAMES = 0x800
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
+EXPANSION = 32  # all compressed records together may have so many times the file's length,
+EXPANSION_FROM = 1 << 26  # and so many bytes besides
+PICKLE_EXPANSION = 4  # and a compressed pickle so many times, since each of its bytes can make an object
+PICKLE_EXPANSION_FROM = 1 << 20
+INFLATED_AT_ONCE = 1 << 20
 
 
 class ArchiveWriter:
@@ -154,6 +159,7 @@ class ArchiveReader:
                 f"load: {source} begins as a zip archive, but its directory cannot be read ({error}); the file is "
                 "truncated or damaged. Copy or download it again, or load an earlier checkpoint."
             ) from error
+        self._room = EXPANSION * self._length + EXPANSION_FROM  # for what is decompressed
         self._entries = self._of_one_folder(entries)
         stored = sum(entry.compress_size for entry in self._entries.values())
         if stored > self._length:
@@ -227,32 +233,50 @@ class ArchiveReader:
         self._check_stored(entry, start)
         data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
-        done = 0
-        while done < data.nbytes:
-            got = _read_into(self._file, data.data[done:])
-            if not got:
-                raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
-            done += got
+        done = read_exactly(self._file, data.data)
+        if done < data.nbytes:
+            raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
         return data
 
     def _read_deflated(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
         if start + entry.compress_size > self._length or entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
             raise self._damaged(entry, f"cannot have {entry.file_size} bytes in {entry.compress_size} compressed ones")
+        self._room -= entry.file_size
+        most = PICKLE_EXPANSION * self._length + PICKLE_EXPANSION_FROM
+        if self._room < 0 or (entry.filename.endswith("data.pkl") and entry.file_size > most):
+            raise self._damaged(entry, f"has {entry.file_size} bytes, more than the file's {self._length} explain")
+        data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
+        rest, done = self._file.read(entry.compress_size), 0
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            data = inflate.decompress(self._file.read(entry.compress_size), entry.file_size + 1)
+            while part := inflate.decompress(rest, INFLATED_AT_ONCE):
+                if len(part) > data.nbytes - done:
+                    raise zlib.error("there is more")
+                data[done : done + len(part)] = numpy.frombuffer(part, numpy.uint8)
+                rest, done = inflate.unconsumed_tail, done + len(part)
         except zlib.error as error:
             raise self._damaged(entry, f"cannot be decompressed ({error})") from error
-        if len(data) != entry.file_size:
-            raise self._damaged(entry, f"claims {entry.file_size} bytes and decompresses to another number")
-        return numpy.frombuffer(bytearray(data), numpy.uint8)
+        if done != data.nbytes:
+            raise self._damaged(entry, f"claims {data.nbytes} bytes and decompresses to {done}")
+        return data
 
     def _damaged(self, entry: zipfile.ZipInfo, what: str) -> RuntimeError:
         return RuntimeError(
             f"load: record {entry.filename!r} of {self._source} {what}; the file is truncated or damaged. "
             "Copy or download it again, or load an earlier checkpoint."
         )
+
+
+def read_exactly(file: Any, view: memoryview) -> int:
+    """Read until ``view`` is full or the file ends; return how much was read."""
+    done = 0
+    while done < view.nbytes:
+        got = _read_into(file, view[done:])
+        if not got:
+            break
+        done += got
+    return done
 
 
 def _read_into(file: Any, view: memoryview) -> int:

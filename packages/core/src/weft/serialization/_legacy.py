@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy
 
-from weft._devices import device
+from weft.serialization._archive import read_exactly
 from weft.serialization._names import LEGACY_MAGIC_NUMBER, LEGACY_PROTOCOL_VERSION, Reader, StorageType
 from weft.serialization._options import skips_data
 from weft.serialization._reading import allowed, checked_identity, full_unpickler
@@ -55,7 +55,7 @@ def load_legacy(
     if type(version) is not int or version != LEGACY_PROTOCOL_VERSION or type(system) is not dict:
         known = LEGACY_PROTOCOL_VERSION
         raise pickle.UnpicklingError(f"load: {source} has format {described(version)}; {known} is known")
-    swapped = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
+    swapped = sys.byteorder == "big"  # numbers are little-endian, whatever machine the header speaks of
     reader = Reader(swapped, filled=False)
     storages = LateStorages(source, restore, len(data))
     if safe:
@@ -64,7 +64,7 @@ def load_legacy(
         value = full_unpickler(pickle_module, file, reader, storages, pickle_load_args).load()
     keys = plain(nothing, refuse)
     if not skips_data():
-        storages.fill(keys, data, file.tell(), swapped)
+        storages.fill(keys, file, len(data), swapped)
     try:
         reader.finish()
     except (RuntimeError, ValueError) as error:
@@ -109,19 +109,19 @@ class LateStorages:
         storage = self._made[key][0]
         return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
-    def fill(self, keys: Any, data: Any, position: int, swapped: bool) -> None:
-        """Copy the bytes, which follow in the order of ``keys``, each after its number of elements."""
+    def fill(self, keys: Any, file: IO[bytes], size: int, swapped: bool) -> None:
+        """Read the bytes, which follow in the order of ``keys``, each after its number of elements."""
         if type(keys) is not list or {type(key) for key in keys} - {str} or sorted(keys) != sorted(self._made):
             raise pickle.UnpicklingError(f"load: {self._source} lists other storages than its tensors use")
         for key in keys:
             storage, kind = self._made[key]
-            count = int.from_bytes(data[position : position + 8], sys.byteorder)
-            position += 8
+            count = int.from_bytes(file.read(8), "little")
             width = 1 if kind.dtype is None else kind.dtype.itemsize
-            if count * width != storage.nbytes() or position + storage.nbytes() > len(data):
+            if count * width != storage.nbytes() or file.tell() + storage.nbytes() > size:
                 raise RuntimeError(f"load: storage {key!r} of {self._source} is cut short; the file is truncated")
-            content = numpy.frombuffer(data, numpy.uint8, storage.nbytes(), position)
-            storage.copy_(UntypedStorage._of_array(content, device("cpu")))
+            if isinstance(storage._array, numpy.ndarray):
+                read_exactly(file, storage._array.data)
+            else:
+                storage.copy_(UntypedStorage._of_bytes(bytearray(file.read(storage.nbytes()))))
             if swapped and kind.dtype is not None:
                 storage.byteswap(kind.dtype)
-            position += storage.nbytes()

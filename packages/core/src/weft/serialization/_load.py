@@ -43,9 +43,21 @@ def load(
     Raises
     ------
     pickle.UnpicklingError
-        If the file is no ``.pt`` file, or holds what is not allowed.
+        If the file is no ``.pt`` file, holds what is not allowed, or says of an object what cannot be.
     RuntimeError
-        If the archive is damaged, or a device it names is not there.
+        If the archive or one of its records is damaged, or a device it names is not there.
+    EOFError
+        If the file is empty.
+    FileNotFoundError, and other OSError
+        From the system.
+    ValueError, AttributeError, io.UnsupportedOperation
+        If ``f`` is no file, cannot seek, or ``mmap`` was asked for of an open one.
+
+    Notes
+    -----
+    No other exception comes from what a file holds, and nothing else happens: whoever wrote it, a file that is loaded
+    with ``weights_only=True`` runs nothing, and takes memory and time by its length. Only a compressed archive may
+    take more, up to 64 MB and 32 times its length. With ``weights_only=False`` everything can happen.
 
     Examples
     --------

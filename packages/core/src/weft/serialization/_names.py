@@ -46,6 +46,7 @@ STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
 DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64")
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
 LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(_layout).values() if isinstance(kind, _layout.layout)}
+DIMENSIONS = 64  # what NumPy has
 COPIES = 100  # how often a storage may be copied; a small file could ask for it without end
 FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
 
@@ -267,7 +268,9 @@ class Reader:
     @staticmethod
     def _meta_tensor(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
         weft = importlib.import_module("weft")
-        return weft.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=bool(requires_grad))
+        return weft.empty_strided(
+            _integers(size), _integers(stride), dtype=dtype, device="meta", requires_grad=bool(requires_grad)
+        )
 
     @staticmethod
     def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
@@ -356,7 +359,7 @@ def safe_builders() -> dict[Any, Builder]:
         bytearray: _bytearray,
         codecs.encode: _encode,
         complex: lambda u, real, imag: complex(_number(real), _number(imag)),
-        slice: lambda u, *bounds: slice(*bounds),
+        slice: _slice,
         range: lambda u, *bounds: range(*bounds),
         (OrderedDict, "state"): _set_attributes,
         numpy.dtype: numpy_dtype,
@@ -375,9 +378,18 @@ def _sequence(items: Any) -> Any:
 
 def _integers(items: Any) -> Any:
     """A shape, strides: never a range, which could have any number of them."""
+    if isinstance(items, tuple | list) and len(items) > DIMENSIONS:
+        raise ValueError(f"{len(items)} dimensions; there may be {DIMENSIONS}")
     if not isinstance(items, tuple | list) or any(type(item) is not int for item in items):
         raise TypeError(f"expected a tuple of integers, got {described(items)}")
     return items
+
+
+def _slice(unpickler: SafeUnpickler, *bounds: Any) -> slice:
+    """Of plain numbers: Python frees slices of slices of slices recursively, in C."""
+    if any(type(bound) not in (int, float, bool, str, type(None)) for bound in bounds):
+        raise TypeError("a slice is made of numbers")
+    return slice(*bounds)
 
 
 def _device(unpickler: SafeUnpickler, kind: Any, index: Any = None) -> device:

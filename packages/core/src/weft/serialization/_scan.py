@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pickle import UnpicklingError
 from typing import IO, Any
 
 from weft.serialization._safe_globals import full_name
@@ -36,17 +37,21 @@ def _globals(data: bytes) -> set[str]:
     """Names of all GLOBAL opcodes; those of STACK_GLOBAL from the texts, new or remembered, that go before it."""
     import pickletools
 
+    try:
+        operations = list(pickletools.genops(data))
+    except (ValueError, KeyError, AttributeError) as error:
+        raise UnpicklingError(f"get_unsafe_globals_in_checkpoint: the pickle is damaged: {str(error)[:500]}") from error
     found: set[str] = set()
     texts: list[Any] = []
     memo: dict[Any, Any] = {}
     last: Any = None
-    for opcode, argument, _ in pickletools.genops(data):
+    for opcode, argument, _ in operations:
         last, before = None, last
         if opcode.name == "GLOBAL":
             module, _, name = str(argument).partition(" ")
             found.add(full_name(module, name))
         elif opcode.name == "STACK_GLOBAL":
-            found.add(full_name(*texts[-2:]))
+            found.add(full_name(*["", "", *texts][-2:]))
         elif "UNICODE" in opcode.name:
             last = argument
             texts.append(last)

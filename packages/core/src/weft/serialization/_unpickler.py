@@ -18,9 +18,17 @@ from weft.serialization._safe_globals import full_name
 
 STOP = pickle.STOP[0]
 KEY_PARTS = 1000  # values inside one dict key or set item; hashing nested tuples is recursive in C
-BUDGET = 1 << 24  # elements that a file may copy from one container to another, beyond its own length
+ALIKE = 1000  # different keys with one hash: each is compared with all before it
+PLAIN_INTEGERS = 1 << 60  # below, the hash of an integer is the integer
+NESTED = 1000  # defaultdicts that are values of a defaultdict: Python frees these recursively, in C
+BUDGET = 1 << 20  # elements that a file may copy from one container to another, beyond
+BUDGET_OF_A_BYTE = 8  # so many for each byte of its pickle
+SET_COSTS = 16  # an empty set takes four times the memory of an empty list
 MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
-PLAIN_KEYS = (str, int, float, bool, bytes, complex, type(None))
+PLAIN_KEYS = (str, bytes, bool, float, type(None))  # hashes that nobody can predict, or few can share
+
+# What building from damaged data may raise.
+DAMAGE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, ArithmeticError, RecursionError)
 
 Builder = Callable[..., Any]
 
@@ -68,7 +76,10 @@ class SafeUnpickler:
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
-        self._budget = BUDGET + len(data)
+        self._budget = BUDGET + BUDGET_OF_A_BYTE * len(data)
+        self._keys: set[Any] = set()  # other dict keys and set items than `PLAIN_KEYS`
+        self._hashes: dict[int, int] = {}  # how many of them have one hash
+        self._nested = 0
 
     def load(self) -> Any:
         """Build and return the pickled object.
@@ -93,8 +104,8 @@ class SafeUnpickler:
             raise
         except IndexError as error:
             raise self._refused("ends early or is damaged") from error
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, ArithmeticError, struct.error) as error:
-            raise self._refused(f"cannot be rebuilt: {type(error).__name__}: {error}") from error
+        except (*DAMAGE, struct.error) as error:
+            raise self._refused(f"cannot be rebuilt: {type(error).__name__}: {str(error)[:1000]}") from error
 
     def spend(self, count: int) -> None:
         """Count elements copied from one container to another: a short file could ask for it without end."""
@@ -187,11 +198,19 @@ class SafeUnpickler:
             raise self._refused(f"sets items of a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
             self.check_key(key)
+            if type(value) is defaultdict and type(target) is defaultdict:
+                self._nested += 1
+                if self._nested > NESTED:
+                    raise self._refused(f"has more than {NESTED} defaultdicts within defaultdicts")
             target[key] = value
 
     def _set_item(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
         self._set_items([key, value])
+
+    def _empty_set(self) -> None:
+        self.spend(SET_COSTS)
+        self._push(set())
 
     def _add_items(self) -> None:
         items = self._since_mark()
@@ -225,6 +244,7 @@ class SafeUnpickler:
         for path in (full_name(module, name), f"{module}.{name}"):
             if path in self._allowed.values:
                 return self._allowed.values[path]
+        module, name = module[:200], name[:200]  # a message is no place for a megabyte
         if module.partition(".")[0] == "torch":
             raise UnpicklingError(
                 f"load: weights-only load failed: {self._source} holds a {module}.{name}, which weft cannot build "
@@ -277,7 +297,7 @@ class SafeUnpickler:
 
     def check_key(self, key: Any) -> None:
         """Refuse a dict key or set item whose hash could take the interpreter down."""
-        if type(key) in PLAIN_KEYS:
+        if type(key) in PLAIN_KEYS or (type(key) is int and -PLAIN_INTEGERS < key < PLAIN_INTEGERS):
             return
         waiting, seen = [key], 0
         while waiting:
@@ -287,6 +307,20 @@ class SafeUnpickler:
                 raise self._refused(f"has a dict key or set item of more than {KEY_PARTS} parts")
             if isinstance(part, tuple | frozenset):
                 waiting.extend(part)
+            elif type(part) is int:
+                self.spend(part.bit_length() >> 6)  # hashed anew each time
+        self.spend(seen)
+        self._check_hash(key)
+
+    def _check_hash(self, key: Any) -> None:
+        """Refuse many keys that were made to have the same hash: a dict of n takes n * n comparisons."""
+        if key in self._keys:
+            return
+        self._keys.add(key)
+        code = hash(key)
+        count = self._hashes[code] = self._hashes.get(code, 0) + 1
+        if count > ALIKE:
+            raise self._refused(f"has more than {ALIKE} different dict keys or set items with one hash")
 
     def checked_keys(self, items: Any) -> Any:
         """Return the items after `check_key` of each, and `spend` for all."""
@@ -364,7 +398,7 @@ def _opcodes() -> dict[int, Callable[[SafeUnpickler], None]]:
         pickle.DICT: lambda s: s._new_dict(s._since_mark()),
         pickle.SETITEM: u._set_item,
         pickle.SETITEMS: lambda s: s._set_items(s._since_mark()),
-        pickle.EMPTY_SET: lambda s: s._push(set()),
+        pickle.EMPTY_SET: u._empty_set,
         pickle.ADDITEMS: u._add_items,
         pickle.FROZENSET: lambda s: s._push_first(lambda items: frozenset(s.checked_keys(items))),
         pickle.PUT: lambda s: s._put(int(s._line())),

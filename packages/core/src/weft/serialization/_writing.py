@@ -35,7 +35,7 @@ from weft.storage import TypedStorage, UntypedStorage
 
 __all__ = ["Content", "pickled", "replacing", "write", "write_legacy"]
 
-Content = tuple[bytes, list[tuple[UntypedStorage, int]]]  # a pickle; its storages, and how long their elements are
+Content = tuple[bytes, list[tuple[UntypedStorage, Any]]]  # a pickle; its storages with their dtypes, None for bytes
 
 
 def pickled(obj: object, protocol: int, old: bool = False) -> Content:
@@ -43,7 +43,7 @@ def pickled(obj: object, protocol: int, old: bool = False) -> Content:
     stream = io.BytesIO()
     pickler = TorchPickler(stream, protocol, old)
     pickler.dump(obj)
-    return stream.getvalue(), [(storage, pickler.width(storage)) for storage in pickler.storages]
+    return stream.getvalue(), [(storage, pickler.dtypes[storage]) for storage in pickler.storages]
 
 
 def write(content: Content, file: Any, name: str, compute_crc32: bool, byteorder: bool = True) -> None:
@@ -76,8 +76,11 @@ def write_legacy(content: Content, file: Any, protocol: int) -> None:
     keys = sorted(map(str, range(len(storages))))
     write_all(file, pickle.dumps(keys, protocol))
     for key in keys:
-        storage, width = storages[int(key)]
-        write_all(file, struct.pack("=q", storage.nbytes() // width))
+        storage, dtype = storages[int(key)]
+        if sys.byteorder == "big" and dtype is not None:
+            storage = storage.cpu().clone()
+            storage.byteswap(dtype)
+        write_all(file, struct.pack("<q", storage.nbytes() // (1 if dtype is None else dtype.itemsize)))
         write_all(file, _bytes_of(storage))
 
 
@@ -104,7 +107,7 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         super().__init__(file, protocol)
         self._old = old
         self.storages: dict[UntypedStorage, str] = {}  # with the key of the record that it becomes
-        self._dtypes: dict[UntypedStorage, Any] = {}
+        self.dtypes: dict[UntypedStorage, Any] = {}
         self._names = _names_of_objects()
         self._kinds = (dtype, TorchName, Reduced, Tensor, Size, device, layout)
 
@@ -117,10 +120,12 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         return None
 
     def _storage_id(self, storage: UntypedStorage, kind: TorchName, dtype: Any) -> tuple[Any, ...]:
+        if self._old and dtype is None:
+            kind = STORAGES["uint8"]  # PyTorch writes UntypedStorage, and cannot read it
         key = self.storages.setdefault(storage, str(len(self.storages)))
-        if self._dtypes.setdefault(storage, dtype) is not dtype and storage.nbytes():
+        if self.dtypes.setdefault(storage, dtype) is not dtype and storage.nbytes():
             raise RuntimeError(
-                f"save: two tensors are views of the same memory as {self._dtypes[storage] or 'bytes'} and as "
+                f"save: two tensors are views of the same memory as {self.dtypes[storage] or 'bytes'} and as "
                 f"{dtype or 'bytes'}, which the file format cannot express; save a clone() of one of them"
             )
         count = storage.nbytes() // (1 if dtype is None else dtype.itemsize)
@@ -128,11 +133,6 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         return (
             (*identity, None) if self._old else identity
         )  # PyTorch 0.3 had views of storages, which would stand there
-
-    def width(self, storage: UntypedStorage) -> int:
-        """How many bytes an element has of a storage that has been written."""
-        dtype = self._dtypes[storage]
-        return 1 if dtype is None else int(dtype.itemsize)
 
     def reducer_override(self, obj: Any) -> Any:
         """What stands in the file for a tensor and its like; a string means a name."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "Context",
+    "MappingKey",
     "TreeSpec",
     "register_pytree_node",
     "tree_all",
@@ -19,6 +22,19 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
 ]
+
+Context = Any  # what a container is besides its children
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """Where a child stands in a mapping."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
 
 # For each type of container (`namedtuple` stands for all that it made): its children and what else it is, and how it is
 # made from them.
@@ -48,9 +64,21 @@ def register_pytree_node(cls: Any, flatten_fn: Any, unflatten_fn: Any, **names: 
 
 register_pytree_node(list, lambda value: (value, None), lambda children, _: list(children))
 register_pytree_node(tuple, lambda value: (list(value), None), lambda children, _: tuple(children))
-register_pytree_node(
-    dict, lambda value: (list(value.values()), list(value)), lambda children, keys: dict(zip(keys, children))
-)
+
+
+def _dict_flatten(value: Any) -> tuple[list[Any], list[Any]]:
+    return list(value.values()), list(value)
+
+
+def _dict_unflatten(children: Any, keys: Any) -> dict[Any, Any]:
+    return dict(zip(keys, children))
+
+
+def _dict_flatten_with_keys(value: Any) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    return [(MappingKey(key), child) for key, child in value.items()], list(value)
+
+
+register_pytree_node(dict, _dict_flatten, _dict_unflatten)
 register_pytree_node(
     OrderedDict,
     lambda value: (list(value.values()), list(value)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
@@ -15,19 +16,76 @@ from weft.autograd.grad_mode import enable_grad
 from weft.autograd.graph import saved_tensors_hooks
 from weft.random import fork_rng, get_rng_state, set_rng_state
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "DefaultDeviceType",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 
 class CheckpointError(RuntimeError):
     """The second computation differs from the first."""
 
 
+class StopRecomputation(Exception):
+    """All that was saved the first time has been computed again."""
+
+
+class Switches:
+    """What the context managers below set, for all checkpoints in their block; None leaves it to each."""
+
+    early_stop: bool | None = None
+    debug: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """In this block, let the second computation end, or not, as soon as all that backward needs is there.
+
+    By default it does. Set it to False where the end of a function must run again too.
+    """
+    before = Switches.early_stop
+    Switches.early_stop = enable
+    try:
+        yield
+    finally:
+        Switches.early_stop = before
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """In this block, let the error of a second computation that differs tell which tensors each of the two saved."""
+    before = Switches.debug
+    Switches.debug = enabled
+    try:
+        yield
+    finally:
+        Switches.debug = before
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """The default of `checkpoint`'s ``context_fn``: two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
     determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
     """Call a function without keeping its intermediate results; backward computes them again.
@@ -39,8 +97,21 @@ def checkpoint(
     use_reentrant : bool
         True runs a backward pass inside the backward pass (and takes no keyword arguments); False, the better
         choice and the default, makes up the saved tensors when the first of them is asked for.
+    context_fn : callable
+        Returns two context managers: for the first computation, and for the second.
+    determinism_check : str
+        ``"default"`` compares the shapes and dtypes of what the two save, ``"none"`` does not.
+    debug : bool
+        Let the error of a difference tell all of them.
+    early_stop : bool
+        End the second computation with the last tensor that backward needs; see `set_checkpoint_early_stop`.
     preserve_rng_state : bool
         Draw the same random numbers again.
+
+    Raises
+    ------
+    CheckpointError
+        In backward, if the second computation saves other tensors than the first.
 
     Examples
     --------
@@ -49,12 +120,24 @@ def checkpoint(
     >>> x.grad
     tensor([2.7183, 2.7183])
     """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"checkpoint: determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        )
     if use_reentrant:
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("checkpoint: Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if kwargs:
             raise ValueError("checkpoint: Unexpected keyword arguments: " + ",".join(kwargs))
-        return Reentrant.apply(function, preserve_rng_state, *args)
-    recompute = Recomputation(function, args, kwargs, preserve_rng_state)
-    with saved_tensors_hooks(recompute.pack, recompute.unpack):
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    first, second = context_fn()
+    if not local.grad_enabled:
+        return function(*args, **kwargs)
+    recompute = Recomputation(function, args, kwargs, preserve_rng_state, second)
+    recompute.checks = determinism_check == "default"
+    recompute.debug = debug if Switches.debug is None else Switches.debug
+    recompute.early_stop = early_stop if Switches.early_stop is None else Switches.early_stop
+    with saved_tensors_hooks(recompute.pack, recompute.unpack), first:
         return function(*args, **kwargs)
 
 
@@ -78,16 +161,21 @@ def same_precision(precision: Any) -> Iterator[None]:
 class Recomputation:
     """Counts what is saved the first time, and finds it in the second."""
 
-    def __init__(self, function: Any, args: Any, kwargs: Any, preserve_rng_state: bool) -> None:
+    checks = True
+    debug = False
+    early_stop = True
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, preserve_rng_state: bool, context: Any) -> None:
         self.call = (function, args, kwargs)
         self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.context = context
         self.precision = local.precision
         self.shapes: list[Any] = []
         self.again: dict[int, Any] = {}
 
     def pack(self, tensor: Any) -> int:
         """Keep a number, and the shape to check the second computation by."""
-        self.shapes.append((tuple(tensor.shape), tensor.dtype))
+        self.shapes.append(facts(tensor))
         return len(self.shapes) - 1
 
     def unpack(self, number: int) -> Any:
@@ -102,6 +190,8 @@ class Recomputation:
 
         def keep(tensor: Any) -> Any:
             kept.append(tensor.detach())
+            if self.early_stop and len(kept) == len(self.shapes):
+                raise StopRecomputation
             return tensor
 
         with (
@@ -109,31 +199,50 @@ class Recomputation:
             enable_grad(),
             same_precision(self.precision),
             saved_tensors_hooks(keep, lambda tensor: tensor),
+            self.context,
         ):
             if self.rng_state is not None:
                 set_rng_state(self.rng_state)
-            function(*args, **kwargs)
-        found = [(tuple(each.shape), each.dtype) for each in kept]
-        if found != self.shapes:
-            raise CheckpointError(
-                "checkpoint: A different number of tensors was saved during the original forward and recomputation, or "
-                f"their shapes differ. Saved during forward: {len(self.shapes)}; during recomputation: {len(found)}. "
-                "The "
-                "function must do the same when it is called again"
-            )
+            with suppress(StopRecomputation):
+                function(*args, **kwargs)
+        self.compare([facts(each) for each in kept])
         return kept
 
+    def compare(self, found: list[Any]) -> None:
+        """Raise if the second computation saved other tensors than the first."""
+        if len(found) == len(self.shapes) and (found == self.shapes or not self.checks):
+            return
+        if len(found) != len(self.shapes):
+            message = (
+                "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.shapes)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        else:
+            message = (
+                "checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                "forward pass."
+            )
+            for place, (before, after) in enumerate(zip(self.shapes, found)):
+                if before != after:
+                    message += f"\ntensor at position {place}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
+        if self.debug:
+            message += f"\nSaved during forward: {self.shapes}\nSaved during recomputation: {found}"
+        raise CheckpointError(f"{message}\nThe function must do the same when it is called again")
 
-class Reentrant(Function):
+
+def facts(tensor: Any) -> dict[str, Any]:
+    """What two computations are compared by."""
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+class CheckpointFunction(Function):
     """The function of ``use_reentrant=True``."""
 
     @staticmethod
     def forward(ctx: Any, function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         """Compute without recording."""
-        if not any(isinstance(each, TensorBase) and each._requires_grad for each in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=3
-            )
+        check_backward_validity(args)
         ctx.function = function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
         ctx.precision = local.precision
@@ -181,7 +290,13 @@ def checkpoint_sequential(
     functions : Sequential module or list of callables
     segments : int
         How many parts of about equal length.
+    input : Tensor
+    use_reentrant : bool
+    preserve_rng_state : bool
     """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("checkpoint_sequential: Unexpected keyword arguments: " + ",".join(kwargs))
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(chain) // segments
 
@@ -195,6 +310,58 @@ def checkpoint_sequential(
 
     start = 0
     for _ in range(segments - 1):
-        input = checkpoint(run(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
+        input = checkpoint(run(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
         start += size
     return run(start, len(chain))(input)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if none of the inputs requires grad: with ``use_reentrant=True`` there are no gradients then."""
+    if not any(isinstance(each, TensorBase) and each._requires_grad for each in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs without their histories; each tensor requires grad as before."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"detach_variable: Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(
+        each.detach().requires_grad_(each._requires_grad) if isinstance(each, TensorBase) else each for each in inputs
+    )
+
+
+class DefaultDeviceType:
+    """The accelerator of checkpoints whose arguments are all on the CPU: whose random state is kept besides."""
+
+    _default = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose it."""
+        DefaultDeviceType._default = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Return it."""
+        return DefaultDeviceType._default
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
+    """The numbers of the devices, beside the CPU, that tensors among the arguments are on, and their random states."""
+    devices = {each.device for each in args if isinstance(each, TensorBase) and each.device.type not in ("cpu", "meta")}
+    ordered = sorted(devices, key=lambda device: device.index or 0)
+    return [device.index or 0 for device in ordered], [_generators(device).get_rng_state(device) for device in ordered]
+
+
+def set_device_states(devices: list[int], states: list[Any], *, device_type: str | None = None) -> None:
+    """Put back what `get_device_states` has returned."""
+    kind = device_type or DefaultDeviceType.get_device_type()
+    for index, state in zip(devices, states):
+        _generators(kind).set_rng_state(state, f"{kind}:{index}")
+
+
+def _generators(device: Any) -> Any:
+    """The module that has the random states of a kind of device: ``weft.cuda``."""
+    return importlib.import_module(f"weft.{getattr(device, 'type', device)}")

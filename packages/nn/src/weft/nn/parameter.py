@@ -72,11 +72,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + tensor_repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild_parameter, (self.data, self.requires_grad, dict(self.__dict__))
+        # A tensor's own way, with this parameter's memory: an alias would move alone when the memory is shared.
+        reduced: Any = Tensor.__reduce_ex__(self, protocol)
+        make, arguments, _ = reduced
+        return _rebuild_parameter, (make, (Tensor, *arguments[1:]), self.requires_grad, dict(self.__dict__))
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, attributes: dict[str, Any]) -> Parameter:
-    parameter: Parameter = Parameter(data, requires_grad)
+def _rebuild_parameter(make: Any, arguments: Any, requires_grad: bool, attributes: dict[str, Any]) -> Parameter:
+    parameter: Parameter = Parameter(make(*arguments), requires_grad)
     parameter.__dict__.update(attributes)
     return parameter
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor
+from weft._engine.tensor import local
+from weft._precision import cast
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn.module import Module
@@ -387,6 +389,8 @@ class RNNBase(Module):
         self.check_input(input, None)
         steps = input.transpose(0, 1) if self.batch_first else input  # (L, N, input_size)
         state = self._initial_state(state, steps.size(1), input)
+        if local.precision is not None and self.mode == "LSTM" and not self.proj_size:  # as PyTorch's kernel for it
+            steps, state = cast("half", (steps, state))
         output, state = self._run_layers(steps, [steps.size(1)] * steps.size(0), state)
         output = output.reshape(steps.size(0), steps.size(1), output.size(-1))
         if self.batch_first:

@@ -10,6 +10,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn.activation import GELU, ReLU
 from weft.nn.containers import ModuleList
 from weft.nn.dropout import Dropout
 from weft.nn.linear import Linear
@@ -227,8 +228,12 @@ class TransformerEncoder(Module):
     num_layers : int
     norm : Module, optional
         After the last layer.
-    enable_nested_tensor, mask_check : bool
-        Accepted; there are no nested tensors, so that they have no effect.
+    enable_nested_tensor : bool
+        Whether an inference leaves padded positions out: 0 before ``norm``, instead of what the layers make of padding.
+        As in PyTorch, only of layers that it has a fused kernel for (normalized last, batch first, with biases, an even
+        number of heads), in eval mode, without gradients, with a padding mask and no other.
+    mask_check : bool
+        Leave positions out only if each sequence's padding is at its end.
     """
 
     def __init__(
@@ -244,6 +249,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and _has_fused_kernel(encoder_layer)
         self.mask_check = mask_check
 
     def forward(
@@ -256,10 +262,30 @@ class TransformerEncoder(Module):
         """Encode ``src``; masks as in `MultiheadAttention`. ``is_causal=None`` looks whether ``mask`` is causal."""
         padding, mask = _as_scores(src_key_padding_mask, mask, src.dtype)
         causal = _is_causal(mask, is_causal)
+        left_out = self._left_out(src, padding) if mask is None and padding is not None else None
+        if left_out is not None:
+            padding = _scores_of(left_out, src.dtype)
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if left_out is not None:
+            output = output.masked_fill(left_out.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _left_out(self, src: Tensor, padding: Tensor) -> Tensor | None:
+        """Return where an inference that skips padding writes zeros; None if this call cannot skip it."""
+        first = self.layers[0]
+        if not getattr(self, "use_nested_tensor", False) or first.training or src.dim() != 3:
+            return None
+        if not weft.backends.mha.get_fastpath_enabled() or weft.is_autocast_enabled(src.device.type):
+            return None
+        used = (src, *first.parameters())
+        if weft.is_grad_enabled() and any(tensor.requires_grad for tensor in used):
+            return None
+        hidden = padding != 0
+        if self.mask_check and bool((hidden[:, :-1] & ~hidden[:, 1:]).any()):
+            return None
+        return hidden
 
 
 class TransformerDecoder(Module):
@@ -434,6 +460,22 @@ def _scores_of(mask: Tensor | None, dtype: Any) -> Tensor | None:
     if mask is None or mask.dtype is not weft.bool:
         return mask
     return weft.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(mask, float("-inf"))
+
+
+def _has_fused_kernel(layer: Module) -> bool:
+    """Return whether PyTorch runs an inference of such a layer by one kernel, which skips padding."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return False
+    attention = layer.self_attn
+    return (
+        not layer.norm_first
+        and attention.batch_first
+        and attention._qkv_same_embed_dim
+        and attention.in_proj_bias is not None
+        and (layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, (ReLU, GELU)))
+        and layer.norm1.eps == layer.norm2.eps
+        and attention.num_heads % 2 == 0
+    )
 
 
 def _copies(module: Module, count: int) -> ModuleList:

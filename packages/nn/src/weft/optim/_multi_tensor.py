@@ -22,7 +22,8 @@ import numpy as np
 from weft import Tensor
 from weft._devices import backend_of
 from weft._engine.kinds import Kind
-from weft._engine.tensor import local, state
+from weft._engine.tensor import local, run_quietly, state
+from weft._profiling import watched
 from weft.ops._inplace import bump
 
 __all__ = ["MultiTensorStep", "multi_tensor"]
@@ -101,17 +102,13 @@ class MultiTensorStep:
 
         device = kind.device
         backend = backend_of(device)
-        kernel = kernels(device.type).get(self.name) or backend.kernel(self.name, kind.dtype, None)
+        kernel = kernels(device.type).get(self.name)
         if kernel is None:
-            kernel = functools.partial(self._in_blocks, _block_class(backend.xp))
+            generic = functools.partial(self._in_blocks, _block_class(backend.xp))
+            kernel = backend.kernel(self.name, kind.dtype, generic)
         arrays = [[x._array if isinstance(x, Tensor) else x for x in column] for column in columns]
         with backend.guard(device.index):
-            try:
-                state.run(functools.partial(kernel, *arrays, **options))
-            except RuntimeError as error:
-                if not str(error).startswith("cannot enter context"):  # another thread is in a kernel right now
-                    raise
-                state.context.copy().run(functools.partial(kernel, *arrays, **options))
+            run_quietly(functools.partial(watched(self.name, kernel), *arrays, **options))
         short = self.formula.__name__
         for index, column in enumerate(columns):
             if index != 1 and isinstance(column[0], Tensor):  # all but the gradients are written

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import weft
-from weft import Tensor
+from weft import Tensor, _profiling
 from weft.ops._inplace import bump
 from weft.utils.hooks import RemovableHandle
 
@@ -64,6 +64,12 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if self._in_step:
             return step(self, *args, **kwargs)
+        if _profiling.recorder is not None:
+            with _profiling.recorder.span(f"Optimizer.step#{type(self).__name__}.step"):
+                return run(self, args, kwargs)
+        return run(self, args, kwargs)
+
+    def run(self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._in_step = self._opt_called = True
         try:
             call_args = (self, *args)  # PyTorch's hooks see the optimizer among the arguments too
@@ -250,6 +256,13 @@ class Optimizer:
             Set ``grad`` to None, which frees its memory and lets steps skip the parameter until it has a gradient
             again. Otherwise fill it with zeros in place.
         """
+        if _profiling.recorder is not None:
+            with _profiling.recorder.span(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+                self._forget_gradients(set_to_none)
+        else:
+            self._forget_gradients(set_to_none)
+
+    def _forget_gradients(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 if param.grad is None:
@@ -499,7 +512,7 @@ def new_step_count() -> Tensor:
 
 def real_views(tensors: Iterable[Tensor]) -> list[Tensor]:
     """Complex tensors as real ones of one more dimension, sharing memory: their parts are stepped separately."""
-    return [weft.view_as_real(t) if t.is_complex() else t for t in tensors]
+    return [weft.view_as_real(t) if t.kind.is_complex else t for t in tensors]
 
 
 def state_tensors(states: Sequence[dict[str, Any]], name: str) -> list[Tensor]:
@@ -539,9 +552,10 @@ def advance(states: Sequence[dict[str, Any]]) -> list[float]:
     counts = []
     for state in states:
         step = state["step"]
-        step._array += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
+        count = step._array
+        count += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
         bump(step, "step")
-        counts.append(step.item())
+        counts.append(count.item())
     return counts
 
 

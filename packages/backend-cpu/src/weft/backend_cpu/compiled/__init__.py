@@ -7,12 +7,25 @@ that compile to vector code. Each other module is a family of kernels. To write 
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from importlib.metadata import version as installed
+from pathlib import Path
 
 MISSING = "not installed: pip install 'weft[fast]'"
 
 FAMILIES = {  # module: the ops that it serves
-    "activations": "core::relu",
+    "activations": (
+        "core::relu core::threshold_backward core::tanh_backward core::sigmoid_backward nn::threshold "
+        "nn::hardtanh nn::hardtanh_backward nn::leaky_relu nn::leaky_relu_backward nn::shrink "
+        "nn::shrink_backward nn::hardsigmoid nn::hardsigmoid_backward nn::hardswish "
+        "nn::hardswish_backward nn::gelu nn::gelu_backward nn::silu nn::silu_backward nn::elu "
+        "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
+        "nn::mish nn::mish_backward"
+    ),
+    "optimizers": """
+        optim::sgd_step optim::adam_step optim::rmsprop_step optim::adagrad_step foreach::norm foreach::mul_
+    """,
+    "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
@@ -27,3 +40,16 @@ def is_available() -> bool:
 def version() -> str:
     """Of Numba."""
     return f"Numba {installed('numba')}"
+
+
+@cache
+def folder() -> Path:
+    """Where Numba keeps what it has compiled: beside the sources, in NUMBA_CACHE_DIR, or in the user's cache."""
+    from weft.backend_cpu.compiled.parallel import loop
+
+    return Path(loop(version)._cache.cache_path)  # never compiled: asked where it would be
+
+
+def kept() -> int:
+    """How many kernels are kept there, each with its combination of types."""
+    return sum(1 for _ in folder().glob("*.nbc"))

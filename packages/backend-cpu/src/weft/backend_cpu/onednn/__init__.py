@@ -8,15 +8,23 @@ from __future__ import annotations
 
 MISSING = "not installed: pip install 'weft[fast]', or set WEFT_ONEDNN to a libdnnl.so.3"
 
-FAMILIES: dict[str, str] = {}  # module: the ops that it serves
+FAMILIES = {  # module: the ops that it serves
+    "matmul": "core::matmul core::addmm nn::linear",
+    "convolution": "nn::conv1d nn::conv2d nn::conv3d nn::conv1d_input_gradient nn::conv2d_input_gradient "
+    "nn::conv3d_input_gradient nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient",
+}
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
 
 def is_available() -> bool:
     """Whether the library is there."""
-    return False
+    from weft.backend_cpu.onednn.library import load
+
+    return load() is not None
 
 
 def version() -> str:
     """Of the library."""
-    return ""
+    from weft.backend_cpu.onednn.library import version
+
+    return f"oneDNN {version()}"

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from weft import _profiling
 from weft.nn._module import registry
 from weft.nn._module.state_dict import StateDict
 from weft.utils.hooks import RemovableHandle
@@ -210,3 +211,6 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, submodule)`` for each registration; it may return another Module."""
     return add_hook(registry.module_registration_hooks, hook)
+
+
+_profiling.module_hooks = (register_module_forward_pre_hook, register_module_forward_hook)

@@ -7,18 +7,40 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._precision import in_half_precision
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops._numerics import in_blocks
+from weft.ops.activation import threshold_backward
+from weft.ops.comparison import keep_where
 from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
 from weft.ops.softmax import softmax as core_softmax
 
+# Gradients of smooth functions are one op each, which computes them in blocks and a backend may have in one pass.
+BACKWARD: Any = {
+    "tensors": "output_grad input",
+    "result": "same",
+    "half": "float32",
+    "accepts": "float",
+    "namespace": "nn",
+    "batch": "elementwise",
+}
+
 SQRT_HALF = math.sqrt(0.5)
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
+    """A function of a gradient and an input, element by element, in blocks where they lie in memory alike."""
+    if output_grad.shape != input.shape:  # in a vmap one of them may not be of the batch
+        return function(output_grad, input)
+    if input.flags.c_contiguous and not output_grad.flags.c_contiguous:
+        output_grad = xp.ascontiguousarray(output_grad)
+    return in_blocks(xp, function, output_grad, input)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -83,7 +105,7 @@ def _(grad, input, approximate):
     return gelu_backward.op(grad, input, approximate)
 
 
-@op(tensors="output_grad input", result="same", half="float32", accepts="float", namespace="nn", batch="elementwise")
+@op(**BACKWARD)
 def gelu_backward(output_grad, input, approximate):
     """A gradient times the derivative of `gelu`."""
     return gelu_backward.op(output_grad, input, approximate)
@@ -107,9 +129,7 @@ def _(xp, output_grad, input, approximate):
         slope = TANH_SCALE * (1 + 3 * TANH_CUBIC * (x * x))
         return grad * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
 
-    if output_grad.shape != input.shape or not output_grad.flags.c_contiguous:
-        output_grad = xp.ascontiguousarray(output_grad)
-    return in_blocks(xp, by_tanh if approximate == "tanh" else exact, output_grad, input)
+    return with_grad(xp, by_tanh if approximate == "tanh" else exact, output_grad, input)
 
 
 @gelu_backward.gradient("output_grad")
@@ -200,7 +220,7 @@ def _(xp, input, threshold, value):
 
 @threshold_op.gradient("input")
 def _(grad, input, threshold):
-    return grad.masked_fill(input <= threshold, 0)
+    return threshold_backward.op(grad, input, threshold)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -228,7 +248,24 @@ def _(xp, input, low, high):
 
 @hardtanh_op.gradient("input")
 def _(grad, input, low, high):
-    return grad.masked_fill((input <= low) | (input >= high), 0)
+    return hardtanh_backward.op(grad, input, low, high)
+
+
+@op(**BACKWARD)
+def hardtanh_backward(output_grad, input, low, high):
+    """A gradient where the input is inside of the limits, and 0 elsewhere."""
+    return hardtanh_backward.op(output_grad, input, low, high)
+
+
+@hardtanh_backward.kernel
+def _(xp, output_grad, input, low, high):
+    inside = ~((input <= low) | (input >= high))
+    return keep_where(xp, inside, output_grad)
+
+
+@hardtanh_backward.gradient("output_grad")
+def _(grad, input, low, high):
+    return hardtanh_backward.op(grad, input, low, high)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -267,7 +304,23 @@ def _(xp, input, slope):
 
 @leaky_relu_op.gradient("input")
 def _(grad, input, slope):
-    return weft.where(input > 0, grad, grad * slope)
+    return leaky_relu_backward.op(grad, input, slope)
+
+
+@op(**BACKWARD)
+def leaky_relu_backward(output_grad, input, slope):
+    """A gradient, times a slope where the input is not positive."""
+    return leaky_relu_backward.op(output_grad, input, slope)
+
+
+@leaky_relu_backward.kernel
+def _(xp, output_grad, input, slope):
+    return with_grad(xp, lambda grad, x: xp.where(x > 0, grad, grad * slope), output_grad, input)
+
+
+@leaky_relu_backward.gradient("output_grad")
+def _(grad, input, slope):
+    return leaky_relu_backward.op(grad, input, slope)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -280,6 +333,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return leaky_relu(input, negative_slope, True)
 
 
+@in_half_precision
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``x`` where it is positive, else ``weight * x``, with one weight for all or one for each channel.
 
@@ -359,7 +413,23 @@ def _(xp, input, lambd, towards_zero):
 
 @shrink_op.gradient("input")
 def _(grad, input, lambd):
-    return grad.masked_fill((input >= -lambd) & (input <= lambd), 0)
+    return shrink_backward.op(grad, input, lambd)
+
+
+@op(**BACKWARD)
+def shrink_backward(output_grad, input, lambd):
+    """A gradient where the input is outside of [-lambd, lambd], and 0 inside."""
+    return shrink_backward.op(output_grad, input, lambd)
+
+
+@shrink_backward.kernel
+def _(xp, output_grad, input, lambd):
+    return keep_where(xp, ~((input >= -lambd) & (input <= lambd)), output_grad)
+
+
+@shrink_backward.gradient("output_grad")
+def _(grad, input, lambd):
+    return shrink_backward.op(grad, input, lambd)
 
 
 @composite(out=True)
@@ -392,7 +462,23 @@ def _(xp, input):
 
 @hardsigmoid_op.gradient("input")
 def _(grad, input):
-    return (grad / 6).masked_fill((input <= -3) | (input >= 3), 0)
+    return hardsigmoid_backward.op(grad, input)
+
+
+@op(**BACKWARD)
+def hardsigmoid_backward(output_grad, input):
+    """A gradient times the derivative of `hardsigmoid`."""
+    return hardsigmoid_backward.op(output_grad, input)
+
+
+@hardsigmoid_backward.kernel
+def _(xp, output_grad, input):
+    return with_grad(xp, lambda grad, x: keep_where(xp, ~((x <= -3) | (x >= 3)), grad / 6), output_grad, input)
+
+
+@hardsigmoid_backward.gradient("output_grad")
+def _(grad, input):
+    return hardsigmoid_backward.op(grad, input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -413,8 +499,31 @@ def _(xp, input):
 
 @hardswish_op.gradient("input")
 def _(grad, input):
-    inner = grad * (input / 3 + 0.5)
-    return weft.where(input >= 3, grad, inner.masked_fill(input <= -3, 0))
+    return hardswish_backward.op(grad, input)
+
+
+@op(**BACKWARD)
+def hardswish_backward(output_grad, input):
+    """A gradient times the derivative of `hardswish`."""
+    return hardswish_backward.op(output_grad, input)
+
+
+@hardswish_backward.kernel
+def _(xp, output_grad, input):
+    def block(grad: Any, x: Any) -> Any:
+        return xp.where(x >= 3, grad, keep_where(xp, ~(x <= -3), grad * (x / 3 + 0.5)))
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@hardswish_backward.gradient("output_grad")
+def _(grad, input):
+    return hardswish_backward.op(grad, input)
+
+
+@hardswish_backward.gradient("input")
+def _(grad, output_grad, input):
+    return (grad * output_grad / 3).masked_fill((input <= -3) | (input >= 3), 0)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -444,8 +553,33 @@ def _(xp, input, alpha, scale, input_scale):
 
 @elu_op.gradient("input")
 def _(grad, input, alpha, scale, input_scale):
-    slope = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale)
-    return weft.where(input > 0, grad * scale, grad * slope)
+    return elu_backward.op(grad, input, alpha, scale, input_scale)
+
+
+@op(**BACKWARD)
+def elu_backward(output_grad, input, alpha, scale, input_scale):
+    """A gradient times the derivative of `elu`."""
+    return elu_backward.op(output_grad, input, alpha, scale, input_scale)
+
+
+@elu_backward.kernel
+def _(xp, output_grad, input, alpha, scale, input_scale):
+    def block(grad: Any, x: Any) -> Any:
+        slope = xp.exp(xp.minimum(x, 0) * input_scale) * (alpha * scale * input_scale)
+        return grad * xp.where(x > 0, x.dtype.type(scale), slope)
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@elu_backward.gradient("output_grad")
+def _(grad, input, alpha, scale, input_scale):
+    return elu_backward.op(grad, input, alpha, scale, input_scale)
+
+
+@elu_backward.gradient("input")
+def _(grad, output_grad, input, alpha, scale, input_scale):
+    bend = (input.clamp(max=0) * input_scale).exp() * (alpha * scale * input_scale * input_scale)
+    return (grad * output_grad * bend).masked_fill(input > 0, 0)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -513,8 +647,33 @@ def _(xp, input, beta, threshold):
 
 @softplus_op.gradient("input")
 def _(grad, input, beta, threshold):
-    scaled = input * beta
-    return weft.where(scaled > threshold, grad, grad * scaled.sigmoid())
+    return softplus_backward.op(grad, input, beta, threshold)
+
+
+@op(**BACKWARD)
+def softplus_backward(output_grad, input, beta, threshold):
+    """A gradient times the derivative of `softplus`."""
+    return softplus_backward.op(output_grad, input, beta, threshold)
+
+
+@softplus_backward.kernel
+def _(xp, output_grad, input, beta, threshold):
+    def block(grad: Any, x: Any) -> Any:
+        scaled = x * x.dtype.type(beta)
+        return xp.where(scaled > threshold, grad, grad / (1 + xp.exp(-scaled)))
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@softplus_backward.gradient("output_grad")
+def _(grad, input, beta, threshold):
+    return softplus_backward.op(grad, input, beta, threshold)
+
+
+@softplus_backward.gradient("input")
+def _(grad, output_grad, input, beta, threshold):
+    gate = (input * beta).sigmoid()
+    return (grad * output_grad * gate * (1 - gate) * beta).masked_fill(input * beta > threshold, 0)
 
 
 @composite(out=True)
@@ -537,7 +696,29 @@ def _(xp, input):
 
 @logsigmoid_op.gradient("input")
 def _(grad, input):
-    return grad * (-input).sigmoid()
+    return logsigmoid_backward.op(grad, input)
+
+
+@op(**BACKWARD)
+def logsigmoid_backward(output_grad, input):
+    """A gradient times the derivative of `logsigmoid`."""
+    return logsigmoid_backward.op(output_grad, input)
+
+
+@logsigmoid_backward.kernel
+def _(xp, output_grad, input):
+    return with_grad(xp, lambda grad, x: grad / (1 + xp.exp(x)), output_grad, input)
+
+
+@logsigmoid_backward.gradient("output_grad")
+def _(grad, input):
+    return logsigmoid_backward.op(grad, input)
+
+
+@logsigmoid_backward.gradient("input")
+def _(grad, output_grad, input):
+    gate = input.sigmoid()
+    return -grad * output_grad * gate * (1 - gate)
 
 
 @composite(out=True)
@@ -559,8 +740,36 @@ def _(xp, input):
 
 @silu_op.gradient("input")
 def _(grad, input):
+    if not input.kind.is_complex:
+        return silu_backward.op(grad, input)
     gate = input.sigmoid()
     return grad * conj(gate * (1 + input * (1 - gate)))
+
+
+@op(**BACKWARD)
+def silu_backward(output_grad, input):
+    """A gradient times the derivative of `silu`."""
+    return silu_backward.op(output_grad, input)
+
+
+@silu_backward.kernel
+def _(xp, output_grad, input):
+    def block(grad: Any, x: Any) -> Any:
+        gate = 1 / (1 + xp.exp(-x))
+        return grad * (gate * (1 + x * (1 - gate)))
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@silu_backward.gradient("output_grad")
+def _(grad, input):
+    return silu_backward.op(grad, input)
+
+
+@silu_backward.gradient("input")
+def _(grad, output_grad, input):
+    gate = input.sigmoid()
+    return grad * output_grad * gate * (1 - gate) * (2 + input * (1 - 2 * gate))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -586,8 +795,37 @@ def _(xp, input):
 
 @mish_op.gradient("input")
 def _(grad, input):
-    squashed = softplus_op.op(input, 1.0, 20.0).tanh()
-    return grad * (squashed + input * input.sigmoid() * (1 - squashed * squashed))
+    return mish_backward.op(grad, input)
+
+
+@op(**BACKWARD)
+def mish_backward(output_grad, input):
+    """A gradient times the derivative of `mish`."""
+    return mish_backward.op(output_grad, input)
+
+
+@mish_backward.kernel
+def _(xp, output_grad, input):
+    def block(grad: Any, x: Any) -> Any:
+        power = xp.exp(xp.minimum(x, 20))
+        above = power * (power + 2)  # tanh(softplus(x)) is above / (above + 2)
+        squashed = above / (above + 2)
+        gate = power / (1 + power)
+        return grad * (squashed + x * gate * (1 - squashed * squashed))
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@mish_backward.gradient("output_grad")
+def _(grad, input):
+    return mish_backward.op(grad, input)
+
+
+@mish_backward.gradient("input")
+def _(grad, output_grad, input):
+    squashed, gate = softplus_op.op(input, 1.0, 20.0).tanh(), input.sigmoid()
+    slope = gate * (1 - squashed * squashed)
+    return grad * output_grad * slope * (2 + input * (1 - gate - 2 * squashed * gate))
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:

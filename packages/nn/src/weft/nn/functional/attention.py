@@ -6,12 +6,14 @@ import math
 
 import weft
 from weft import Tensor
+from weft._precision import in_half_precision
 from weft.nn.functional._common import require_flags
 from weft.nn.functional.dropout import dropout
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
 
 
+@in_half_precision
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -58,7 +60,20 @@ def scaled_dot_product_attention(
     if query.dtype.is_half:  # rounded once, at the end
         wide = (query.float(), key.float(), value.float())
         mask = attn_mask if attn_mask is None or attn_mask.dtype is weft.bool else attn_mask.float()
-        return scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
+        return attended(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
+    return attended(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def attended(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+) -> Tensor:
+    """`scaled_dot_product_attention` of checked arguments, with as many heads in each."""
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = weft.matmul(query * factor, key.mT)  # (..., L, S)
     empty = None  # queries that see nothing: they get zeros

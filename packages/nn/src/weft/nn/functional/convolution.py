@@ -13,6 +13,7 @@ from typing import Any
 
 from weft import Tensor
 from weft._layout import is_channels_last
+from weft._precision import in_half_precision
 from weft.nn.functional._common import in_layout_of, in_single, sizes, whole_number
 from weft.ops._declare import op
 from weft.ops._geometry import elements
@@ -679,9 +680,9 @@ TRANSPOSED_DOC = """The gradient of `conv{count}d` with respect to its input, as
         If shapes, channels or dtypes do not fit together.
     """
 
-conv_transpose1d = transposed(1, conv1d_input_gradient)
-conv_transpose2d = transposed(2, conv2d_input_gradient)
-conv_transpose3d = transposed(3, conv3d_input_gradient)
+conv_transpose1d = in_half_precision(transposed(1, conv1d_input_gradient))
+conv_transpose2d = in_half_precision(transposed(2, conv2d_input_gradient))
+conv_transpose3d = in_half_precision(transposed(3, conv3d_input_gradient))
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

@@ -31,6 +31,7 @@ __all__ = [
     "rnn",
     "skip_init",
     "spectral_norm",
+    "summary",
     "vector_to_parameters",
     "weight_norm",
 ]
@@ -40,6 +41,7 @@ _HOMES = {
     "remove_spectral_norm": "spectral_norm_hook",
     "remove_weight_norm": "weight_norm_hook",
     "spectral_norm": "spectral_norm_hook",
+    "summary": "model_summary",
     "weight_norm": "weight_norm_hook",
 }
 

@@ -45,7 +45,8 @@ def get_total_norm(
             return weft.tensor(0.0)
         norm_type = float(norm_type)
         device = tensors[0].device
-        total_norm = weft.stack([tensor.norm(norm_type).to(device) for tensor in tensors]).norm(norm_type)
+        norms = weft._foreach_norm(tensors, norm_type)
+        total_norm = weft.stack([norm if norm.device == device else norm.to(device) for norm in norms]).norm(norm_type)
         if error_if_nonfinite and not bool(weft.isfinite(total_norm)):
             raise RuntimeError(
                 f"get_total_norm: the total norm of order {norm_type} for gradients is non-finite "
@@ -71,8 +72,10 @@ def clip_grads_with_norm_(
     with weft.no_grad():
         # No branch on the value: on a GPU that would wait for it.
         scale = weft.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        for gradient in _gradients(parameters):
-            gradient.mul_(scale.to(gradient.device))
+        gradients = _gradients(parameters)
+        for device in {gradient.device for gradient in gradients}:
+            there = [gradient for gradient in gradients if gradient.device == device]
+            weft._foreach_mul_(there, scale.to(device))
 
 
 def clip_grad_norm_(

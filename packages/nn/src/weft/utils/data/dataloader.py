@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from weft import Generator
+from weft import Generator, _profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.fetch import make_fetcher
 from weft.utils.data._utils.worker import End, ExceptionWrapper, Job, get_worker_info
@@ -261,6 +261,8 @@ class _Iterator:
     Python's collector, with all their processes.
     """
 
+    profiled_name = ""  # in profiles, as PyTorch calls it
+
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._base_seed = draw_seed(loader.generator)
         self._begin(loader)
@@ -276,7 +278,11 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
-        batch = self._next_batch()
+        if _profiling.recorder is None:
+            batch = self._next_batch()
+        else:
+            with _profiling.recorder.span(f"enumerate(DataLoader)#{self.profiled_name}.__next__"):
+                batch = self._next_batch()
         self._yielded += 1
         if self._promised is not None and self._yielded > self._promised:
             warnings.warn(
@@ -297,6 +303,8 @@ class _Iterator:
 class _SingleProcessIterator(_Iterator):
     """Reads each batch when it is asked for."""
 
+    profiled_name = "_SingleProcessDataLoaderIter"
+
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         self._fetcher = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
@@ -311,6 +319,8 @@ class _MultiProcessIterator(_Iterator):
     Tasks go to the workers in turn, each worker answers its own in order, and answers are taken in the order of tasks:
     so which worker makes which batch is the same in each run.
     """
+
+    profiled_name = "_MultiProcessingDataLoaderIter"
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)

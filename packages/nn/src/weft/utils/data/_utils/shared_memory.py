@@ -28,8 +28,9 @@ import numpy as np
 
 from weft import Tensor
 from weft._tensor import wrap
+from weft.storage import UntypedStorage
 
-__all__ = ["Packed", "SegmentReader", "SegmentWriter", "make_folders", "remove_folders"]
+__all__ = ["Packed", "SegmentReader", "SegmentWriter", "dumps", "make_folders", "remove_folders"]
 
 _alignment = 64  # bytes: a cache line, and the widest vector
 _inline_bytes = 4096  # smaller streams without arrays go through the pipe
@@ -60,6 +61,8 @@ class _Pickler(ForkingPickler):
     """Pickles tensors as bytes that may travel out of band, whatever their dtype."""
 
     def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is UntypedStorage:  # of a subclass; not as weft.multiprocessing would, which keeps files open
+            return obj.__reduce_ex__(5)
         if type(obj) is not Tensor or not isinstance(obj._array, np.ndarray):
             return NotImplemented
         array = np.ascontiguousarray(obj._array)
@@ -82,6 +85,13 @@ class _Segment:
             self.memory = mmap.mmap(descriptor, size)
         finally:
             os.close(descriptor)
+
+
+def dumps(message: Any) -> bytes:
+    """Pickle a message with its tensors in it."""
+    stream = io.BytesIO()
+    _Pickler(stream, 5).dump(message)
+    return stream.getvalue()
 
 
 class SegmentWriter:

@@ -12,10 +12,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from weft.utils.data._utils.shared_memory import SegmentReader, make_folders, remove_folders
+from weft.utils.data._utils.shared_memory import SegmentReader, dumps, make_folders, remove_folders
 from weft.utils.data._utils.worker import End, Job, Reset, Task, run_worker
 
 __all__ = ["WorkerPool"]
@@ -47,7 +46,7 @@ class _Worker:
     def _flush(self) -> None:
         while self.waiting:
             released = self.reader.released[:]
-            message = _dumps(Task(self.waiting[0], released))
+            message = dumps(Task(self.waiting[0], released))
             if self.in_pipe and sum(self.in_pipe) + len(message) > _pipe_bytes:
                 return
             del self.reader.released[: len(released)]
@@ -114,7 +113,7 @@ class WorkerPool:
             while worker.answers_due:
                 self.receive([worker_id], 0)
             with self._reporting_deaths():
-                worker.connection.send_bytes(_dumps(Reset()))
+                worker.connection.send_bytes(dumps(Reset()))
 
     def answers_due(self, worker_id: int) -> int:
         """How many tasks a worker has not answered."""
@@ -227,13 +226,6 @@ def _interrupts_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _dumps(message: Any) -> bytes:
-    """Pickle a message. What ForkingPickler returns is a view of a stream: if an exception keeps it alive in a cycle of
-    references, the collector may free the stream first, which ends some versions of Python.
-    """
-    return bytes(ForkingPickler.dumps(message))
 
 
 def _cause_of_death(exitcode: int | None) -> str:

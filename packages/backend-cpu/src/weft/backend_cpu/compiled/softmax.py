@@ -1,0 +1,227 @@
+"""Softmax, its logarithm and the gradients of both: along rows, or along columns of blocks of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from weft._layout import in_order
+from weft.backend import BySize
+from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
+from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.libraries import LEAST, serves
+
+EXP = 3  # simple operations that an exponential counts as, where work is handed out
+WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
+REAL = "float32 float64"
+
+
+@loop
+def row_maximum(x, row):
+    most = x[row, 0]
+    for j in range(x.shape[1]):
+        most = maximum(most, x[row, j])
+    return most
+
+
+@loop
+def softmax_rows(x, y, lo, hi):
+    for row in range(lo, hi):
+        most = row_maximum(x, row)
+        total = like(most, 0.0)
+        for j in range(x.shape[1]):
+            power = exp(x[row, j] - most)
+            y[row, j] = power
+            total += power
+        share = like(total, 1.0) / total
+        for j in range(x.shape[1]):
+            y[row, j] *= share
+
+
+@loop
+def log_softmax_rows(x, y, lo, hi):
+    for row in range(lo, hi):
+        most = row_maximum(x, row)
+        total = like(most, 0.0)
+        for j in range(x.shape[1]):
+            total += exp(x[row, j] - most)
+        shift = log(total)
+        for j in range(x.shape[1]):
+            y[row, j] = (x[row, j] - most) - shift
+
+
+@loop
+def softmax_backward_rows(grad, x, y, lo, hi):
+    for row in range(lo, hi):
+        total = like(x[row, 0], 0.0)
+        for j in range(x.shape[1]):
+            total += grad[row, j] * x[row, j]
+        for j in range(x.shape[1]):
+            y[row, j] = x[row, j] * (grad[row, j] - total)
+
+
+@loop
+def log_softmax_backward_rows(grad, x, y, lo, hi):
+    for row in range(lo, hi):
+        total = like(x[row, 0], 0.0)
+        for j in range(x.shape[1]):
+            total += grad[row, j]
+        for j in range(x.shape[1]):
+            y[row, j] = grad[row, j] - exp(x[row, j]) * total
+
+
+@launcher
+def softmax_by_rows(x, y):
+    parallel(softmax_rows, (x, y), x.shape[0], EXP * x.size)
+
+
+@launcher
+def log_softmax_by_rows(x, y):
+    parallel(log_softmax_rows, (x, y), x.shape[0], EXP * x.size)
+
+
+@launcher
+def softmax_backward_by_rows(grad, x, y):
+    parallel(softmax_backward_rows, (grad, x, y), x.shape[0], x.size)
+
+
+@launcher
+def log_softmax_backward_by_rows(grad, x, y):
+    parallel(log_softmax_backward_rows, (grad, x, y), x.shape[0], EXP * x.size)
+
+
+# Along another dimension than the last: blocks (count, inner), of which some columns are computed at a time.
+
+
+@loop
+def parts_of(x):
+    """In how many parts the columns of a block are computed."""
+    return (np.uintp(x.shape[2]) + WIDTH - np.uintp(1)) // WIDTH
+
+
+@loop
+def columns_of(x, part):
+    """The block, the first column and the number of columns of a part; unsigned, as indices of vector code are."""
+    start = part % parts_of(x) * WIDTH
+    return part // parts_of(x), start, min(WIDTH, np.uintp(x.shape[2]) - start)
+
+
+@loop
+def column_maxima(x, block, start, count, most):
+    for j in range(count):
+        most[j] = x[block, 0, start + j]
+    for k in range(1, x.shape[1]):
+        for j in range(count):
+            most[j] = maximum(most[j], x[block, k, start + j])
+
+
+@loop
+def softmax_columns(x, y, lo, hi):
+    most, total = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        column_maxima(x, block, start, count, most)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                power = exp(x[block, k, start + j] - most[j])
+                y[block, k, start + j] = power
+                total[j] += power
+        for j in range(count):
+            total[j] = like(total[j], 1.0) / total[j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] *= total[j]
+
+
+@loop
+def log_softmax_columns(x, y, lo, hi):
+    most, total = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        column_maxima(x, block, start, count, most)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += exp(x[block, k, start + j] - most[j])
+        for j in range(count):
+            total[j] = log(total[j])
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = (x[block, k, start + j] - most[j]) - total[j]
+
+
+@loop
+def softmax_backward_columns(grad, x, y, lo, hi):
+    total = np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += grad[block, k, start + j] * x[block, k, start + j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = x[block, k, start + j] * (grad[block, k, start + j] - total[j])
+
+
+@loop
+def log_softmax_backward_columns(grad, x, y, lo, hi):
+    total = np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += grad[block, k, start + j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = grad[block, k, start + j] - exp(x[block, k, start + j]) * total[j]
+
+
+@launcher
+def softmax_by_columns(x, y):
+    parallel(softmax_columns, (x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@launcher
+def log_softmax_by_columns(x, y):
+    parallel(log_softmax_columns, (x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@launcher
+def softmax_backward_by_columns(grad, x, y):
+    parallel(softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), x.size)
+
+
+@launcher
+def log_softmax_backward_by_columns(grad, x, y):
+    parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+def serve(name: str, by_rows: Any, by_columns: Any) -> None:
+    """Serve an op whose kernel takes arrays of one shape, and the dimension."""
+
+    @serves(name, REAL)
+    def make(generic: Any) -> Any:
+        def run(*args: Any) -> Any:
+            *arrays, dim = args
+            shape = arrays[-1].shape
+            if not arrays[-1].size or not shape or any(each.shape != shape for each in arrays):
+                return generic(*args)
+            inner = math.prod(shape[dim + 1 :])
+            view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
+            result = np.empty(shape, arrays[-1].dtype)
+            ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
+            launch(*[each.reshape(view) for each in ordered], result.reshape(view))
+            return result
+
+        return BySize(generic, run, LEAST)
+
+
+serve("core::softmax", softmax_by_rows, softmax_by_columns)
+serve("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns)
+serve("core::softmax_backward", softmax_backward_by_rows, softmax_backward_by_columns)
+serve("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)

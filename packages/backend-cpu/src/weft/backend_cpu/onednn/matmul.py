@@ -1,0 +1,188 @@
+"""Products of matrices, of batches of them, with a bias and an activation.
+
+Strides go to the library as they are: transposed, sliced and expanded operands are not copied. What it has no fast
+kernel for (columns that are not next to each other in either direction) is copied first. Small products and those with
+a vector stay with NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy
+
+from weft.backend_cpu import libraries
+from weft.backend_cpu.libraries import serves
+from weft.backend_cpu.onednn.library import UnsupportedError, make
+from weft.backend_cpu.onednn.primitives import (
+    BIAS,
+    DST,
+    SRC,
+    WEIGHTS,
+    Handle,
+    Primitive,
+    address,
+    attributes,
+    described,
+    engine,
+    is_fast,
+    on_this_thread,
+    pool,
+)
+
+Array = numpy.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+LEAST = 400_000 if libraries.LEAST else 0
+"""Multiplications from which the library is faster than NumPy on one thread (measured)."""
+
+
+def product(
+    a_shape: Sizes,
+    a_strides: Sizes,
+    b_shape: Sizes,
+    b_strides: Sizes,
+    with_bias: bool,
+    activation: str,
+    element: str,
+) -> Primitive:
+    """The primitive ``activation(a @ b + bias)`` with a contiguous result; arrays in this order, bias third.
+
+    Raises
+    ------
+    UnsupportedError
+        If the library has no fast one.
+    """
+    ndim = max(len(a_shape), len(b_shape))
+    a_shape, a_strides = expanded(a_shape, a_strides, ndim)
+    b_shape, b_strides = expanded(b_shape, b_strides, ndim)
+    batch = [max(p, q) for p, q in zip(a_shape[:-2], b_shape[:-2])]
+    shape = (*batch, a_shape[-2], b_shape[-1])
+    a, b = described(a_shape, a_strides, element), described(b_shape, b_strides, element)
+    width = 2 if element == "bfloat16" else 4
+    result = described(shape, contiguous(shape, width), element)
+    row = (*(1,) * (ndim - 1), shape[-1])
+    bias = described(row, contiguous(row, width), element) if with_bias else None
+    options = attributes(activation)
+    create = "dnnl_matmul_primitive_desc_create"
+    description = Handle("primitive_desc", make(create, engine(), a, b, bias, result, options))
+    if not is_fast(description):
+        raise UnsupportedError(f"{create}: only the plain loops")
+    operands = [(SRC, a), (WEIGHTS, b), (BIAS, bias), (DST, result)]
+    return Primitive(description, [(number, layout) for number, layout in operands if layout is not None])
+
+
+def expanded(shape: Sizes, strides: Sizes, ndim: int) -> tuple[Sizes, Sizes]:
+    """Dimensions of size 1 in front, and where an operand is expanded along the batch."""
+    missing = ndim - len(shape)
+    batch = [1 if stride == 0 else size for size, stride in zip(shape[:-2], strides[:-2])]
+    return (*(1,) * missing, *batch, *shape[-2:]), (*(0,) * missing, *strides)
+
+
+def contiguous(shape: Sizes, width: int) -> Sizes:
+    """The strides of a contiguous array."""
+    return tuple(width * prod(shape[dim + 1 :]) for dim in range(len(shape)))
+
+
+def multiply(a: Array, b: Array, bias: Array | None, shape: Sizes, activation: str = "") -> Array | None:
+    """``activation(a @ b + bias)``, contiguous; None where the library cannot do it."""
+    on_this_thread()
+    element = "float32" if a.dtype == numpy.float32 else "bfloat16"
+    found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, element)
+    if found is None:
+        plain = numpy.ascontiguousarray(a), numpy.ascontiguousarray(b)
+        if plain[0] is a and plain[1] is b:
+            return None
+        return multiply(*plain, bias, shape, activation)
+    result = numpy.empty(shape, a.dtype)
+    if bias is None:
+        found.run(address(a), address(b), address(result))
+    else:
+        dense = numpy.ascontiguousarray(bias)
+        found.run(address(a), address(b), address(dense), address(result))
+    return result
+
+
+@serves("core::matmul", "float32 bfloat16")
+def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
+    """``a @ b`` for matrices, and for batches of them, which are broadcast."""
+
+    def run(a: Array, b: Array) -> Array:
+        if a.ndim == 2 and b.ndim == 2:
+            (rows, inner), columns = a.shape, b.shape[1]
+            if inner == 1:
+                return numpy.multiply(a, b)
+            if rows * inner * columns < LEAST or rows < 2 or columns < 2 or not inner:
+                return generic(a, b)
+            shape: Sizes = (rows, columns)
+        else:
+            if a.ndim < 2 or b.ndim < 2:
+                return generic(a, b)
+            (rows, inner), columns = a.shape[-2:], b.shape[-1]
+            batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+            shape = (*batch, rows, columns)
+            count = rows * columns * prod(batch)
+            if count * inner < LEAST or rows < 2 or columns < 2 or not count or not inner:
+                return generic(a, b)
+        result = multiply(a, b, None, shape)
+        return generic(a, b) if result is None else result
+
+    return run
+
+
+@serves("nn::linear", "float32 bfloat16")
+def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
+    """``input @ weight.T + bias``, all but the last dimension of the input being rows where strides allow."""
+
+    def run(input: Array, weight: Array, bias: Array | None) -> Array:
+        shape = input.shape
+        columns, inner = weight.shape
+        if input.size * columns < LEAST or columns < 2 or not inner or input.size < 2 * inner:
+            return generic(input, weight, bias)
+        if bias is not None and bias.shape != (columns,):
+            return generic(input, weight, bias)
+        rows = input if len(shape) == 2 else as_rows(input)
+        result = multiply(rows, weight.T, bias, (*rows.shape[:-1], columns))
+        if result is None:
+            return generic(input, weight, bias)
+        return result if len(shape) == 2 else result.reshape(*shape[:-1], columns)
+
+    return run
+
+
+def as_rows(array: Array) -> Array:
+    """All but the last dimension as one, if that takes no copy; else the array."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1, array.shape[-1])
+    view = array.view()
+    try:
+        view.shape = (-1, array.shape[-1])
+    except AttributeError:  # its strides do not allow it
+        return array if array.ndim > 1 else array.reshape(1, -1)
+    return view
+
+
+@serves("core::addmm", "float32 bfloat16")
+def addmm(generic: Callable[..., Array]) -> Callable[..., Array]:
+    """``beta * input + alpha * (a @ b)``; a vector for all rows is added by the product itself."""
+
+    def run(input: Array, a: Array, b: Array, beta: Any, alpha: Any) -> Array:
+        columns = b.shape[-1]
+        if a.ndim != 2 or b.ndim != 2 or not input.size or not a.size or min(a.shape[0], columns) < 2:
+            return generic(input, a, b, beta, alpha)
+        if a.size * columns < LEAST:
+            return generic(input, a, b, beta, alpha)
+        plain = alpha == 1 and beta == 1 and input.shape == (columns,)
+        result = multiply(a, b, input if plain else None, (a.shape[0], columns))
+        if result is None:
+            return generic(input, a, b, beta, alpha)
+        if not plain:
+            number = a.dtype.type
+            if alpha != 1:
+                result *= number(alpha)
+            result += input if beta == 1 else input * number(beta)
+        return result
+
+    return run

@@ -1,0 +1,57 @@
+"""How tensors and storages go from process to process: as a handle of shared memory and a place in it."""
+
+from __future__ import annotations
+
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import numpy
+
+from weft._shared_memory import Segment, open_segment
+from weft._tensor import Tensor
+from weft.storage import UntypedStorage, address, mapping_of
+
+__all__ = ["init_reductions", "rebuild_storage", "reduce_storage", "reduce_tensor"]
+
+
+def reduce_tensor(tensor: Tensor) -> Any:
+    """Take a tensor apart for another process; the memory follows as its storage.
+
+    Raises
+    ------
+    RuntimeError
+        If it has a history, which stays in the process.
+    """
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
+            "serializing (e.g., putting it on the queue)."
+        )
+    return tensor.__reduce_ex__(4)
+
+
+def reduce_storage(storage: UntypedStorage) -> Any:
+    """Share a storage's memory and tell where it is.
+
+    What is on another device, is empty, or lies in a file that somebody else has mapped is copied instead.
+    """
+    if storage.device.type != "cpu" or not storage.nbytes():
+        return storage.__reduce_ex__(4)
+    segment = mapping_of(storage.share_memory_()._array)
+    if not isinstance(segment, Segment):
+        return storage.__reduce_ex__(4)
+    start = address(storage._array) - address(numpy.frombuffer(segment, numpy.uint8))
+    return rebuild_storage, (segment.handle(), len(segment), start, storage.nbytes())
+
+
+def rebuild_storage(handle: Any, size: int, start: int, nbytes: int) -> UntypedStorage:
+    """The storage at a place of another process's segment."""
+    segment = open_segment(handle, size)
+    return UntypedStorage._of_bytes(memoryview(segment)[start : start + nbytes])
+
+
+def init_reductions() -> None:
+    """Teach the pickler of :mod:`multiprocessing` about tensors; importing the package does it."""
+    ForkingPickler.register(Tensor, reduce_tensor)
+    ForkingPickler.register(UntypedStorage, reduce_storage)
