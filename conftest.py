@@ -9,6 +9,7 @@ import pytest
 NEEDS = {
     "packages/backend-cuda/src/weft/backend_cuda/backend.py": "cupy",
     "packages/core/src/weft/utils/einops.py": "einops",
+    "packages/core/src/weft/utils/tensorboard": "tensorboardX",
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
 collect_ignore.append("tests/programs")  # programs that import PyTorch, which `weft run` runs

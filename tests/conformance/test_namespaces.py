@@ -36,7 +36,17 @@ MODULES = (
     "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked overrides "
     "profiler random signal.windows special types"
 )
-for _path in MODULES.split():
+LAYERS = (
+    "nn nn.attention nn.attention.bias nn.attention.flex_attention nn.functional nn.grad nn.init nn.modules "
+    "nn.parallel nn.parameter nn.utils nn.utils.clip_grad nn.utils.convert_parameters nn.utils.fusion nn.utils.init "
+    "nn.utils.memory_format nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn "
+    "nn.utils.stateless optim optim.lr_scheduler optim.swa_utils"
+)
+LAYER_PATHS = (
+    "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy "
+    "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
+)
+for _path in [*MODULES.split(), *LAYERS.split(), *[f"nn.modules.{_each}" for _each in LAYER_PATHS.split()]]:
     NAMESPACES[f"torch.{_path}"] = import_module(f"torch.{_path}"), import_module(f"weft.{_path}")
 
 
@@ -141,3 +151,58 @@ def test_arguments_have_pytorchs_names(which: str) -> None:
         missing = set() if taken is None else expected_names(name, which == "torch.Tensor") - taken
         wrong += [f"{name}({each})" for each in sorted(missing) if not matches(f"{name}.{each}", table)]
     assert not wrong, f"{which}: these arguments have another name, or are missing: {' '.join(wrong)}"
+
+
+# Signatures of layers, optimizers and what is around them
+
+
+def shown(default: Any) -> Any:
+    """A default in a form that is equal in both libraries."""
+    if isinstance(default, (int, float, str, bool, tuple, type(None))):
+        return default
+    return getattr(default, "__name__", None) or repr(default).replace("weft.", "torch.")
+
+
+def parameters_of(function: Any) -> list[tuple[Any, ...]] | None:
+    """Names, kinds and defaults of the parameters; None where Python does not know them, or they are any."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if {each.kind for each in parameters} == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+        return None
+    return [(each.name, each.kind, shown(each.default)) for each in parameters if not each.name.startswith("_")]
+
+
+def methods(cls: Any) -> list[str]:
+    """The public methods that a class or one of its bases in PyTorch defines."""
+    bases = [base for base in cls.__mro__ if base.__module__.startswith("torch.") and base not in torch.Tensor.__mro__]
+    names = {name for base in bases for name in vars(base) if not name.startswith("_") and name != "forward"}
+    return sorted(name for name in names if inspect.isroutine(getattr(cls, name)))
+
+
+@pytest.mark.parametrize("path", LAYERS.split())
+def test_signatures_are_pytorchs(path: str) -> None:
+    reference, library = NAMESPACES[f"torch.{path}"]
+    table = LEFT_OUT["signatures"]
+    wrong = []
+    for name in public(reference):
+        expected, found = getattr(reference, name), getattr(library, name, None)
+        if found is None or not callable(expected) or not (expected.__module__ or "").startswith("torch."):
+            continue
+        pairs = [(name, expected, found)]
+        if inspect.isclass(expected):
+            pairs += [
+                (f"{name}.{each}", getattr(expected, each), getattr(found, each, None)) for each in methods(expected)
+            ]
+        for what, theirs, ours in pairs:
+            if callable(theirs) and not matches(what, table) and differ(theirs, ours):
+                wrong.append(f"{what}{inspect.signature(theirs)}")
+    assert not wrong, f"{path}: these are missing, or have another signature: {chr(10).join(wrong)}"
+
+
+def differ(theirs: Any, ours: Any) -> bool:
+    if ours is None:
+        return True
+    expected = parameters_of(theirs)
+    return expected is not None and parameters_of(ours) != expected

@@ -187,7 +187,7 @@ def harmful(random: Random, data: bytes) -> bytes:
 
 def bomb(random: Random, data: bytes) -> bytes:
     """Much in little: zeros compressed, records that overlap, entries by the thousand, sizes that are lies."""
-    size = random.choice((1 << 20, 1 << 24, 1 << 27))
+    size = random.choice((1 << 20, 1 << 22, 1 << 24, 1 << 24, 1 << 27))
     records = {"data.pkl": b"\x80\x02N.", "data/0": bytes(size)}
     if random.random() < 0.5:
         records["data.pkl"] = b"\x80\x02" + random.choice((b"]", b"}", b"(", b"N", b")", b"\x8f")) * (size // 8) + b"."
@@ -232,6 +232,23 @@ def old_parts(data: bytes) -> tuple[bytes, bytes, bytes, bytes]:
         position += last[2] + 1
         ends.append(position)
     return data[: ends[2]], data[ends[2] : ends[3]], data[ends[3] : ends[4]], data[ends[4] :]
+
+
+def tar_changed(random: Random, data: bytes) -> bytes:
+    """The format of PyTorch's first months: other bytes, or a pickle that does harm."""
+    content = (CHECKPOINTS / "first_months.tar").read_bytes()
+    if random.random() < 0.5:
+        return bytes_changed(random, content)
+    start = content.index(b"pickle\0")
+    pickled = random.choice((*ATTACKS, lambda random: changed(random, data_of(content, start))))(random)
+    header = bytearray(content[start : start + 512])
+    header[124:136] = b"%011o\0" % len(pickled)
+    return content[:start] + header + pickled + bytes(-len(pickled) % 512 + 1024)
+
+
+def data_of(content: bytes, start: int) -> bytes:
+    """The content of the tar archive's member whose header is there."""
+    return content[start + 512 : start + 512 + int(content[start + 124 : start + 135], 8)]
 
 
 # Headers of safetensors files ----------------------------------------------------------------------------
@@ -320,5 +337,5 @@ ARCHIVES = (
     harmful,
     bomb,
 )
-OLD = (old_changed, old_changed, old_harmful)
+OLD = (old_changed, old_changed, old_harmful, old_harmful, tar_changed)
 HEADERS = (json_changed, json_changed, header_attacks)

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-FILES = int(os.environ.get("WEFT_FILES", "600"))
+FILES = int(os.environ.get("WEFT_FILES", "450"))
 SEED = int(os.environ.get("WEFT_FILES_SEED", "0"))
 KINDS = ("pt", "legacy", "safetensors")
-PART = 100
+PART = 50
 DOCUMENTED = {
     "pt": ("_pickle.UnpicklingError", "builtins.RuntimeError", "builtins.EOFError"),
     "legacy": ("_pickle.UnpicklingError", "builtins.RuntimeError", "builtins.EOFError"),

@@ -117,6 +117,29 @@ def test_what_an_old_file_stores_lazily_is_computed_from_its_content():
     assert loaded["pairs"].to_dense().tolist() == [[0, 0, 3], [4, 0, 5]]
 
 
+@pytest.mark.parametrize("options", [{}, {"weights_only": False}], ids=["safe", "full"])
+def test_a_file_of_pytorchs_first_months_is_read(options):
+    """Written by hand, after what PyTorch reads: nothing writes this format today."""
+    loaded = weft.load(CHECKPOINTS / "first_months.tar", **options)
+    assert list(loaded) == ["w", "t", "c", "part", "plain"]
+    assert loaded["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert loaded["c"].tolist() == [0, 1, 2]
+    assert loaded["plain"] == [1, "x"]
+    loaded["w"][1, 0] = 100.0
+    assert (loaded["t"][0, 1].item(), loaded["part"][0].item()) == (100.0, 100.0)
+
+
+def test_a_tar_archive_that_is_cut_short_or_another_is_refused():
+    whole = (CHECKPOINTS / "first_months.tar").read_bytes()
+    with pytest.raises(RuntimeError, match=r"^load: .*damaged or truncated"):
+        weft.load(io.BytesIO(whole[:530]))
+    with pytest.raises(RuntimeError, match=r"^load: .*no checkpoint; it holds \['storages'\]"):
+        weft.load(io.BytesIO(whole[:1024]))
+    far = whole.replace(struct.pack("<q", 3) + struct.pack("<q", 1), struct.pack("<q", 3) + struct.pack("<q", 9))
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: .*stride"):
+        weft.load(io.BytesIO(far))
+
+
 def test_parameters_of_a_pytorch_file_need_nn():
     try:
         from weft.nn import Parameter

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import struct
 from pathlib import Path
 
@@ -203,6 +204,11 @@ def test_damaged_files_are_refused(data, tmp_path):
     path.write_bytes(data)
     with pytest.raises(SafetensorError, match=r"^load: "):
         safetensors.load_file(path)
+
+
+def test_load_says_which_function_reads_such_a_file():
+    with pytest.raises(pickle.UnpicklingError, match=r"^load: .*safetensors\.load_file"):
+        weft.load(PACKAGE)
 
 
 def test_wrong_options_are_named():

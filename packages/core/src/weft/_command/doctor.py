@@ -26,7 +26,6 @@ OPTIONAL = (  # module, what it is for, what installs it
     ("matplotlib", "plots in the examples", "pip install matplotlib"),
     ("tqdm", "progress bars in the examples", "pip install tqdm"),
     ("sklearn", "the digits data set", "pip install scikit-learn"),
-    ("safetensors", "files in the safetensors format", "pip install safetensors"),
 )
 
 

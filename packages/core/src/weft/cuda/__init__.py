@@ -230,6 +230,8 @@ def __getattr__(name: str) -> Any:
     """``weft.cuda.amp``, and the legacy types of tensors on a CUDA device, ``weft.cuda.FloatTensor`` and its like."""
     if name == "amp":
         return importlib.import_module("weft.cuda.amp")
+    if name == "_initialized":  # reversible networks ask it before they keep the generator's state
+        return is_initialized()
     from weft._legacy import tensor_types
 
     made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}

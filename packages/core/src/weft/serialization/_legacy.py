@@ -33,7 +33,7 @@ def load_legacy(
     pickle_load_args: dict[str, Any],
 ) -> Any:
     """Read such a file from where it stands; the parameters are those of `weft.load`, prepared."""
-    data = _content(file)
+    data = content_of(file)
     nothing = Allowed({}, {}, frozenset())
 
     def plain(nameable: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
@@ -48,7 +48,9 @@ def load_legacy(
     try:
         magic = plain(nothing, refuse)
     except pickle.UnpicklingError as error:
-        raise pickle.UnpicklingError(f"load: {source} is not a file that save has written") from error
+        named = data[8:9] == b"{"  # where the header of a safetensors file begins
+        advice = "; it may be one for weft.serialization.safetensors.load_file" if named else ""
+        raise pickle.UnpicklingError(f"load: {source} is not a file that save has written{advice}") from error
     if type(magic) is not int or magic != LEGACY_MAGIC_NUMBER:
         raise pickle.UnpicklingError(f"load: {source} is a pickle, and not a file that save has written")
     version, system = plain(nothing, refuse), plain(nothing, refuse)
@@ -72,7 +74,7 @@ def load_legacy(
     return value
 
 
-def _content(file: IO[bytes]) -> Any:
+def content_of(file: IO[bytes]) -> Any:
     """The whole file, mapped if it can be."""
     try:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

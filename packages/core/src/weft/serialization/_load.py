@@ -7,9 +7,6 @@ import os
 from types import ModuleType
 from typing import IO, Any
 
-from weft.serialization._locations import restore_function
-from weft.serialization._options import maps_shared
-
 
 def load(
     f: str | os.PathLike[str] | IO[bytes],
@@ -68,7 +65,10 @@ def load(
     >>> weft.load(file, map_location="cpu")
     tensor([0, 1, 2])
     """
-    from weft.serialization._reading import read  # most programs import weft and load nothing
+    # Most programs import weft and load nothing.
+    from weft.serialization._locations import restore_function
+    from weft.serialization._options import maps_shared
+    from weft.serialization._reading import read
 
     safe = weights_only is None or bool(weights_only)
     if safe and (pickle_module is not None or pickle_load_args):

@@ -39,9 +39,7 @@ def read(
     if magic != ZIP_MAGIC:
         if mapped:
             raise RuntimeError(f"load: {source} is not a zip archive, so that mmap=True cannot be used")
-        from weft.serialization._legacy import load_legacy
-
-        return load_legacy(file, source, restore, safe, pickle_module, pickle_load_args)
+        return _read_old(file, source, restore, safe, pickle_module, pickle_load_args)
     archive = ArchiveReader(file, source)
     if "constants.pkl" in archive:
         raise RuntimeError(f"load: {source} is a TorchScript program, no checkpoint; save its state_dict() instead")
@@ -54,6 +52,17 @@ def read(
     if safe:
         return SafeUnpickler(data, allowed(reader), storages, source).load()
     return full_unpickler(pickle_module, io.BytesIO(data), reader, storages, pickle_load_args).load()
+
+
+def _read_old(file: IO[bytes], source: str, *how: Any) -> Any:
+    """Read a file of before PyTorch 1.6, of one of two formats."""
+    from weft.serialization._legacy import load_legacy
+    from weft.serialization._tar import BLOCK, is_tar, load_tar
+
+    begin = file.tell()
+    tar = is_tar(file.read(BLOCK))
+    file.seek(begin)
+    return (load_tar if tar else load_legacy)(file, source, *how)
 
 
 def _mapping(file: IO[bytes]) -> memory_map.mmap:

@@ -1,9 +1,17 @@
 """Tools around tensors: checkpointing here, data loading in weft-nn's portion (``weft.utils.data``)."""
 
 from pkgutil import extend_path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 __path__ = extend_path(__path__, __name__)  # weft-nn ships weft/utils/data from a folder of its own
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Let an object say that it is of this module."""
+    if not isinstance(mod, str):
+        raise TypeError(f"set_module: the mod argument should be a string, got {type(mod).__name__}")
+    obj.__module__ = mod
+
 
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.utils.dta
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
 from weft._precision import Precision
+from weft._tensor import Tensor
 from weft.autograd import backward
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad
@@ -321,14 +322,14 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2)
 
 
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def detach_variable(inputs: Any) -> tuple[Any, ...]:
     """The inputs without their histories; each tensor requires grad as before."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(
             f"detach_variable: Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
         )
     return tuple(
-        each.detach().requires_grad_(each._requires_grad) if isinstance(each, TensorBase) else each for each in inputs
+        each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each for each in inputs
     )
 
 
@@ -350,7 +351,7 @@ class DefaultDeviceType:
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
     """The numbers of the devices, beside the CPU, that tensors among the arguments are on, and their random states."""
-    devices = {each.device for each in args if isinstance(each, TensorBase) and each.device.type not in ("cpu", "meta")}
+    devices = {each.device for each in args if isinstance(each, Tensor) and each.device.type not in ("cpu", "meta")}
     ordered = sorted(devices, key=lambda device: device.index or 0)
     return [device.index or 0 for device in ordered], [_generators(device).get_rng_state(device) for device in ordered]
 

@@ -38,6 +38,7 @@ from weft.nn.activation import (
 )
 from weft.nn.adaptive import AdaptiveLogSoftmaxWithLoss
 from weft.nn.containers import (
+    Container,
     ModuleDict,
     ModuleList,
     ParameterDict,
@@ -118,7 +119,7 @@ from weft.nn.loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from weft.nn.module import Module
+from weft.nn.module import Module, factory_kwargs
 from weft.nn.multihead_attention import MultiheadAttention
 from weft.nn.normalization import (
     BatchNorm1d,
@@ -240,6 +241,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -380,6 +382,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "factory_kwargs",
     "functional",
     "init",
     "utils",
@@ -387,6 +390,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "modules":  # PyTorch's paths, made when a program first asks for them
-        return importlib.import_module("weft.nn.modules")
+    if name in ("attention", "common_types", "grad", "modules"):  # when a program first asks for them
+        return importlib.import_module(f"weft.nn.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -12,7 +12,7 @@ from weft import Tensor
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 SequentialSelf = TypeVar("SequentialSelf", bound="Sequential")
 ModuleListSelf = TypeVar("ModuleListSelf", bound="ModuleList")
@@ -520,3 +520,12 @@ class ParameterDict(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise: it only holds parameters."""
         raise RuntimeError("ParameterDict: should not be called; it only holds parameters")
+
+
+class Container(Module):
+    """A module of the named modules that it is made with: the oldest container."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft.nn._module.calling import Calling
 from weft.nn._module.hooks import (
     register_module_backward_hook,
@@ -16,6 +18,7 @@ from weft.nn._module.hooks import (
 
 __all__ = [
     "Module",
+    "factory_kwargs",
     "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
@@ -53,3 +56,35 @@ class Module(Calling):
     >>> dict(scale.state_dict())
     {'factor': tensor(3.)}
     """
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the options for functions that make tensors, out of a module's keyword arguments.
+
+    Parameters
+    ----------
+    kwargs : dict or None
+        ``device``, ``dtype`` and ``memory_format``; or a dict of them under ``"factory_kwargs"``.
+
+    Raises
+    ------
+    TypeError
+        If there is another key, or one is given twice.
+
+    Examples
+    --------
+    >>> factory_kwargs({"dtype": weft.float64, "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': weft.float64}
+    """
+    if kwargs is None:
+        return {}
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for key, value in kwargs.items():
+        if key == "factory_kwargs":
+            continue
+        if key not in ("device", "dtype", "memory_format"):
+            raise TypeError(f"factory_kwargs: unexpected {key!r}; expected device, dtype, memory_format")
+        if key in found:
+            raise TypeError(f"factory_kwargs: {key!r} is given twice, by itself and in factory_kwargs")
+        found[key] = value
+    return found

@@ -342,10 +342,26 @@ class RNNBase(Module):
                 f"got {input.size(-1)}"
             )
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, ...], name: str = "hidden") -> None:
-        """Raise the error for a state of the wrong shape."""
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, ...], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """Raise the error for a state of the wrong shape; ``msg`` has places for the two shapes."""
         if tuple(hx.shape) != expected_hidden_size:
-            raise RuntimeError(f"{self._get_name()}: expected {name} size {expected_hidden_size}, got {list(hx.shape)}")
+            raise RuntimeError(f"{self._get_name()}: {msg.format(expected_hidden_size, list(hx.shape))}")
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """Return the shape of the state h that fits an input, of a batch or (with ``batch_sizes``) packed."""
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return self.num_layers * (2 if self.bidirectional else 1), batch, self.proj_size or self.hidden_size
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise the error for an input or a state of the wrong shape."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """Return the state with its sequences in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -418,7 +434,8 @@ class RNNBase(Module):
         if state is None:
             return tuple(weft.zeros(shape, dtype=like.dtype, device=like.device) for shape in shapes)
         for part, shape, name in zip(state, shapes, ("hidden[0]", "hidden[1]"), strict=False):
-            self.check_hidden_size(part, shape, name if self.mode == "LSTM" else "hidden")
+            name = name if self.mode == "LSTM" else "hidden"
+            self.check_hidden_size(part, shape, f"Expected {name} size {{}}, got {{}}")
         return state
 
     def _run_layers(self, data: Tensor, batch_sizes: list[int], state: State) -> tuple[Tensor, State]:
@@ -481,6 +498,22 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """Return the shape of the state c that fits an input."""
+        rows, batch, _ = self.get_expected_hidden_size(input, batch_sizes)
+        return rows, batch, self.hidden_size
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise the error for an input or one of the states (h, c) of the wrong shape."""
+        self.check_input(input, batch_sizes)
+        sizes = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)
+        for part, size, name in zip(hidden, sizes, ("hidden[0]", "hidden[1]"), strict=True):
+            self.check_hidden_size(part, size, f"Expected {name} size {{}}, got {{}}")
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """Return both states with their sequences in another order."""
+        return tuple(RNNBase.permute_hidden(self, part, permutation) for part in hx)
 
 
 class GRU(RNNBase):

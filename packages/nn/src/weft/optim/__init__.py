@@ -9,6 +9,7 @@ from weft.optim.adamax import Adamax
 from weft.optim.adamw import AdamW
 from weft.optim.asgd import ASGD
 from weft.optim.lbfgs import LBFGS
+from weft.optim.muon import Muon
 from weft.optim.nadam import NAdam
 from weft.optim.optimizer import Optimizer
 from weft.optim.radam import RAdam
@@ -25,6 +26,7 @@ __all__ = [
     "AdamW",
     "Adamax",
     "LBFGS",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

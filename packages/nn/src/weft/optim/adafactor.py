@@ -73,13 +73,9 @@ class Adafactor(GroupOptimizer):
         }
         super().__init__(params, defaults)
 
-    def add_param_group(self, param_group: Group) -> None:
-        """Add a group of real parameters."""
-        super().add_param_group(param_group)
-        if any(param.is_complex() for param in self.param_groups[-1]["params"]):
-            raise RuntimeError("Adafactor: does not support complex parameters")
-
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        if param.is_complex():
+            raise RuntimeError("Adafactor.step: does not support complex parameters")
         if param.ndim < 2:
             return {"step": new_step_count(), "variance": weft.zeros_like(param)}
         *outer, rows, columns = param.shape

@@ -91,6 +91,11 @@ class Adagrad(GroupOptimizer):
             for param in group["params"]:
                 self.state[param] = self._init_state(param, group)
 
+    def share_memory(self) -> None:
+        """Move the sums to shared memory, for processes that train one model together."""
+        for state in self.state.values():
+            state["sum"].share_memory_()
+
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         start = group["initial_accumulator_value"]
         value = complex(start, start) if param.is_complex() else start

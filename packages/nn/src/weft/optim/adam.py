@@ -14,6 +14,7 @@ from weft.optim.optimizer import (
     ParamsT,
     add_ratio,
     advance,
+    as_saved,
     check_betas,
     check_modes,
     check_options,
@@ -91,6 +92,12 @@ class Adam(GroupOptimizer):
         name = type(self).__name__
         check_options(name, lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas(name, betas)
+        is_tensor = [isinstance(beta, Tensor) for beta in betas]
+        if any(is_tensor) and (not all(is_tensor) or (foreach and not capturable)):
+            raise ValueError(
+                f"{name}: betas must be either both floats or both Tensors, and floats with foreach=True and "
+                f"capturable=False; got {betas}, foreach={foreach}"
+            )
         check_modes(name, lr=lr, foreach=foreach and not capturable, fused=fused, differentiable=differentiable)
         defaults = {
             "lr": lr,
@@ -161,7 +168,7 @@ def adam_step(
     exp_avg.lerp_(grad, 1 - beta1)
     second_moment = exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
     if max_exp_avg_sq is not None:
-        second_moment = max_exp_avg_sq.copy_(max_exp_avg_sq.maximum(second_moment))
+        second_moment = max_exp_avg_sq.copy_(as_saved(max_exp_avg_sq).maximum(second_moment))
     # The second moment's correction is moved out of the denominator: one operation less.
     correction = math.sqrt(1 - beta2**t)
     denominator = second_moment.sqrt().add(eps * correction)

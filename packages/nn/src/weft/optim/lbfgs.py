@@ -159,14 +159,13 @@ class LBFGS(Optimizer):
         _remember(state, grad, history_size)
         changes, steps, curvatures = state["old_dirs"], state["old_stps"], state["ro"]
         direction = grad.neg()
-        weights = []
-        for change, step, curvature in zip(reversed(changes), reversed(steps), reversed(curvatures)):
-            weight = float(step.dot(direction)) * float(curvature)
-            weights.append(weight)
-            direction.add_(change, alpha=-weight)
+        weights = state.setdefault("al", [None] * history_size)  # in the state only because PyTorch's files have it
+        for i in reversed(range(len(changes))):
+            weights[i] = steps[i].dot(direction) * curvatures[i]
+            direction.add_(changes[i], alpha=-float(weights[i]))
         direction.mul_(float(state["H_diag"]))
-        for change, step, curvature, weight in zip(changes, steps, curvatures, reversed(weights)):
-            direction.add_(step, alpha=weight - float(change.dot(direction)) * float(curvature))
+        for change, step, curvature, weight in zip(changes, steps, curvatures, weights):
+            direction.add_(step, alpha=float(weight) - float(change.dot(direction)) * float(curvature))
         state["d"] = direction
         return direction
 
@@ -211,14 +210,14 @@ def _is_flat(vector: Tensor, tolerance: float) -> bool:
 def _remember(state: dict[str, Any], grad: Tensor, history_size: int) -> None:
     """Add the last step and the change of the gradient along it, if they show a curvature."""
     change, step = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
-    curvature = float(change.dot(step))
-    if curvature <= _least_curvature:
+    curvature = change.dot(step)
+    if float(curvature) <= _least_curvature:
         return
     for name, value in (("old_dirs", change), ("old_stps", step), ("ro", 1.0 / curvature)):
         if len(state[name]) == history_size:
             state[name].pop(0)
         state[name].append(value)
-    state["H_diag"] = curvature / float(change.dot(change))
+    state["H_diag"] = curvature / change.dot(change)
 
 
 # One trial of a search: the length of the step, and loss, gradient and slope there.

@@ -569,6 +569,11 @@ def scalar(value: Any, differentiable: bool = False) -> Any:
     return value.item() if isinstance(value, Tensor) and not differentiable else value
 
 
+def as_saved(state: Any) -> Any:
+    """State that a formula reads and then writes: of a tensor, whose reading may be recorded, a copy to be saved."""
+    return state.clone() if isinstance(state, Tensor) else state
+
+
 def add_scaled(target: Tensor, other: Tensor, scale: Any) -> None:
     """``target += scale * other`` in place; the scale may be a tensor."""
     if isinstance(scale, Tensor):

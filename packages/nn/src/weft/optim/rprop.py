@@ -12,6 +12,7 @@ from weft.optim.optimizer import (
     GroupOptimizer,
     ParamsT,
     advance,
+    as_saved,
     check_modes,
     check_options,
     new_step_count,
@@ -117,7 +118,7 @@ def rprop_step(
     step_size_max: float,
 ) -> None:
     """One step of Rprop, in place."""
-    agreement = grad.mul(prev)
+    agreement = grad.mul(as_saved(prev))
     agrees, differs = agreement.gt(0), agreement.lt(0)
     factor = agreement.mul(0).add(1).masked_fill(agrees, eta_plus).masked_fill(differs, eta_minus)
     step_size.mul_(factor).clamp_(step_size_min, step_size_max)

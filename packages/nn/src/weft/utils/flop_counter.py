@@ -6,6 +6,7 @@ import math
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from weft import ops
@@ -195,9 +196,7 @@ class FlopCounterMode:
                 continue
             counting = self._counting(kernel, formula)
             op.kernels[kind.index] = counting
-            self._undo.append(
-                lambda op=op, index=kind.index, kernel=kernel, own=counting: _restore(op, index, kernel, own)
-            )
+            self._undo.append(partial(_restore, op, kind.index, kernel, counting))
 
     def _counting(self, kernel: Any, formula: Callable[..., Count]) -> Any:
         def counting(*args: Any, **options: Any) -> Any:

@@ -22,9 +22,19 @@ FAMILIES = {  # module: the ops that it serves
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
         "nn::mish nn::mish_backward"
     ),
+    "normalization": """
+        nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
+    """,
     "optimizers": """
         optim::sgd_step optim::adam_step optim::rmsprop_step optim::adagrad_step foreach::norm foreach::mul_
     """,
+    "pointwise": """
+        core::add core::sub core::mul core::div core::neg core::abs core::square core::sqrt core::rsqrt core::reciprocal
+        core::maximum core::minimum core::lerp core::exp core::expm1 core::log core::log1p core::tanh
+        core::sigmoid core::erf core::eq core::ne core::lt core::le core::gt core::ge core::where core::masked_fill
+        core::clamp core::pow
+    """,
+    "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}

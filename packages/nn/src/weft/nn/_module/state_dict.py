@@ -336,3 +336,26 @@ def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take ``prefix`` off the names in a state dict, in place: of a model that was saved inside of a `DataParallel`.
+
+    Parameters
+    ----------
+    state_dict : dict
+    prefix : str
+        With its dot, as ``"module."``; names that do not begin with it stay.
+
+    Examples
+    --------
+    >>> state = {"module.weight": 1, "step": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'step': 2, 'weight': 1}
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    versions = getattr(state_dict, "_metadata", None) or {}
+    for key in [key for key in versions if key and (key == prefix.rstrip(".") or key.startswith(prefix))]:
+        versions[key[len(prefix) :]] = versions.pop(key)

@@ -1,8 +1,7 @@
 """Normalization: by batch, layer, group or instance.
 
-The statistics of batch and layer norm are computed by one op with its output, and the gradients of both by a
-second one. Where the gradient itself is recorded, it is computed from the formula instead, so that derivatives
-of any order exist.
+The statistics of each are computed by one op with its output, and its gradients by a second one. Where the gradient
+itself is recorded, it is computed from the formula instead, so that derivatives of any order exist.
 """
 
 from __future__ import annotations
@@ -271,7 +270,7 @@ def layer_norm_op(input, weight, bias, count, eps):
 
 
 @layer_norm_op.kernel
-def _(xp, input, weight, bias, count, eps):
+def layer_norm_array(xp, input, weight, bias, count, eps):
     shape = input.shape
     split = len(shape) - count
     rows, size = math.prod(shape[:split]), math.prod(shape[split:])
@@ -439,7 +438,85 @@ def check_normalized(
     return shape
 
 
-# Norms made of the two above
+# RMS norm
+
+
+@op(tensors="input weight", half="float32", accepts="float", namespace="nn", name="rms_norm")
+def rms_norm_op(input, weight, count, eps):
+    """The input divided by the root mean square of its last ``count`` dimensions, with the inverses of those."""
+    return rms_norm_op.op(input, weight, count, eps)
+
+
+@rms_norm_op.kernel
+def _(xp, input, weight, count, eps):
+    shape = input.shape
+    split = len(shape) - count
+    size = math.prod(shape[split:])
+    rows = in_order(xp, input).reshape(math.prod(shape[:split]), size)
+    inverse = 1 / xp.sqrt(row_products(xp, rows, rows) / rows.dtype.type(max(size, 1)) + rows.dtype.type(eps))
+    result = rows * inverse
+    if weight is not None:
+        result *= weight.reshape(-1)
+    return result.reshape(shape), inverse.reshape(*shape[:split], *(1,) * count)
+
+
+@rms_norm_op.gradient("input weight")
+def _(grads, input, weight, later_outputs, count, eps):
+    if local.grad_enabled:
+        return rms_norm_formula(grads[0], input, weight, count, eps)
+    return rms_norm_gradient.op(grads[0], input, weight, later_outputs[0], count)
+
+
+@rms_norm_op.batch
+def _(batch):
+    input, weight, count, eps = batch.as_seen()
+    inverse = inverse_of(input, count, eps)
+    result = input * inverse
+    return batch.whole((result if weight is None else result * weight, inverse))
+
+
+def inverse_of(input: Tensor, count: int, eps: float) -> Tensor:
+    """One divided by the root mean square of the last dimensions, in ops."""
+    return (input.square().mean(tuple(range(-count, 0)), keepdim=True) + eps).rsqrt()
+
+
+def rms_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Any, Any]:
+    """The gradients of RMS norm in ops that are differentiable again."""
+    return rms_norm_slopes(grad, input, weight, inverse_of(input, count, eps), count)
+
+
+def rms_norm_slopes(grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int) -> tuple[Any, Any]:
+    dims, rest = tuple(range(-count, 0)), tuple(range(input.ndim - count))
+    normal = input * inverse
+    inner = grad if weight is None else grad * weight
+    by_weight = grad * normal
+    by_input = (inner - normal * (inner * normal).mean(dims, keepdim=True)) * inverse
+    return by_input, by_weight.sum(rest) if rest else by_weight
+
+
+@op(tensors="output_grad input weight inverse", half="float32", gradient="refused", namespace="nn")
+def rms_norm_gradient(output_grad, input, weight, inverse, count):
+    """The gradients of RMS norm with respect to input and weight."""
+    return rms_norm_gradient.op(output_grad, input, weight, inverse, count)
+
+
+@rms_norm_gradient.batch
+def _(batch):
+    return batch.whole(rms_norm_slopes(*batch.as_seen()))
+
+
+@rms_norm_gradient.kernel
+def _(xp, output_grad, input, weight, inverse, count):
+    shape = input.shape
+    size = math.prod(shape[len(shape) - count :])
+    grad = xp.ascontiguousarray(output_grad).reshape(-1, size)
+    normal = in_order(xp, input).reshape(-1, size) * inverse.reshape(-1, 1)
+    by_weight = xp.sum(grad * normal, axis=0)
+    inner = grad if weight is None else grad * weight.reshape(-1)
+    normal *= row_products(xp, inner, normal) / grad.dtype.type(max(size, 1))
+    xp.subtract(inner, normal, out=normal)
+    normal *= inverse.reshape(-1, 1)
+    return normal.reshape(shape), by_weight.reshape(shape[len(shape) - count :])
 
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
@@ -462,11 +539,101 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     wide = (input.float() if element.is_half else input).contiguous()
     if eps is None:
         eps = weft.finfo(wide.dtype).eps
-    dims = tuple(range(-len(shape), 0))
-    result = wide * (wide.square().mean(dims, keepdim=True) + eps).rsqrt()
-    if weight is not None:
-        result = result * weight.to(result.dtype) if element.is_half else result * weight
+    scale = weight if weight is None or not element.is_half else weight.to(wide.dtype)
+    if wide.kind.is_complex:
+        result = wide * inverse_of(wide, len(shape), eps)
+    elif scale is None or scale.kind is wide.kind:
+        result, scale = rms_norm_op.op(wide, scale, len(shape), eps)[0], None
+    else:
+        result = rms_norm_op.op(wide, None, len(shape), eps)[0]
+    result = result if scale is None else result * scale
     return result.to(element) if element.is_half else result
+
+
+# Group norm, of which instance norm is the one of groups of one channel
+
+
+@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn", name="group_norm")
+def group_norm_op(input, weight, bias, groups, eps):
+    """The input normalized by groups of channels, with means and inverse deviations."""
+    return group_norm_op.op(input, weight, bias, groups, eps)
+
+
+@group_norm_op.kernel
+def _(xp, input, weight, bias, groups, eps):
+    batch = input.shape[0]
+    rows = in_order(xp, input).reshape(batch * groups, -1)
+    normal, mean, inverse = layer_norm_array(xp, rows, None, None, 1, eps)
+    normal = normal.reshape(input.shape)
+    if weight is not None:
+        normal *= by_channel(weight, input.ndim)
+    if bias is not None:
+        normal += by_channel(bias, input.ndim)
+    return normal, mean.reshape(batch, groups), inverse.reshape(batch, groups)
+
+
+@group_norm_op.gradient("input weight bias")
+def _(grads, input, weight, later_outputs, groups, eps):
+    if local.grad_enabled:
+        return group_norm_formula(grads[0], input, weight, groups, eps)
+    return group_norm_gradient.op(grads[0], input, weight, later_outputs[0], later_outputs[1], groups)
+
+
+@group_norm_op.batch
+def _(batch):
+    input, weight, bias, groups, eps = batch.as_seen()
+    rows = input.reshape(input.shape[0], groups, -1)
+    normal, mean, inverse = layer_norm_op.op(rows, None, None, 1, eps)
+    return batch.whole((affine(normal.reshape(input.shape), weight, bias), mean.squeeze(-1), inverse.squeeze(-1)))
+
+
+def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
+    """The gradients of group norm in ops that are differentiable again."""
+    rows = input.reshape(input.shape[0], groups, -1)
+    mean = rows.mean(-1, keepdim=True)
+    inverse = ((rows - mean).square().mean(-1, keepdim=True) + eps).rsqrt()
+    return group_norm_slopes(grad, input, weight, mean, inverse, groups)
+
+
+def group_norm_slopes(
+    grad: Tensor, input: Tensor, weight: Any, mean: Tensor, inverse: Tensor, groups: int
+) -> tuple[Any, Any, Any]:
+    shape = (input.shape[0], groups, -1)
+    normal = (input.reshape(shape) - mean) * inverse
+    inner = (grad if weight is None else grad * by_channel(weight, input.ndim)).reshape(shape)
+    slope = (inner * normal).mean(-1, keepdim=True)
+    by_input = (inner - inner.mean(-1, keepdim=True) - normal * slope) * inverse
+    rest = but_channels(input.ndim)
+    return by_input.reshape(input.shape), (grad * normal.reshape(input.shape)).sum(rest), grad.sum(rest)
+
+
+@op(tensors="output_grad input weight mean inverse", half="float32", gradient="refused", namespace="nn")
+def group_norm_gradient(output_grad, input, weight, mean, inverse, groups):
+    """The gradients of group norm with respect to input, weight and bias."""
+    return group_norm_gradient.op(output_grad, input, weight, mean, inverse, groups)
+
+
+@group_norm_gradient.batch
+def _(batch):
+    output_grad, input, weight, mean, inverse, groups = batch.as_seen()
+    statistics = mean.unsqueeze(-1), inverse.unsqueeze(-1)
+    return batch.whole(group_norm_slopes(output_grad, input, weight, *statistics, groups))
+
+
+@group_norm_gradient.kernel
+def _(xp, output_grad, input, weight, mean, inverse, groups):
+    shape = (input.shape[0] * groups, -1)
+    grad = in_order(xp, output_grad)
+    mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
+    normal = in_order(xp, input).reshape(shape) - mean
+    normal *= inverse
+    by_weight = channel_sum(xp, grad * normal.reshape(input.shape))
+    inner = (grad if weight is None else grad * by_channel(weight, input.ndim)).reshape(shape)
+    normal *= row_products(xp, inner, normal) / grad.dtype.type(inner.shape[1])
+    xp.subtract(inner, normal, out=normal)
+    normal -= xp.mean(inner, axis=1, keepdims=True)
+    normal *= inverse
+    return normal.reshape(input.shape), by_weight, channel_sum(xp, grad)
 
 
 def group_norm(
@@ -511,9 +678,8 @@ def group_norm(
         return affine(input, weight, bias)
     if input.numel() == batch * num_groups:
         raise ValueError(f"group_norm: Expected more than 1 value per group, got input size {list(input.shape)}")
-    grouped = in_single(input).reshape(batch * num_groups, -1)
-    normal = layer_norm_op.op(grouped, None, None, 1, eps)[0].reshape(input.shape)
-    return in_layout_of(affine(normal, in_single(weight), in_single(bias)).to(input.dtype), input)
+    result = group_norm_op.op(in_single(input), in_single(weight), in_single(bias), num_groups, eps)[0]
+    return in_layout_of(result.to(input.dtype), input)
 
 
 def affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -577,11 +743,12 @@ def instance_norm(
         )
     if not input.numel():
         return affine(input * 1, weight, bias)
-    flat = in_single(input).reshape(1, batch * channels, -1)
-    normal, mean, variance = batch_norm_training.op(flat, None, None, eps)
-    if running_mean is not None or running_var is not None:
-        mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
-        update_running(running_mean, running_var, mean, variance, count, momentum)
+    wide = in_single(input)
+    if running_mean is None and running_var is None:
+        return group_norm_op.op(wide, in_single(weight), in_single(bias), channels, eps)[0].to(input.dtype)
+    normal, mean, variance = batch_norm_training.op(wide.reshape(1, batch * channels, -1), None, None, eps)
+    mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
+    update_running(running_mean, running_var, mean, variance, count, momentum)
     return affine(normal.reshape(input.shape), in_single(weight), in_single(bias)).to(input.dtype)
 
 

@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from weft import Tensor
+from weft.nn._module.state_dict import consume_prefix_in_state_dict_if_present
 from weft.nn._types import expanded
 
 _HOMES = {
@@ -49,23 +51,67 @@ def _joined(path: str, homes: tuple[str, ...]) -> ModuleType:
     return made
 
 
-def _tuple_maker(count: int) -> Any:
+def _tuple_maker(count: int, name: str = "parse") -> Any:
     def repeated(value: Any) -> tuple[Any, ...]:
         return expanded(value, count)
 
+    repeated.__name__ = name
     return repeated
 
 
-def _utils() -> ModuleType:
-    made = _joined("utils", ())
-    makers = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
-    made.__dict__.update({name: _tuple_maker(count) for name, count in makers.items()}, _ntuple=_tuple_maker)
-    return made
+def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """Return each element ``n`` times, the last element first: what `pad` takes of a convolution's padding."""
+    return tuple(each for each in reversed(t) for _ in range(n))
+
+
+def _list_with_default(out_size: list[Any], defaults: list[int]) -> list[int]:
+    """Return ``out_size``, with the last of ``defaults`` in place of each None."""
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"_list_with_default: input dimension should be at least {len(out_size) + 1}")
+    return [default if size is None else size for size, default in zip(out_size, defaults[-len(out_size) :])]
+
+
+def _addindent(s_: str, numSpaces: int) -> str:
+    """Indent all lines of a printed module but the first."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """Return the entries of ``tensor`` along ``dim`` in another order."""
+    return tensor.index_select(dim, permutation)
+
+
+def _in_paths() -> dict[str, dict[str, Any]]:
+    """Functions under the names and paths from which programs import them, though these are private in PyTorch."""
+    counts = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
+    tuples = {name: _tuple_maker(count, name) for name, count in counts.items()} | {"_ntuple": _tuple_maker}
+    layers = importlib.import_module("weft.nn.transformer")
+    return {
+        "utils": {
+            **tuples,
+            "_reverse_repeat_tuple": _reverse_repeat_tuple,
+            "_list_with_default": _list_with_default,
+            "consume_prefix_in_state_dict_if_present": consume_prefix_in_state_dict_if_present,
+        },
+        "conv": {**tuples, "_reverse_repeat_tuple": _reverse_repeat_tuple},
+        "pooling": tuples,
+        "padding": tuples,
+        "module": {"_addindent": _addindent},
+        "container": {"_addindent": _addindent},
+        "rnn": {"apply_permutation": apply_permutation},
+        "transformer": {
+            "_get_clones": layers._copies,
+            "_get_activation_fn": layers._activation_named,
+            "_generate_square_subsequent_mask": layers._causal_mask,
+        },
+    }
 
 
 for _path, _files in _HOMES.items():
     globals()[_path] = _joined(_path, _files)
-utils = _utils()
+utils = _joined("utils", ())
+for _path, _names in _in_paths().items():
+    vars(globals()[_path]).update(_names)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,12 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
     "parametrizations",
@@ -31,6 +37,7 @@ __all__ = [
     "rnn",
     "skip_init",
     "spectral_norm",
+    "stateless",
     "summary",
     "vector_to_parameters",
     "weight_norm",
@@ -38,6 +45,12 @@ __all__ = [
 
 # Rarely wanted, and made of layers, which are imported after this module: loaded when first asked for.
 _HOMES = {
+    "convert_conv2d_weight_memory_format": "memory_format",
+    "convert_conv3d_weight_memory_format": "memory_format",
+    "fuse_conv_bn_eval": "fusion",
+    "fuse_conv_bn_weights": "fusion",
+    "fuse_linear_bn_eval": "fusion",
+    "fuse_linear_bn_weights": "fusion",
     "remove_spectral_norm": "spectral_norm_hook",
     "remove_weight_norm": "weight_norm_hook",
     "spectral_norm": "spectral_norm_hook",
@@ -47,7 +60,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("parametrizations", "parametrize", "prune"):
+    if name in ("fusion", "memory_format", "parametrizations", "parametrize", "prune", "stateless"):
         return importlib.import_module(f"weft.nn.utils.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(f"weft.nn.utils.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Ready parametrizations: weight norm and spectral norm."""
+"""Ready parametrizations: orthogonal matrices, weight norm and spectral norm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,151 @@ from weft.nn.module import Module
 from weft.nn.utils import parametrize
 from weft.nn.utils.weight_norm_hook import norm_except_dim, weight_of
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+_MAPS = ("matrix_exp", "cayley", "householder")
+
+
+class _Orthogonal(Module):
+    """Maps a matrix to one with orthonormal columns (or rows, if it is wide); see `orthogonal`."""
+
+    base: Tensor
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError(
+                "orthogonal: the householder parametrization does not support complex tensors; choose another map"
+            )
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Tensor) -> Tensor:
+        is_wide = X.size(-2) < X.size(-1)
+        X = X.mT if is_wide else X
+        Q = self._reflected(X) if self.orthogonal_map == "householder" else self._rotated(X)
+        if hasattr(self, "base"):
+            Q = self.base @ Q
+        return Q.mT if is_wide else Q
+
+    def _rotated(self, X: Tensor) -> Tensor:
+        """The exponential, or the Cayley transform, of the skew part of a tall matrix."""
+        rows, columns = X.shape[-2:]
+        X = X.tril()
+        if rows != columns:
+            X = weft.cat([X, X.new_zeros(*X.shape[:-1], rows - columns)], -1)
+        skew = X - X.mH
+        if self.orthogonal_map == "matrix_exp":
+            return weft.matrix_exp(skew)[..., :columns]
+        identity = weft.eye(rows, dtype=X.dtype, device=X.device)
+        return weft.linalg.solve(identity - skew / 2, identity + skew / 2)[..., :columns]
+
+    def _reflected(self, X: Tensor) -> Tensor:
+        """The product of the Householder reflections below the diagonal; signs of columns are on it."""
+        below = X.tril(-1)
+        tau = 2.0 / (1.0 + (below * below).sum(-2))
+        signs = X.detach().diagonal(dim1=-2, dim2=-1).to(weft.int32)
+        return weft.linalg.householder_product(below, tau) * signs.unsqueeze(-2)
+
+    @weft.no_grad()
+    def right_inverse(self, Q: Tensor) -> Tensor:
+        if Q.shape != self.shape:
+            raise ValueError(
+                f"orthogonal: expected a matrix or batch of matrices of shape {tuple(self.shape)}, got {tuple(Q.shape)}"
+            )
+        is_wide = Q.size(-2) < Q.size(-1)
+        tall = Q.mT if is_wide else Q
+        if not hasattr(self, "base"):
+            reflections = self._reflections(tall)
+            return reflections.mT if is_wide else reflections
+        rows, columns = tall.shape[-2:]
+        if rows != columns:
+            more = weft.randn(*tall.shape[:-2], rows, rows - columns, dtype=tall.dtype, device=tall.device)
+            self.base = _orthonormalized(weft.cat([tall, more], -1))
+        else:
+            self.base = tall.clone() if _is_orthogonal(tall) else _orthonormalized(tall)
+        start = weft.zeros_like(Q)  # minus the identity, whose diagonal the householder map takes for signs
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return start
+
+    def _reflections(self, Q: Tensor) -> Tensor:
+        if self.orthogonal_map != "householder":
+            raise NotImplementedError(
+                f"orthogonal: it is not possible to assign to the {self.orthogonal_map} parametrization when "
+                "use_trivialization=False"
+            )
+        reflections, tau = weft.geqrf(Q)
+        diagonal = reflections.diagonal(dim1=-2, dim2=-1)
+        diagonal.copy_(weft.where(tau == 0, -diagonal.sign(), diagonal.sign()))
+        return reflections
+
+
+def _is_orthogonal(Q: Tensor) -> bool:
+    columns = Q.size(-1)
+    identity = weft.eye(columns, dtype=Q.dtype, device=Q.device)
+    return bool(weft.allclose(Q.mH @ Q, identity, atol=10.0 * columns * weft.finfo(Q.dtype).eps))
+
+
+def _orthonormalized(matrix: Tensor) -> Tensor:
+    """The Q of the QR decomposition whose R has a positive diagonal."""
+    reflections, tau = weft.geqrf(matrix)
+    Q = weft.linalg.householder_product(reflections, tau)
+    return Q * reflections.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Keep a weight orthogonal: with orthonormal columns, or rows if it has more columns than rows.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of a matrix, or a batch of them; complex ones become unitary.
+    orthogonal_map : {"matrix_exp", "cayley", "householder"}, optional
+        From free parameters to orthogonal matrices. By default the matrix exponential of square and of complex
+        matrices, and products of Householder reflections of others, which cost less.
+    use_trivialization : bool
+        Map the neighbourhood of an orthogonal matrix that is kept as the buffer ``base``, at first the present weight
+        (orthonormalized). It makes the optimization better conditioned, and assigning possible by every map.
+
+    Returns
+    -------
+    Module
+        ``module``, whose parameter is now ``parametrizations.<name>.original``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tensor, it is no matrix, or there is no such map.
+
+    References
+    ----------
+    arXiv:1901.08428; arXiv:1909.09501.
+
+    Examples
+    --------
+    >>> layer = orthogonal(weft.nn.Linear(3, 5))
+    >>> weft.allclose(layer.weight.T @ layer.weight, weft.eye(3), atol=1e-5)
+    True
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"orthogonal: {module._get_name()} has no parameter or buffer with name '{name}'")
+    if weight.ndim < 2:
+        raise ValueError(
+            f"orthogonal: expected a matrix or batch of matrices, got a tensor of {weight.ndim} dimensions"
+        )
+    if orthogonal_map is None:
+        is_free = weight.size(-2) == weight.size(-1) or weight.is_complex()
+        orthogonal_map = "matrix_exp" if is_free else "householder"
+    if orthogonal_map not in _MAPS:
+        raise ValueError(f"orthogonal: orthogonal_map has to be one of {_MAPS}, got {orthogonal_map!r}")
+    mapped = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
+    return parametrize.register_parametrization(module, name, mapped, unsafe=True)
 
 
 class _WeightNorm(Module):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import weft
@@ -23,6 +23,7 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
 
@@ -70,7 +71,8 @@ class ParametrizationList(ModuleList):
         with weft.no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    start = module.right_inverse(start)
+                    with suppress(NotImplementedError):  # of some settings only: the tensor stays the original
+                        start = module.right_inverse(start)
         self.is_tensor = isinstance(start, Tensor)
         starts = [start] if self.is_tensor else list(start)
         self.ntensors = len(starts)
@@ -286,3 +288,32 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 def type_before_parametrizations(module: Module) -> type:
     """Return the class that ``module`` had before its first parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Parametrize tensors of ``to_module`` as those of ``from_module``, and let it have their originals.
+
+    Parameters
+    ----------
+    from_module, to_module : Module
+    tensor_name : str, optional
+        Of one tensor; by default all that are parametrized. What ``to_module`` lacks is added to it.
+
+    Returns
+    -------
+    Module
+        ``to_module``
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    for name in from_module.parametrizations if tensor_name is None else [tensor_name]:
+        source = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach()))
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
+        for original in source._names():
+            setattr(to_module.parametrizations[name], original, getattr(source, original))
+    return to_module

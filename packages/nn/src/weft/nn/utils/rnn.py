@@ -69,9 +69,9 @@ class PackedSequence(_PackedFields):
         )
         return type(self)(data, self.batch_sizes, *indices)
 
-    def cpu(self) -> PackedSequence:
-        """Move to the CPU."""
-        return self.to("cpu")
+    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Move to the CPU; arguments are those of `to`."""
+        return self.to(*args, device="cpu", **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Move to the GPU."""
@@ -88,6 +88,35 @@ class PackedSequence(_PackedFields):
     def half(self) -> PackedSequence:
         """Cast the data to float16."""
         return self.to(weft.float16)
+
+    def byte(self) -> PackedSequence:
+        """Cast the data to uint8."""
+        return self.to(weft.uint8)
+
+    def char(self) -> PackedSequence:
+        """Cast the data to int8."""
+        return self.to(weft.int8)
+
+    def short(self) -> PackedSequence:
+        """Cast the data to int16."""
+        return self.to(weft.int16)
+
+    def int(self) -> PackedSequence:
+        """Cast the data to int32."""
+        return self.to(weft.int32)
+
+    def long(self) -> PackedSequence:
+        """Cast the data to int64."""
+        return self.to(weft.int64)
+
+    def pin_memory(self) -> PackedSequence:
+        """Copy the data, and the indices, to memory that a GPU reads directly, where there is one."""
+        parts = (None if part is None else part.pin_memory() for part in self)
+        return type(self)(*parts)
+
+    def is_pinned(self) -> bool:
+        """Whether the data are in such memory."""
+        return bool(self.data.is_pinned())
 
     @property
     def is_cuda(self) -> bool:

@@ -1,5 +1,6 @@
 """Vision data sets, with the names of ``torchvision.datasets``."""
 
+from weft.vision.datasets.cifar import CIFAR10, CIFAR100
 from weft.vision.datasets.digits import Digits
 from weft.vision.datasets.fakedata import FakeData
 from weft.vision.datasets.folder import DatasetFolder, ImageFolder
@@ -16,4 +17,6 @@ __all__ = [
     "DatasetFolder",
     "ImageFolder",
     "FakeData",
+    "CIFAR10",
+    "CIFAR100",
 ]

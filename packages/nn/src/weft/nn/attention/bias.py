@@ -1,0 +1,76 @@
+"""Causal masks of rectangular attention, by which corner they begin from."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+import weft
+from weft import Tensor
+
+__all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
+
+
+class CausalVariant(IntEnum):
+    """Where the diagonal of a causal mask that is not square begins or ends."""
+
+    UPPER_LEFT = 1
+    LOWER_RIGHT = 2
+
+
+class CausalBias(Tensor):
+    """A causal mask for `scaled_dot_product_attention`: True where a query sees a key.
+
+    Made by `causal_upper_left` and `causal_lower_right`.
+
+    Parameters
+    ----------
+    variant : CausalVariant
+    seq_len_q, seq_len_kv : int
+        L and S, the numbers of queries and of keys.
+
+    Examples
+    --------
+    >>> causal_lower_right(2, 3)
+    CausalBias([[ True,  True, False],
+            [ True,  True,  True]])
+    """
+
+    variant: CausalVariant
+    seq_len_q: int
+    seq_len_kv: int
+
+    def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> CausalBias:
+        """Make the mask."""
+        if not isinstance(variant, CausalVariant):
+            raise AssertionError(f"CausalBias: variant must be a CausalVariant, got {type(variant).__name__}")
+        diagonal = seq_len_kv - seq_len_q if variant is CausalVariant.LOWER_RIGHT else 0
+        mask: Any = weft.ones(seq_len_q, seq_len_kv, dtype=weft.bool).tril(diagonal).as_subclass(cls)
+        mask.variant, mask.seq_len_q, mask.seq_len_kv = variant, seq_len_q, seq_len_kv
+        found: CausalBias = mask
+        return found
+
+    def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
+        """Nothing is left to do."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute with a plain mask: results are ordinary tensors."""
+        with weft.overrides.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+
+def causal_upper_left(*size: int) -> CausalBias:
+    """Return the mask of shape ``size`` in which query i sees the keys up to i, as ``is_causal=True`` does."""
+    return CausalBias(CausalVariant.UPPER_LEFT, *_two(size))
+
+
+def causal_lower_right(*size: int) -> CausalBias:
+    """Return the mask of shape ``size`` in which the last query sees all keys, as in decoding with a cache."""
+    return CausalBias(CausalVariant.LOWER_RIGHT, *_two(size))
+
+
+def _two(size: tuple[int, ...]) -> tuple[int, int]:
+    if len(size) != 2:
+        raise AssertionError(f"causal bias: takes two sizes, of queries and keys, got {len(size)}")
+    return size[0], size[1]

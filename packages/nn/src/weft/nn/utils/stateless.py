@@ -1,0 +1,48 @@
+"""Modules called with other parameters than their own."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from weft import Tensor, func
+from weft.nn.module import Module
+from weft.nn.parallel import DataParallel
+
+__all__ = ["functional_call"]
+
+
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call ``module`` with tensors in place of its own: the older path of `weft.func.functional_call`.
+
+    Parameters
+    ----------
+    module : Module
+    parameters_and_buffers : dict of str to Tensor
+        By the names of ``named_parameters()``; what it lacks stays the module's.
+    args, kwargs
+        What the module is called with; ``args`` that is no tuple is the only argument.
+    tie_weights, strict : bool
+        As in `weft.func.functional_call`.
+
+    Raises
+    ------
+    RuntimeError
+        For a `DataParallel`.
+    """
+    warnings.warn(
+        "functional_call: weft.nn.utils.stateless.functional_call is deprecated; use weft.func.functional_call",
+        FutureWarning,
+        stacklevel=2,
+    )
+    if isinstance(module, DataParallel):
+        raise RuntimeError("functional_call: can't be used with nn.DataParallel; pass its module")
+    return func.functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

@@ -1,0 +1,33 @@
+"""The focal loss for dense detection (arXiv:1708.02002)."""
+
+from __future__ import annotations
+
+from weft import Tensor
+from weft.nn import functional as F
+
+
+def sigmoid_focal_loss(
+    inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"
+) -> Tensor:
+    """Cross-entropy of logits in which what is easy counts little.
+
+    Parameters
+    ----------
+    inputs, targets : Tensor, of the same shape
+        Logits, and 0 or 1.
+    alpha : float
+        The weight of the positive class; a negative one weights none.
+    gamma : float
+        How much what is easy is weighted down.
+    reduction : "none", "mean" or "sum"
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: 'none', 'mean', 'sum'"
+        )
+    p = inputs.sigmoid()
+    right = p * targets + (1 - p) * (1 - targets)
+    loss = F.binary_cross_entropy_with_logits(inputs, targets, reduction="none") * (1 - right) ** gamma
+    if alpha >= 0:
+        loss = (alpha * targets + (1 - alpha) * (1 - targets)) * loss
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()

@@ -1,0 +1,66 @@
+"""Models with the weights' names and first values of torchvision's."""
+
+import pytest
+
+import weft
+from weft.vision import models
+
+# Entries of the state, parameters for 1,000 classes, and the first logits that torchvision 0.28 gives for ten classes
+# after manual_seed(0), in eval mode, on a ramp from -1 to 1.
+OBSERVED = {
+    "resnet18": (122, 11689512, [-0.07510411739349365, -0.0071381088346242905, -0.12515996396541595]),
+    "squeezenet1_1": (52, 1235496, [0.013601012527942657, 0.17366242408752441, 0.005788332317024469]),
+    "densenet121": (727, 7978856, [-0.1236257404088974, 0.07644671201705933, -0.11995258927345276]),
+    "mobilenet_v2": (314, 3504872, None),
+}
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_a_model_has_the_weights_and_gives_the_logits_of_torchvision(name):
+    entries, parameters, logits = OBSERVED[name]
+    make = getattr(models, name)
+    assert sum(each.numel() for each in make().parameters()) == parameters
+    weft.manual_seed(0)
+    model = make(weights=None, num_classes=10).eval()
+    assert len(model.state_dict()) == entries
+    with weft.no_grad():
+        out = model(weft.linspace(-1, 1, 3 * 64 * 64).view(1, 3, 64, 64))
+    assert out.shape == (1, 10)
+    if logits is not None:
+        assert out[0, :3].tolist() == pytest.approx(logits, rel=1e-3, abs=1e-5)
+
+
+def test_the_last_layers_have_the_names_that_programs_replace():
+    assert models.resnet18(num_classes=3).fc.out_features == 3
+    assert models.squeezenet1_0(num_classes=3).classifier[1].out_channels == 3
+    assert models.mobilenet_v2(num_classes=3, width_mult=0.25).classifier[1].out_features == 3
+    assert models.DenseNet(4, (1, 1), 8, num_classes=3, memory_efficient=True).classifier.out_features == 3
+
+
+def test_trained_weights_are_loaded_from_the_cache_and_never_fetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    for asked in ({"pretrained": True}, {"weights": "DEFAULT"}, {"weights": models.SqueezeNet1_1_Weights.DEFAULT}):
+        with pytest.raises(FileNotFoundError, match=r"squeezenet1_1-b8a52dc0\.pth, and weft fetches nothing"):
+            models.squeezenet1_1(**asked)
+    weft.manual_seed(0)
+    model = models.squeezenet1_1()
+    folder = tmp_path / "hub" / "checkpoints"
+    folder.mkdir(parents=True)
+    weft.save(model.state_dict(), folder / "squeezenet1_1-b8a52dc0.pth")
+    again = models.squeezenet1_1(weights="IMAGENET1K_V1")
+    assert weft.equal(again.features[0].weight, model.features[0].weight)
+
+
+def test_dense_layers_that_compute_again_have_the_same_gradients():
+    found = []
+    for efficient in (False, True):
+        weft.manual_seed(0)
+        model = models.DenseNet(4, (2, 1), 8, num_classes=3, memory_efficient=efficient)
+        model(weft.rand(2, 3, 32, 32, requires_grad=True)).sum().backward()
+        found.append([each.grad for each in model.parameters()])
+    assert all(weft.allclose(plain, again) for plain, again in zip(*found))
+
+
+def test_an_unknown_version_is_refused():
+    with pytest.raises(ValueError, match="Unsupported SqueezeNet version 2"):
+        models.SqueezeNet("2")
