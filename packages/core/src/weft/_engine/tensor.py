@@ -202,6 +202,7 @@ class State:
 
     def __init__(self) -> None:
         self.intercepting = 0
+        self.watching = 0  # profilers and counters that have replaced kernels
         # Of a new tensor that names no dtype and no device, on the CPU; None where it must be asked for.
         self.new_kind: Optional[Kind] = None
         self.placed = 0  # device contexts that are open, in all threads
@@ -273,9 +274,20 @@ def intercept(more: int) -> None:
     """Count a mode that wants to see each call (1) or that ended (-1)."""
     with state.lock:
         state.intercepting += more
-        for kind in state.known_kinds:
-            kind.fast = kind.plain and state.intercepting == 0
-            kind.quick = kind.fast and kind.has_views
+        refresh_kinds()
+
+
+def watch(more: int) -> None:
+    """Count something that replaces kernels to see them run (1) or that ended (-1): all ops go through theirs then."""
+    with state.lock:
+        state.watching += more
+        refresh_kinds()
+
+
+def refresh_kinds() -> None:
+    for kind in state.known_kinds:
+        kind.fast = kind.plain and state.intercepting == 0
+        kind.quick = kind.fast and kind.has_views and state.watching == 0
 
 
 def next_sequence() -> int:
