@@ -34,7 +34,8 @@ NAMESPACES = {
 }
 MODULES = (
     "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked overrides "
-    "profiler random signal.windows special types"
+    "profiler random signal.windows special types hub multiprocessing utils.benchmark utils.checkpoint utils.data "
+    "utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler utils.flop_counter"
 )
 LAYERS = (
     "nn nn.attention nn.attention.bias nn.attention.flex_attention nn.functional nn.grad nn.init nn.modules "

@@ -64,7 +64,8 @@ def main() -> None:
 
 def warm(bases: dict[str, list[bytes]], folder: str) -> None:
     """Load honest files, so that what loading imports has been imported; and damaged ones, for what errors import."""
-    codecs.lookup("cp437")  # of names in archives that are not UTF-8
+    for encoding in ("cp437", "raw_unicode_escape", "unicode_escape"):  # of names in archives, of opcodes' arguments
+        codecs.lookup(encoding)
     for kind in files.KINDS:
         for number, data in enumerate(bases[kind]):
             for way in range(4):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from multiprocessing import resource_sharer
 
 import pytest
 
@@ -15,7 +16,10 @@ import weft
 import weft.multiprocessing as mp
 from weft import _shared_memory
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes made by fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes made by fork"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 SECONDS = 60  # far more than any test here needs: only a hang takes it
 METHODS = ["fork", "spawn", "forkserver"]
@@ -29,6 +33,7 @@ def nothing_hangs():
     before = signal.signal(signal.SIGALRM, give_up)
     signal.alarm(SECONDS)
     yield
+    resource_sharer.stop()  # its thread: forks of later tests would warn of it
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 

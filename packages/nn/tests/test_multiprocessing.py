@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from multiprocessing import resource_sharer
 
 import pytest
 
@@ -10,6 +11,12 @@ import weft.multiprocessing as mp
 from weft import nn
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes made by fork")
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_stays():
+    yield
+    resource_sharer.stop()  # its thread: forks of later tests would warn of it
 
 
 def train(rank, model, steps):

@@ -763,10 +763,10 @@ def inplace_operator(op: Op, name: str) -> Any:
         kernel = op.kernels[kind.index]
         if kernel is None:
             kernel = op.kernel(kind)
-        if isinstance(kernel, BySize):
-            kernel = kernel.small
-        if not takes_out(kernel) or 0 in array.strides:
+        if not takes_out(kernel.small if isinstance(kernel, BySize) else kernel) or 0 in array.strides:
             return False
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(array)
         counter = self._version_counter
         if counter is None:
             counter = Version(0)

@@ -12,7 +12,8 @@ VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose"
 class BySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
 
-    A call costs nothing more where the engine knows of it: it asks for the size itself.
+    A call costs nothing more where the engine knows of it: it asks for the size itself. Where an op's kernel is a ufunc,
+    both take the array to write to behind their operands, as that does.
 
     Attributes
     ----------

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from multiprocessing import connection
 from typing import Any
 
+from weft._processes import quiet_fork
+
 __all__ = [
     "ProcessContext",
     "ProcessException",
@@ -239,7 +241,8 @@ def start_processes(
             os.close(descriptor)
             running.error_files.append(path)
             process = context.Process(target=_run, args=(fn, index, args, path), daemon=daemon)  # type: ignore[attr-defined]
-            process.start()
+            with quiet_fork():
+                process.start()
             running.processes.append(process)
             running.sentinels[process.sentinel] = index
     except BaseException:

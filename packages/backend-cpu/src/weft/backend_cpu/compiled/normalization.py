@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from weft._layout import in_order
 from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.compiled.parallel import GRAIN, launcher, loop, parallel
@@ -21,7 +22,7 @@ MOST_BLOCKS = 32
 
 
 def contiguous(array: Any) -> Any:
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    return in_order(np, array)
 
 
 def parameter(array: Any, size: int, default: float, like: Any) -> Any:

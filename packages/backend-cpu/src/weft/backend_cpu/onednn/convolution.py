@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.libraries import serves
 from weft.backend_cpu.onednn.library import UnsupportedError, make
@@ -160,7 +161,7 @@ def layout(array: Array) -> tuple[Sizes, Sizes]:
 
 def plain(array: Array) -> Array:
     """An array that the library takes: itself, unless its elements are expanded or go backwards."""
-    return array if min(array.strides) > 0 else numpy.ascontiguousarray(array)
+    return array if min(array.strides) > 0 else in_order(numpy, array)
 
 
 def result_like(shape: Sizes, last: bool) -> Array:
@@ -194,7 +195,7 @@ def convolution(generic: Kernel) -> Kernel:
             return generic(input, weight, bias, stride, padding, dilation, groups)
         input, weight = plain(input), plain(weight)
         result = result_like(shape, is_last(*layout(input)) or is_last(*layout(weight)))
-        arrays = [input, weight, result] if bias is None else [input, weight, numpy.ascontiguousarray(bias), result]
+        arrays = [input, weight, result] if bias is None else [input, weight, in_order(numpy, bias), result]
         geometry = layout(input), layout(weight), layout(result), stride, padding, dilation, groups
         if not run_on(pool_of(forward, bias is not None, *geometry), arrays):
             return generic(input, weight, bias, stride, padding, dilation, groups)

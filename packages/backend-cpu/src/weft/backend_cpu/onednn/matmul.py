@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.libraries import serves
 from weft.backend_cpu.onednn.library import UnsupportedError, make
@@ -92,7 +93,7 @@ def multiply(a: Array, b: Array, bias: Array | None, shape: Sizes, activation: s
     element = "float32" if a.dtype == numpy.float32 else "bfloat16"
     found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, element)
     if found is None:
-        plain = numpy.ascontiguousarray(a), numpy.ascontiguousarray(b)
+        plain = in_order(numpy, a), in_order(numpy, b)
         if plain[0] is a and plain[1] is b:
             return None
         return multiply(*plain, bias, shape, activation)
@@ -100,7 +101,7 @@ def multiply(a: Array, b: Array, bias: Array | None, shape: Sizes, activation: s
     if bias is None:
         found.run(address(a), address(b), address(result))
     else:
-        dense = numpy.ascontiguousarray(bias)
+        dense = in_order(numpy, bias)
         found.run(address(a), address(b), address(dense), address(result))
     return result
 

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from weft import Tensor
-from weft._layout import is_channels_last
+from weft._layout import in_order, is_channels_last
 from weft._precision import in_half_precision
 from weft.nn.functional._common import in_layout_of, in_single, sizes, whole_number
 from weft.ops._declare import op
@@ -152,7 +152,7 @@ def is_pointwise(weight: Sizes, stride: Sizes, padding: Sizes, groups: int) -> b
 def multiply_channels(xp: Any, input: Any, weight: Any) -> Any:
     """A convolution of size 1: each image is a matrix of channels by places."""
     batch, channels, *spatial = input.shape
-    flat = xp.ascontiguousarray(input).reshape(batch, channels, math.prod(spatial))
+    flat = in_order(xp, input).reshape(batch, channels, math.prod(spatial))
     return xp.matmul(weight.reshape(weight.shape[:2]), flat).reshape(batch, weight.shape[0], *spatial)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.functions import affine
+from weft._layout import in_order
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 from weft.ops.matrices import matmul, same_dtype
@@ -71,7 +72,7 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
 
 @linear.kernel
 def _(xp, input, weight, bias):
-    flat = input if input.ndim == 2 else xp.ascontiguousarray(input).reshape(-1, input.shape[-1])
+    flat = input if input.ndim == 2 else in_order(xp, input).reshape(-1, input.shape[-1])
     product = xp.dot(flat, weight.T)
     if bias is not None:
         product += bias

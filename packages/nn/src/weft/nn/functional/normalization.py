@@ -274,7 +274,7 @@ def layer_norm_array(xp, input, weight, bias, count, eps):
     shape = input.shape
     split = len(shape) - count
     rows, size = math.prod(shape[:split]), math.prod(shape[split:])
-    flat = xp.ascontiguousarray(input).reshape(rows, size)
+    flat = in_order(xp, input).reshape(rows, size)
     result = xp.empty((rows, size), flat.dtype)
     mean, inverse = xp.empty((rows, 1), flat.dtype), xp.empty((rows, 1), flat.dtype)
     step = max(1, BLOCK // max(size, 1))
@@ -365,7 +365,7 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     shape = input.shape
     split = len(shape) - count
     size = math.prod(shape[split:])
-    grad = xp.ascontiguousarray(output_grad).reshape(-1, size)
+    grad = in_order(xp, output_grad).reshape(-1, size)
     mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
     normal = input.reshape(-1, size) - mean
     normal *= inverse
@@ -509,7 +509,7 @@ def _(batch):
 def _(xp, output_grad, input, weight, inverse, count):
     shape = input.shape
     size = math.prod(shape[len(shape) - count :])
-    grad = xp.ascontiguousarray(output_grad).reshape(-1, size)
+    grad = in_order(xp, output_grad).reshape(-1, size)
     normal = in_order(xp, input).reshape(-1, size) * inverse.reshape(-1, 1)
     by_weight = xp.sum(grad * normal, axis=0)
     inner = grad if weight is None else grad * weight.reshape(-1)

@@ -9,6 +9,7 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft._layout import in_order
 from weft._levels import memory_of
 from weft._precision import in_full_precision
 from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
@@ -178,7 +179,7 @@ def _(xp, output_grad, indices, shape):
     rows, size = math.prod(shape[:2]), math.prod(shape[2:])
     flat = indices.reshape(rows, math.prod(indices.shape[2:])) + (xp.arange(rows) * size)[:, None]
     if output_grad.dtype.kind == "f":
-        total = xp.bincount(flat.reshape(-1), xp.ascontiguousarray(output_grad).reshape(-1), rows * size)
+        total = xp.bincount(flat.reshape(-1), in_order(xp, output_grad).reshape(-1), rows * size)
         return total.astype(output_grad.dtype).reshape(shape)
     total = xp.zeros(rows * size, output_grad.dtype)
     xp.add.at(total, flat.reshape(-1), output_grad.reshape(-1))

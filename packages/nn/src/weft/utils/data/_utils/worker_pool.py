@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import threading
 import time
-import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from weft._processes import quiet_fork
 from weft.utils.data._utils.shared_memory import SegmentReader, dumps, make_folders, remove_folders
 from weft.utils.data._utils.worker import End, Job, Reset, Task, run_worker
 
@@ -200,12 +199,7 @@ def _start(context: Any, job: Job, earlier: list[_Worker]) -> _Worker:
     inherited = [ours, *(worker.connection for worker in earlier)] if context.get_start_method() == "fork" else []
     process = context.Process(target=run_worker, args=(job, theirs, inherited), daemon=True)
     try:
-        with warnings.catch_warnings(), _interrupts_held_back():
-            if threading.active_count() == 1:
-                # Python warns of a fork with several threads, counting those of native libraries. A fork is unsafe if
-                # another thread holds a lock: with one Python thread that could be only a library's own, and those
-                # (OpenBLAS) prepare for forks themselves. With more Python threads the warning is left to be seen.
-                warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        with quiet_fork(), _interrupts_held_back():
             process.start()
     except BaseException:
         ours.close()

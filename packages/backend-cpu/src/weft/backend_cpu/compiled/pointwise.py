@@ -1,0 +1,149 @@
+"""Arithmetic, comparisons and functions, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft.backend import BySize
+from weft.backend_cpu.compiled import mathematics
+from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.mathematics import like
+from weft.backend_cpu.libraries import LEAST, serves
+
+REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
+SIMPLE = 8 * LEAST  # from which NumPy, which has vector code for all that is simple, loses to several threads
+BOOL = np.dtype(bool)
+
+
+def operands_of(args: tuple[Any, ...]) -> list[Any] | None:
+    """Arrays of one dtype; numbers take that of the arrays. None if there are others."""
+    element = next((each.dtype for each in args if isinstance(each, np.ndarray)), BOOL)
+    found = []
+    for each in args:
+        if isinstance(each, float | int) and element.kind == "f":
+            each = np.asarray(each, element)
+        if not isinstance(each, np.ndarray) or each.dtype != element:
+            return None
+        found.append(each)
+    return found
+
+
+def serve(
+    name: str,
+    formula: Callable[..., Any],
+    dtypes: str = REAL,
+    *,
+    cost: int = 1,
+    result: Any = None,
+    least: int = SIMPLE,
+    operands: Callable[[tuple[Any, ...]], Any] = operands_of,
+) -> None:
+    """Serve an op by a formula of its operands' elements. In place, it is called with the result behind them."""
+    key, count = operation(name, formula), formula.__code__.co_argcount
+
+    @serves(name, dtypes)
+    def make(generic: Any) -> Any:
+        def run(*args: Any) -> Any:
+            arrays = operands(args[:count])
+            made = None if arrays is None else results(key, arrays, result or arrays[-1].dtype, cost, *args[count:])
+            return generic(*args) if made is None else made
+
+        return BySize(generic, run, least)
+
+
+# Arithmetic
+
+serve("core::add", lambda a, b: a + b, NUMBERS)
+serve("core::sub", lambda a, b: a - b, NUMBERS)
+serve("core::mul", lambda a, b: a * b, NUMBERS)
+serve("core::div", lambda a, b: a / b)
+serve("core::neg", lambda a: -a, NUMBERS)
+serve("core::abs", lambda a: abs(a))
+serve("core::square", lambda a: a * a, NUMBERS)
+serve("core::sqrt", lambda a: math.sqrt(a), cost=2)
+serve("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3)
+serve("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2)
+serve("core::maximum", lambda a, b: a if a >= b or a != a else b)
+serve("core::minimum", lambda a, b: a if a <= b or a != a else b)
+serve("core::lerp", lambda a, b, c: a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c))
+
+# Functions, with vector code of their own
+
+for function in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid"):
+    serve(f"core::{function}", getattr(mathematics, function).py_func, cost=3, least=LEAST)
+serve("core::erf", mathematics.erf.py_func, "float32", cost=3, least=LEAST)
+
+# Comparisons and choices
+
+serve("core::eq", lambda a, b: a == b, NUMBERS, result=BOOL)
+serve("core::ne", lambda a, b: a != b, NUMBERS, result=BOOL)
+serve("core::lt", lambda a, b: a < b, NUMBERS, result=BOOL)
+serve("core::le", lambda a, b: a <= b, NUMBERS, result=BOOL)
+serve("core::gt", lambda a, b: a > b, NUMBERS, result=BOOL)
+serve("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL)
+
+
+def choice(args: tuple[Any, ...]) -> list[Any] | None:
+    """A condition, and two arrays of one dtype."""
+    condition, *values = args
+    same = values[0].dtype == values[1].dtype and condition.dtype == BOOL
+    return [condition, *values] if same else None
+
+
+serve("core::where", lambda a, b, c: b if a else c, ALL, operands=choice)
+
+
+@serves("core::masked_fill", ALL)
+def masked_fill_kernel(generic: Any) -> Any:
+    key = operation("core::masked_fill", lambda a, b, c: c if b else a)
+
+    def run(x: Any, mask: Any, value: Any) -> Any:
+        if not x.flags.c_contiguous or mask.dtype != BOOL:  # the results' dimensions are in order in memory
+            return generic(x, mask, value)
+        made = results(key, [x, mask, np.asarray(value, x.dtype)], x.dtype)
+        return generic(x, mask, value) if made is None else made
+
+    return BySize(generic, run, LEAST)
+
+
+@serves("core::clamp", REAL)
+def clamp_kernel(generic: Any) -> Any:
+    least = operation("clamp_min", lambda a, b: a if a >= b or a != a else b)
+    most = operation("clamp_max", lambda a, b: a if a <= b or a != a else b)
+    both = operation("clamp", lambda a, b, c: min(max(a, b), c) if a == a and b == b and c == c else a + b + c)
+
+    def run(x: Any, low: Any, high: Any) -> Any:
+        arrays = operands_of(tuple(each for each in (x, low, high) if each is not None))
+        made = None
+        if arrays is not None:
+            made = results(both if len(arrays) == 3 else most if low is None else least, arrays, x.dtype)
+        return generic(x, low, high) if made is None else made
+
+    return BySize(generic, run, SIMPLE)
+
+
+POWERS = {  # exponents whose powers need no logarithm
+    2.0: lambda a: a * a,
+    3.0: lambda a: a * a * a,
+    4.0: lambda a: (a * a) * (a * a),
+    -1.0: lambda a: like(a, 1.0) / a,
+    -2.0: lambda a: like(a, 1.0) / (a * a),
+    0.5: lambda a: like(a, math.inf) if a == like(a, -math.inf) else math.sqrt(a) + like(a, 0.0),
+}
+
+
+@serves("core::pow", REAL)
+def pow_kernel(generic: Any) -> Any:
+    keys = {exponent: operation(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
+
+    def run(x: Any, exponent: Any) -> Any:
+        made = None
+        if isinstance(exponent, float | int) and exponent in keys:
+            made = results(keys[exponent], [x], x.dtype)
+        return generic(x, exponent) if made is None else made
+
+    return BySize(generic, run, LEAST)
