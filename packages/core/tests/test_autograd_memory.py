@@ -197,7 +197,7 @@ def test_a_tensor_does_not_keep_the_views_of_it(no_collector):
     assert [each() for each in gone] == [None] * 8
     for _ in range(1000):
         buffer[0]
-    assert len(buffer._extra.views) < 20
+    assert len(buffer._version_counter.views) < 20
 
 
 @pytest.mark.parametrize("walked", [True, False], ids=["backward", "dropped"])

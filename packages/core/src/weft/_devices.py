@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from weft._dtypes import ALL, dtype
+import numpy
+
+from weft._dtypes import ALL, default_listeners, dtype, get_default_dtype
 from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
 from weft._engine.tensor import intercept, local, state
 
@@ -78,11 +80,16 @@ class device:
         return self
 
     def __enter__(self) -> device:
+        with state.lock:
+            state.placed += 1
+            state.new_kind = None
         local.devices = (*local.devices, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         local.devices = local.devices[:-1]
+        with state.lock:
+            state.placed -= 1
 
 
 _interned: dict[tuple[str, int | None], device] = {}
@@ -104,6 +111,7 @@ _default = cpu
 def set_default_device(to: Any) -> None:
     """Set where tensors are made that name no device (``None``: the CPU)."""
     global _default
+    state.new_kind = None
     _default = cpu if to is None else device(to)
 
 
@@ -122,6 +130,22 @@ def resolve_device(given: Any = None) -> device:
     if found.type == "cpu":  # there is one: cpu:0 is another spelling
         return cpu
     return found
+
+
+def remember_new_kind() -> None:
+    """Let the engine make tensors that name neither dtype nor device, while these are the usual ones."""
+    if state.new_kind is None and _default is cpu:
+        found = kind_of(get_default_dtype(), cpu)
+        with state.lock:
+            if state.placed == 0 and found.array_type is numpy.ndarray:
+                state.new_kind = found
+
+
+def forget_new_kind() -> None:
+    state.new_kind = None
+
+
+default_listeners.append(forget_new_kind)
 
 
 def backend_of(where: device) -> Any:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy
 
-from weft._devices import backend_of, cpu, device, kind_of, resolve_device
+from weft._devices import backend_of, cpu, device, kind_of, remember_new_kind, resolve_device
 from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_default_dtype
+from weft._engine import functions
 from weft._engine.dispatch import make
+from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
@@ -23,7 +25,11 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a function on Tensor under its name; ``tensor_`` before it only tells it from a module's name."""
-    setattr(Tensor, function.__name__.removeprefix("tensor_"), function)
+    name = function.__name__.removeprefix("tensor_")
+    if name in quick_methods:
+        quick_methods[name] = function
+    else:
+        setattr(Tensor, name, function)
     return function
 
 
@@ -208,6 +214,11 @@ def tensor(
     >>> weft.tensor([1, 2.5, True]).dtype
     weft.float32
     """
+    if dtype is None and device is None and not requires_grad and not pin_memory:
+        quick = functions.vector(data)
+        if quick is not None:
+            return quick  # type: ignore[no-any-return]
+        remember_new_kind()
     if pin_memory:
         raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
     element = element_type("tensor", dtype)

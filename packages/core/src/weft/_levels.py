@@ -315,29 +315,27 @@ def write(name: str, target: Any, source: Any) -> None:
 
 def adopt(tensor: Any, level: Level) -> None:
     """Wrap a tensor in place, its base and the other views of it too: what is written to it is of that level."""
-    view = None if tensor._extra is None else tensor._extra.view
+    view = tensor._view
     if view is None:
-        views = [] if tensor._extra is None else tensor._extra.views
-        become(tensor, level.adopt(tensor), None)
-        tensor._extra.views = views
-        for reference in views:
+        become(tensor, level.adopt(tensor))
+        counter = tensor._version_counter
+        for reference in () if counter is None or counter.views is None else counter.views:
             other = reference()
-            if other is not None:
-                become(other, level.replay(record_of(tensor), other._extra.view), other._extra.view)
+            if other is not None and other._view is not None and other._view.base is tensor:
+                become(other, level.replay(record_of(tensor), other._view))
         return
     if not level.holds(view.base):
         adopt(view.base, level)
     if not level.holds(tensor):
-        become(tensor, level.replay(record_of(view.base), view), view)
+        become(tensor, level.replay(record_of(view.base), view))
 
 
-def become(tensor: Any, wrapped: Wrapped, view: Any) -> None:
+def become(tensor: Any, wrapped: Wrapped) -> None:
     """Give a tensor a record: from now on it is one of a level, without history there."""
     kind = tensor.kind
     tensor.kind = kind_of(kind.dtype, kind.device, wrapped=True)
     tensor._extra = Extra()
     tensor._extra.wrapped = wrapped
-    tensor._extra.view = view
     tensor._requires_grad, tensor._node = False, None
 
 
@@ -345,7 +343,7 @@ def twin(tensor: Any) -> Any:
     """Another object for the same tensor: memory, history, version counter and what it is a view of."""
     made: Any = make(tensor._array, tensor.kind)
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
-    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    made._version_counter, made._extra, made._view = tensor._version_counter, tensor._extra, tensor._view
     return made
 
 

@@ -9,6 +9,7 @@ from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
+from weft._engine.methods import TensorMethods
 from weft._engine.tensor import Extra, TensorBase, local
 from weft._intercept import arm, default_torch_function
 from weft._layout import layout as Layout
@@ -18,7 +19,7 @@ from weft._size import Size
 if TYPE_CHECKING:
     from weft._methods import Methods  # the stub of what the ops attach; scripts/make_stubs.py makes it
 else:
-    Methods = TensorBase
+    Methods = TensorMethods
 
 __all__ = ["Tensor", "as_subclass", "wrap"]
 
@@ -217,7 +218,7 @@ class Tensor(Methods):
     @property
     def grad_fn(self) -> Any:
         """The node of the operation that made it; None for a leaf."""
-        view = None if self._extra is None else self._extra.view
+        view = self._view
         return self._node if view is None else view.current_node(self)
 
     @property
@@ -295,7 +296,7 @@ class Tensor(Methods):
 
     @property
     def _base(self) -> Any:
-        view = None if self._extra is None else self._extra.view
+        view = self._view
         return None if view is None else view.base
 
     def _is_view(self) -> bool:
@@ -352,12 +353,12 @@ def as_subclass(tensor: Any, cls: Any) -> Any:
     """A tensor of another class with the same memory, history and version counter."""
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
-    made = TensorBase.__new__(cls)
+    made = TensorMethods.__new__(cls)
     plain = cls._is_plain  # type: ignore[attr-defined]
     made._array = tensor._array
     made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
-    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    made._version_counter, made._extra, made._view = tensor._version_counter, tensor._extra, tensor._view
     return made
 
 

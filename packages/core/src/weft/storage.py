@@ -309,9 +309,9 @@ class UntypedStorage:
             tensor = user()
             if tensor is None:
                 continue
-            view = None if tensor._extra is None else tensor._extra.view
+            view, counter = tensor._view, tensor._version_counter
             base = tensor if view is None else view.base
-            views = [] if base._extra is None else [each() for each in base._extra.views]
+            views = [] if counter is None or counter.views is None else [each() for each in counter.views]
             found.update((id(each), each) for each in (tensor, base, *views) if each is not None)
         return list(found.values())
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import Any, Optional
 
-from weft._engine.kinds import Kind
+from weft._engine.kinds import BySize, Kind
 from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, set_grad, state
-
-new_tensor = TensorBase.__new__
 
 
 class Step:
@@ -52,8 +50,8 @@ class Plan:
         The functions take the gradient of the first output, not the list of all.
     calls : tuple of (function, pick) or None
         The same as steps, if each takes one saved value or none (-1).
-    unwritten : tuple of int
-        The versions of saved tensors that were never written to.
+    unwritten, unsaved : tuple of int
+        The versions of saved tensors that were never written to, and of values that are none.
     pair : int
         For two tensors: which of them are saved, as a bit mask, if nothing else is; else -1.
     keeps_memory : bool
@@ -82,6 +80,7 @@ class Plan:
         if all(step.count == -1 and len(step.picks) <= 1 for step in steps):
             self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
         self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
+        self.unsaved = tuple([-1] * len(saves))
         self.keeps_memory = keeps_memory
         self.pattern = pattern
         self.pair = -1
@@ -129,6 +128,8 @@ class Op:
         self.kinds: list[Any] = [None] * state.kinds
         state.ops.append(self)
         self.plans: dict[int, Plan] = {}
+        self.single: Optional[Plan] = None  # that of the first argument alone
+        self.facts: list[tuple[int, str]] = []  # (argument, "shape" or "dtype"): what plans call -1, -2, ...
 
     def kernel(self, kind: Kind) -> Any:
         """The kernel for a kind, resolved by the declaration when it is first asked for."""
@@ -290,7 +291,7 @@ def wrap(array: Any, kind: Kind) -> TensorBase:
 
 def make(array: Any, kind: Kind) -> TensorBase:
     """A tensor without history; the operators below repeat these lines to save the call."""
-    out: TensorBase = new_tensor(state.tensor_class)
+    out: TensorBase = state.new_tensor(state.tensor_class)
     out._array = array
     out.kind = kind
     out._requires_grad = False
@@ -298,6 +299,7 @@ def make(array: Any, kind: Kind) -> TensorBase:
     out._grad = None
     out._version_counter = None if state.intercepting == 0 or not local.inference else inference_version()
     out._extra = None
+    out._view = None
     return out
 
 
@@ -312,8 +314,8 @@ def edge_of(tensor: TensorBase) -> Any:
     """Where the gradient of an input goes: to the node that made it, to the leaf itself, nowhere."""
     if not tensor._requires_grad:
         return None
-    extra = tensor._extra
-    node = tensor._node if extra is None or extra.view is None else extra.view.current_node(tensor)
+    view: Optional[View] = tensor._view
+    node = tensor._node if view is None else view.current_node(tensor)
     return tensor if node is None else node
 
 
@@ -326,6 +328,33 @@ def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
     node._shape = out._array.shape
     if plan.saves_output:
         save_outputs(node, [out], 0)
+    out._requires_grad = True
+    out._node = node
+
+
+def record_one(op: Op, out: TensorBase, source: TensorBase, others: tuple[Any, ...]) -> None:
+    """Give the output of an op its node, where the first argument is the one tensor and requires grad."""
+    if (state.unrecorded and not local.grad_enabled) or not op.differentiable or not out.kind.is_differentiable:
+        return
+    plan = op.single
+    if plan is None:
+        plan = op.plan(1)
+        op.single = plan
+    if plan.saves_output or plan.keeps_memory or (source._extra is not None and source._extra.output_index != 0):
+        record(op, out, (source, *others), 1)
+        return
+    saved: list[Any] = []
+    for position in plan.saves:
+        saved.append(others[position - 1] if position > 0 else fact(op, (source, *others), position))
+    node = OpNode()
+    state.sequence += 1
+    node._sequence = state.sequence
+    node.plan = plan
+    node._shape = out._array.shape
+    node._edges = (edge_of(source),)
+    node._extra = None
+    node.saved = tuple(saved)
+    node.versions = plan.unsaved
     out._requires_grad = True
     out._node = node
 
@@ -376,7 +405,7 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
     saved: list[Any] = []
     versions: list[int] = []
     for position in plan.saves:
-        value = args[position] if position >= 0 else op.declaration.fact(args, position)
+        value = args[position] if position >= 0 else fact(op, args, position)
         saved.append(value)
         if isinstance(value, TensorBase):
             counter = value._version_counter
@@ -399,6 +428,17 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
     if several:
         extra_of(node).indices = tuple(indices)
     return node
+
+
+def fact(op: Op, args: tuple[Any, ...], position: int) -> Any:
+    """The shape or dtype of an argument, or of each member of a list."""
+    argument, which = op.facts[-1 - position]
+    value = args[argument]
+    if isinstance(value, TensorBase):
+        return value._array.shape if which == "shape" else value.kind.dtype
+    if isinstance(value, (list, tuple)):
+        return [each._array.shape if which == "shape" else each.kind.dtype for each in value]
+    return () if which == "shape" else None
 
 
 def extra_of(node: Node) -> NodeExtra:
@@ -494,7 +534,7 @@ class View:
         self.args = args  # without the tensor itself, which is the first
         self.index = index  # which output, for ops that return several views; else -1
         self.version = version
-        self.recorded: bool = local.grad_enabled
+        self.recorded: bool = not state.unrecorded or local.grad_enabled
         self.order: tuple[int, ...] = ()  # of the base's dimensions in memory, where it is needed without its base
 
     def without_base(self) -> View:
@@ -556,51 +596,51 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
     out._version_counter = counter
     if not op.differentiable:  # detach: the memory is shared, the history is not
         return
-    parent: Any = None if source._extra is None else source._extra.view
+    parent: Optional[View] = source._view
     base: TensorBase = source if parent is None else parent.base
-    extra = out._extra
-    if extra is None:
-        extra = Extra()
-        out._extra = extra
-    extra.view = View(base, parent, op, args[1:], index, counter.value)
+    out._view = View(base, parent, op, args[1:], index, counter.value)
     if not base._requires_grad:
-        remember_view(base, out)
+        remember_view(counter, out)
     elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
 
 
-def remember_view(base: TensorBase, view: TensorBase) -> None:
+def remember_view(counter: Version, view: TensorBase) -> None:
     """Keep a weak reference to a view of a tensor that does not require grad: a recorded write may change that."""
-    extra = base._extra
-    if extra is None:
-        extra = Extra()
-        base._extra = extra
-    views = extra.views
-    if len(views) >= extra.views_limit:
+    views = counter.views
+    if views is None:
+        counter.views = [weakref.ref(view)]
+        return
+    if len(views) >= counter.views_limit:
         views = [each for each in views if each() is not None]
-        extra.views = views
-        extra.views_limit = 2 * len(views) + 8
+        counter.views = views
+        counter.views_limit = 2 * len(views) + 8
     views.append(weakref.ref(view))
 
 
 def spread_history(base: TensorBase) -> None:
     """Views that were made before their base got a history require grad from now on, as it does."""
-    extra = base._extra
-    if extra is None:
+    counter = base._version_counter
+    if counter is None or counter.views is None:
         return
-    views = extra.views
-    extra.views = []
-    extra.views_limit = 8
-    for reference in views:
-        view = reference()
-        if view is not None and view.kind.is_differentiable:
+    others: list[Any] = []  # views of a detached tensor, which has the same memory and no history
+    for reference in counter.views:
+        view: Any = reference()
+        if view is None or not view.kind.is_differentiable:
+            continue
+        if view._view is not None and view._view.base is base:
             view._requires_grad = True
+        else:
+            others.append(reference)
+    counter.views = others
 
 
 def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
     kind = tensor.kind
     kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(tensor._array)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
@@ -622,6 +662,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
     kinds = op.kinds
     run = state.run
     tensor_class = state.tensor_class
+    new_tensor = state.new_tensor
     pair_plans: list[Optional[Plan]] = [None, None, None, None]
 
     def operator(self: TensorBase, other: object) -> object:
@@ -637,6 +678,8 @@ def binary_operator(op: Op, slow: Any) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(self._array)
         try:
             array = run(kernel, self._array, other._array)
         except Exception as error:
@@ -651,6 +694,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
+        out._view = None
         if (self._requires_grad or other._requires_grad) and not (state.unrecorded and not local.grad_enabled):
             mask = 2 if not self._requires_grad else 3 if other._requires_grad else 1
             plan = pair_plans[mask]
@@ -691,6 +735,73 @@ def binary_operator(op: Op, slow: Any) -> Any:
     return operator
 
 
+def inplace_operator(op: Op, name: str) -> Any:
+    """What lets a ufunc write into a tensor's memory, where nothing is to be checked at length, converted or recorded.
+
+    It says whether it did.
+    """
+    run = state.run
+
+    def operator(self: TensorBase, other: object) -> bool:
+        kind = self.kind
+        if not kind.fast or self._extra is not None:
+            return False
+        array = self._array
+        operand: Any
+        recorded = self._requires_grad
+        if isinstance(other, TensorBase):
+            operand = other._array
+            if other.kind is not kind or not spreads_over(operand.shape, array.shape):
+                return False
+            recorded = recorded or other._requires_grad
+        elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
+            operand = float(other)  # type: ignore[arg-type]
+        else:
+            return False
+        if recorded and not (state.unrecorded and not local.grad_enabled):
+            return False
+        kernel = op.kernels[kind.index]
+        if kernel is None:
+            kernel = op.kernel(kind)
+        if not takes_out(kernel.small if isinstance(kernel, BySize) else kernel) or 0 in array.strides:
+            return False
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(array)
+        counter = self._version_counter
+        if counter is None:
+            counter = Version(0)
+            self._version_counter = counter
+        elif counter.inference:
+            return False
+        try:
+            run(kernel, array, operand, array)
+        except Exception:  # the declared way explains, or waits for the thread that is in a kernel right now
+            return False
+        counter.value += 1
+        counter.writer = name
+        return True
+
+    return operator
+
+
+def takes_out(kernel: Any) -> bool:
+    """Whether a kernel is a ufunc of an array library, also while a profiler measures it."""
+    return type(kernel) is state.ufunc or type(getattr(kernel, "watched", None)) is state.ufunc
+
+
+def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
+    if shape == target or len(shape) == 0:
+        return True
+    lead = len(target) - len(shape)
+    if lead < 0:
+        return False
+    for place, size in enumerate(shape):
+        if size != 1 and size != target[lead + place]:
+            return False
+    return True
+
+
 def unary_operator(op: Op) -> Any:
     """The function behind ``x.exp()`` and its like."""
     kernels = op.kernels
@@ -698,6 +809,7 @@ def unary_operator(op: Op) -> Any:
     slow = op.declaration.slow
     run = state.run
     tensor_class = state.tensor_class
+    new_tensor = state.new_tensor
 
     def operator(self: TensorBase) -> object:
         kind = self.kind
@@ -707,6 +819,8 @@ def unary_operator(op: Op) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(self._array)
         try:
             array = run(kernel, self._array)
         except Exception as error:
@@ -721,6 +835,7 @@ def unary_operator(op: Op) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
+        out._view = None
         if self._requires_grad and local.grad_enabled:
             record(op, out, (self,), 1)
         return out

@@ -152,7 +152,11 @@ class Walk:
             if leaf is None:
                 leaves[id(edge)] = Leaf(edge, grad, is_owned(node, grad, incoming, results, position))
             elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
-                run_quietly(grad.kind.accumulate, leaf.grad._array, grad._array, leaf.grad._array)
+                total = leaf.grad._array
+                try:
+                    state.run(grad.kind.accumulate, total, grad._array, total)
+                except RuntimeError:  # another thread is in a kernel right now
+                    run_quietly(grad.kind.accumulate, total, grad._array, total)
             else:
                 leaf.grad = self.add(leaf.grad, grad)
                 leaf.owned = True

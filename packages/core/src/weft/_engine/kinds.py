@@ -6,6 +6,8 @@ from typing import Any
 
 DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of it starts at 16 times its slot
 
+VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose")
+
 
 class BySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
@@ -25,9 +27,15 @@ class BySize:
         self.large = large
         self.least = least
 
+    def choose(self, array: Any) -> Any:
+        """The kernel for a call whose first array this is."""
+        return self.large if array.size >= self.least else self.small
+
     def __call__(self, *args: Any) -> Any:
-        first = args[0] if hasattr(args[0], "size") else args[1]  # the other may be a number
-        return self.large(*args) if first.size >= self.least else self.small(*args)
+        for each in args:  # the first operand may be a number
+            if hasattr(each, "size"):
+                return self.choose(each)(*args)
+        return self.small(*args)
 
 
 class Kind:
@@ -42,6 +50,9 @@ class Kind:
         Tensors of a function transform; they are not ``plain``.
     fast : bool
         ``plain``, and no mode wants to see each call.
+    quick : bool
+        ``fast``, and the arrays have the methods that the engine's own views are made by, and say whose memory they
+        are in.
     index : int
         Where an op keeps the kernel for this kind.
     is_complex, is_real_float, is_differentiable : bool
@@ -71,6 +82,8 @@ class Kind:
         self.plain = plain
         self.wrapped = wrapped
         self.fast = plain  # plain, and no mode wants to see each call
+        self.has_views: bool = all([hasattr(array_type, name) for name in VIEW_METHODS])
+        self.quick = self.fast and self.has_views
         self.index = index
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point

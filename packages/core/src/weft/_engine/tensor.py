@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-from typing import Any, Optional
+from typing import Any, Final, Optional
 
 import numpy
 
@@ -33,12 +33,18 @@ class Version:
         The operation that wrote last, for the error that says so.
     inference : bool
         The memory was made in inference mode: it is never recorded.
+    views : list or None
+        Weak references to views of tensors that do not require grad: a recorded write may change that.
+    views_limit : int
+        How many of them there may be before the dead ones are dropped.
     """
 
     def __init__(self, value: int) -> None:
         self.value = value
         self.writer = ""
         self.inference = False
+        self.views: Optional[list[Any]] = None
+        self.views_limit = 8
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -116,7 +122,7 @@ class Operators:
         self.rtruediv: Any = None
 
 
-operators = Operators()
+operators: Final = Operators()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -135,10 +141,12 @@ class TensorBase:
         None until the first view or in-place write. A tensor that has none is the first output of
         its node, is no view and was never written to: the fast path asks only this.
     _extra : Extra or None
-        What few tensors have: a view's base, hooks, the number of the output.
+        What few tensors have: hooks, the number of the output.
+    _view : View or None
+        For a view, how it comes from its base.
     """
 
-    __slots__ = ("_array", "_extra", "_grad", "_node", "_requires_grad", "_version_counter", "kind")
+    __slots__ = ("_array", "_extra", "_grad", "_node", "_requires_grad", "_version_counter", "_view", "kind")
 
     _array: Any
     kind: Kind
@@ -147,6 +155,7 @@ class TensorBase:
     _grad: Optional[TensorBase]
     _version_counter: Optional[Version]
     _extra: Optional[Extra]
+    _view: Any
 
     # Compiled, these are slots of the type, which Python calls without looking a method up. Interpreted, they would
     # cost a frame, and `install` puts the functions themselves on the public class instead.
@@ -177,14 +186,11 @@ class TensorBase:
 
 
 class Extra:
-    """What few tensors have: the view that they are, hooks, which output of their node they are."""
+    """What few tensors have: hooks, which output of their node they are."""
 
     def __init__(self) -> None:
-        self.view: Any = None
         self.hooks: Any = None
         self.output_index = 0
-        self.views: list[Any] = []  # weak references to the views of a base that does not require grad
-        self.views_limit = 8  # when to drop the dead ones
         self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
 
 
@@ -196,7 +202,12 @@ class State:
 
     def __init__(self) -> None:
         self.intercepting = 0
+        self.watching = 0  # profilers and counters that have replaced kernels
+        # Of a new tensor that names no dtype and no device, on the CPU; None where it must be asked for.
+        self.new_kind: Optional[Kind] = None
+        self.placed = 0  # device contexts that are open, in all threads
         self.unrecorded = 0  # threads in which operations are not recorded
+        self.ufunc: Any = numpy.ufunc
         self.lock = _thread.allocate_lock()
         self.known_kinds: list[Kind] = []
         self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each
@@ -205,6 +216,7 @@ class State:
         self.sequence = 0
         self.anomaly = ""  # "trace" or "nan" in anomaly mode, of all threads
         self.tensor_class: Any = TensorBase
+        self.new_tensor: Any = TensorBase.__new__  # makes one of that class
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
         # own where they are off, and the user's settings stay as they are.
         self.context = contextvars.copy_context()
@@ -235,8 +247,8 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     levels: Any = ()  # the function transforms that run, the innermost last
 
 
-state = State()
-local = Local()
+state: Final = State()
+local: Final = Local()
 
 
 def run_quietly(function: Any, *args: Any) -> Any:
@@ -262,8 +274,20 @@ def intercept(more: int) -> None:
     """Count a mode that wants to see each call (1) or that ended (-1)."""
     with state.lock:
         state.intercepting += more
-        for kind in state.known_kinds:
-            kind.fast = kind.plain and state.intercepting == 0
+        refresh_kinds()
+
+
+def watch(more: int) -> None:
+    """Count something that replaces kernels to see them run (1) or that ended (-1): all ops go through theirs then."""
+    with state.lock:
+        state.watching += more
+        refresh_kinds()
+
+
+def refresh_kinds() -> None:
+    for kind in state.known_kinds:
+        kind.fast = kind.plain and state.intercepting == 0
+        kind.quick = kind.fast and kind.has_views and state.watching == 0
 
 
 def next_sequence() -> int:

@@ -32,8 +32,9 @@ import numpy
 from weft import _levels
 from weft._devices import backend_of, kind_of
 from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
-from weft._engine.dispatch import Op, Plan, Step, binary_operator, unary_operator, with_number
+from weft._engine.dispatch import Op, Plan, Step, binary_operator, inplace_operator, unary_operator, with_number
 from weft._engine.kinds import Kind
+from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
@@ -101,7 +102,6 @@ class Declaration:
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
         self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
         self.batching: Any = ""  # how it runs on a batch: the name of a rule, or a function
-        self.facts: list[tuple[int, str]] = []
         self.gradient = gradient
         self.op = Op(name, (), -1, self)
         self.op.is_view = is_view
@@ -235,18 +235,9 @@ class Declaration:
         if argument not in self.arguments or fact not in ("shape", "dtype"):
             raise TypeError(f"{self.name}: a gradient asks for {name!r}; there are {', '.join(self.arguments)}, output")
         key = (self.arguments.index(argument), fact)
-        if key not in self.facts:
-            self.facts.append(key)
-        return -1 - self.facts.index(key)
-
-    def fact(self, args: tuple[Any, ...], position: int) -> Any:
-        argument, fact = self.facts[-1 - position]
-        value = args[argument]
-        if isinstance(value, TensorBase):
-            return value._array.shape if fact == "shape" else value.kind.dtype
-        if isinstance(value, (list, tuple)):
-            return [each._array.shape if fact == "shape" else each.kind.dtype for each in value]
-        return () if fact == "shape" else None
+        if key not in self.op.facts:
+            self.op.facts.append(key)
+        return -1 - self.op.facts.index(key)
 
     # Calls that the fast path leaves
 
@@ -504,7 +495,9 @@ def attach(
 ) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
-        if operators is None or not name.startswith("__"):
+        if name in quick_methods:
+            quick_methods[name] = function
+        elif operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
             install(Tensor, name, operators(name.startswith("__r") and name not in AS_WRITTEN))
@@ -523,10 +516,13 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
                 reraise(name, function, error, (self, *args), kwargs)
 
     else:
+        direct = inplace_operator(declaration.op, name) if declaration is not None and declaration.is_ufunc else None
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if direct is not None and len(args) == 1 and not kwargs and direct(self, args[0]):
+                return self
             try:
-                return write_inplace(name, self, function, declaration, args, kwargs)
+                return write_inplace(name, self, function, args, kwargs)
             except Exception as error:
                 reraise(name, function, error, (self, *args), kwargs)
 
@@ -678,6 +674,7 @@ def op(
     batch: str = "",
     linear: str = "",
     precision: str = "",
+    quick: Any = None,
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -713,6 +710,8 @@ def op(
         In which arguments it is linear: together, or each group between ``|`` for itself.
     precision : str
         What it wants inside of `weft.autocast`: ``"half"``, ``"float32"`` or ``"widest"`` of its arguments.
+    quick : callable
+        Of `weft._engine.functions`: takes the op, and gives what runs the calls that programs make most.
     """
 
     def declare(source: Any) -> Any:
@@ -729,7 +728,8 @@ def op(
         declaration.batching = batch
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         inner = in_precision(source, precision) if precision else source
-        function = with_out(inner, out, refusal) if out else guarded(inner)
+        short = None if quick is None else quick(declaration.op)
+        function = with_out(inner, out, refusal, short) if out else guarded(inner, short)
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -753,18 +753,19 @@ def composite(
     plain: Any = None,
     by_value: bool = False,
     precision: str = "",
+    quick: Any = None,
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
     function then writes directly. ``by_value``: the function reads values (sizes, bounds) from its tensors, so that
-    `vmap` runs it for each example. ``precision``: see `op`.
+    `vmap` runs it for each example. ``precision``: see `op`; ``quick``: what runs most calls.
     """
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if by_value else source
         inner = in_precision(inner, precision) if precision else inner
-        function = with_out(inner, out, refusal) if out else guarded(inner)
+        function = with_out(inner, out, refusal, quick) if out else guarded(inner, quick)
         dress(function, source, None, True)
         method = inner if view and not out else function
         attach(method, methods, inplace, None if plain is None else plain.declaration, is_view=view)
@@ -773,13 +774,17 @@ def composite(
     return declare
 
 
-def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError) -> Any:
-    """The function with an ``out=`` argument."""
+def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError, quick: Any = None) -> Any:
+    """The function with an ``out=`` argument; ``quick`` is tried first."""
     short = source.__name__
 
     @wraps(source)
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
+            if quick is not None and not kwargs:
+                found = quick(args)
+                if found is not None:
+                    return found
             try:
                 return source(*args, **kwargs)
             except Exception as error:
@@ -800,14 +805,18 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
     return function
 
 
-def guarded(source: Any) -> Any:
-    """The function, with exceptions that know nothing of it put into its words.
+def guarded(source: Any, quick: Any = None) -> Any:
+    """The function, with exceptions that know nothing of it put into its words; ``quick`` is tried first.
 
     Functions with ``out=`` have that in the frame that they have already. Methods that return views do without, since
     a frame is much of what they cost: their ``self`` is a tensor, and geometry is checked by name.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if quick is not None and not kwargs:
+            found = quick(args)
+            if found is not None:
+                return found
         try:
             return source(*args, **kwargs)
         except Exception as error:

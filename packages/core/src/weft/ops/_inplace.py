@@ -15,10 +15,6 @@ from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly, 
 from weft._intercept import flatten
 
 
-def view_of(tensor: Any) -> Any:
-    return None if tensor._extra is None else tensor._extra.view
-
-
 def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
     """An in-place write is allowed, for autograd and for memory.
 
@@ -48,7 +44,7 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         )
     if not local.grad_enabled:
         return
-    view = view_of(tensor)
+    view = tensor._view
     if view is None:
         if tensor._requires_grad and tensor._node is None:
             raise RuntimeError(
@@ -84,15 +80,15 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
     check_writable(name, self, False)
-    view = view_of(self)
+    view = self._view
     made = function(alias(self) if view is None else self, *args, **kwargs)
     self._array = made._array
     if self.kind.wrapped:
         self._extra.wrapped = made._extra.wrapped
     bump(self, name)
     if view is not None:
-        self._extra.view = made._extra.view
-        self._extra.view.version = self._version_counter.value
+        self._view = made._view
+        self._view.version = self._version_counter.value
     self._node = made._node
     set_output_index(self, output_index(made))
     return self
@@ -146,16 +142,14 @@ def alias(tensor: Any) -> Any:
     if tensor.kind.wrapped:
         out._extra = Extra()
         out._extra.wrapped = tensor._extra.wrapped
-    view = view_of(tensor)
+    view = tensor._view
     out._node = tensor._node if view is None else view.current_node(tensor)
     set_output_index(out, output_index(tensor))
     return out
 
 
-def write_inplace(name: str, self: Any, function: Any, declaration: Any, args: Any, kwargs: Any) -> Any:
+def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Run a function of ``self``, write its result into ``self``, and record that."""
-    if len(args) == 1 and not kwargs and declaration is not None and write_directly(name, self, declaration, args[0]):
-        return self
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
     if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
@@ -201,48 +195,6 @@ def frozen(tensor: Any) -> Any:
     return copy
 
 
-def write_directly(name: str, self: Any, declaration: Any, other: Any) -> bool:
-    """Let a ufunc write into self's memory, where nothing is to be checked at length, converted or recorded."""
-    kind = self.kind
-    if not kind.fast or self._extra is not None or not declaration.is_ufunc or kind.dtype.is_half:
-        return False
-    array, counter = self._array, self._version_counter
-    if 0 in array.strides or (counter is not None and counter.inference):
-        return False
-    if isinstance(other, TensorBase):
-        operand = other._array
-        if other.kind is not kind or not spreads_over(operand.shape, array.shape):
-            return False
-        recorded = self._requires_grad or other._requires_grad
-    elif type(other) in (int, float) and kind.is_real_float and declaration.op.takes_numbers:
-        operand, recorded = float(other), self._requires_grad
-    else:
-        return False
-    kernel = declaration.op.kernel(kind)
-    if (recorded and local.grad_enabled) or not takes_out(kernel):
-        return False
-    try:
-        state.run(kernel, array, operand, array)
-    except RuntimeError:  # another thread is in a kernel right now
-        return False
-    bump(self, name)
-    return True
-
-
-def takes_out(kernel: Any) -> bool:
-    """Whether a kernel is a ufunc of an array library (for small arrays at least), also while a profiler measures it."""
-    kernel = getattr(kernel, "small", kernel)
-    return type(kernel).__name__ == "ufunc" or type(getattr(kernel, "watched", None)).__name__ == "ufunc"
-
-
-def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
-    if shape == target or not shape:
-        return True
-    lead = len(target) - len(shape)
-    return lead >= 0 and all(size in (1, full) for size, full in zip(shape, target[lead:]))
-
-
 def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
     write_array(self, result._array)
@@ -252,7 +204,7 @@ def assign(name: str, self: Any, result: Any) -> None:
 
 def take_history(self: Any, result: Any) -> None:
     """Give a tensor that was written to the history of the result; a view's base gets one that has it in it."""
-    view = view_of(self)
+    view = self._view
     if view is None:
         if not self._requires_grad:
             spread_history(self)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from weft import _spoken
-from weft._devices import backend_of, kind_of, resolve_device
+from weft._devices import backend_of, kind_of, remember_new_kind, resolve_device
 from weft._dtypes import (
     ALIASES,
     BY_NUMPY,
@@ -27,6 +27,7 @@ from weft._dtypes import (
     uint8,
 )
 from weft._dtypes import dtype as dtype_class
+from weft._engine import functions
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._interop import tensor
@@ -122,7 +123,7 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
     return finished(made, requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", quick=functions.zeros)
 def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of zeros.
 
@@ -132,6 +133,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     tensor([[0., 0.],
             [0., 0.]])
     """
+    remember_new_kind()
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 

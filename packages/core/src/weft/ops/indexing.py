@@ -8,6 +8,8 @@ from typing import Any
 import numpy
 
 from weft._dtypes import bool_, int64
+from weft._engine.methods import ops as methods_ops
+from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
 from weft._layout import in_order
 from weft._levels import memory_of, stands_for_batch
@@ -483,7 +485,8 @@ def as_value(value: Any, like: Any) -> Any:
     return as_tensor(value, dtype=like.dtype, device=like.device)
 
 
-Tensor.__getitem__ = getitem
+quick_methods["__getitem__"] = getitem
+methods_ops.basic = basic.op
 Tensor.__setitem__ = setitem
 
 
@@ -503,7 +506,7 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
         from weft.ops._inplace import write_inplace
 
-        return write_inplace(name, target, _replaced, None, (source,), {})
+        return write_inplace(name, target, _replaced, (source,), {})
     if source.kind.device is not target.kind.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
     write_array(target, source._array)

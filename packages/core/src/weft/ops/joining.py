@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from weft._dtypes import int64, result_dtype
+from weft._engine import functions
 from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -62,6 +63,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     batch="along_dims",
     linear="tensors",
     precision="widest",
+    quick=functions.joining,
 )
 def cat(tensors, dim=0, *, axis=None):
     """Tensors one after the other along a dimension that they have.

@@ -71,12 +71,13 @@ BLOCK = 4096  # elements that a product with ones adds up at once
 
 def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The sum over dims; rows of a contiguous array as a product with ones, which is two to three times faster."""
+    if input.size < BLOCK:
+        return in_order(xp, input.sum(axes(input, dim), input.dtype, None, keepdim))
     ndim = input.ndim
     rest = ndim - len(dim)
     last = math.prod(input.shape[rest:])
     if not (
-        input.size >= BLOCK
-        and input.dtype.name in ("float32", "float64")
+        input.dtype.name in ("float32", "float64")
         and input.flags.c_contiguous
         and sorted(dim) == list(builtins.range(rest, ndim))
         and (last <= BLOCK if rest else True)

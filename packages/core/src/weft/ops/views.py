@@ -11,6 +11,7 @@ import numpy
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
 from weft._engine.dispatch import View
+from weft._engine.methods import ops as methods_ops
 from weft._layout import order_of
 from weft._tensor import Tensor
 from weft.ops._batching import Batch, rule_for
@@ -1300,3 +1301,7 @@ def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
     """The same elements in memory in this order of dimensions, so that the views of another tensor fit it."""
     ordered = permute(tensor, order).contiguous()
     return permute(ordered, tuple(order.index(dim) for dim in range(len(order))))
+
+
+methods_ops.permute, methods_ops.transpose = permute.op, transpose.op
+methods_ops.unsqueeze, methods_ops.view = unsqueeze.op, view.op

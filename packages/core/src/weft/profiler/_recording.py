@@ -17,7 +17,7 @@ from typing import Any
 
 from weft import _profiling
 from weft._engine.kinds import BySize
-from weft._engine.tensor import state
+from weft._engine.tensor import state, watch
 from weft._profiling import copies
 from weft.ops._declare import registry
 from weft.profiler._names import floating_point_operations, public_name
@@ -98,6 +98,7 @@ class Recorder:
                     op.kernels[index] = self.watch(op.name, kernel)
         for kind in state.known_kinds:
             kind.accumulate = self.watch("core::add", kind.accumulate)
+        watch(1)
         if self.modules:
             self.watch_modules()
 
@@ -106,6 +107,7 @@ class Recorder:
         if _profiling.recorder is not self:
             return
         _profiling.recorder = None
+        watch(-1)
         for op in state.ops:
             for index, kernel in enumerate(op.kernels):
                 if kernel is not None:

@@ -189,7 +189,7 @@ class FlopCounterMode:
     def _watch(self, op: Any) -> None:
         """Put a kernel that counts in the place of each of an op's, until the end."""
         formula = self.formulas[op.name]
-        for kind in list(state.known_kinds):
+        for kind in {kind.index: kind for kind in state.known_kinds}.values():
             try:
                 kernel = op.kernel(kind)
             except Exception:  # the op is not for this dtype: whoever calls it gets the error

@@ -143,7 +143,7 @@ def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args
     """Call a function of a tensor, writing its result into that tensor if asked to."""
     if not inplace:
         return function(input, *args)
-    return write_inplace(name, input, function, getattr(function, "declaration", None), args, {})
+    return write_inplace(name, input, function, args, {})
 
 
 def in_single(tensor: Any) -> Any:

@@ -6,16 +6,18 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._engine.functions import affine
 from weft._layout import in_order
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
-from weft.ops.matrices import same_dtype
+from weft.ops.matrices import matmul, same_dtype
 from weft.ops.pointwise import conj
+from weft.ops.reductions import sum
 
 __all__ = ["bilinear", "grouped_mm", "linear"]
 
 
-@op(tensors="input weight bias", result="same", half="float32", namespace="nn", precision="half")
+@op(tensors="input weight bias", result="same", half="float32", namespace="nn", precision="half", quick=affine)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -71,7 +73,7 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
 @linear.kernel
 def _(xp, input, weight, bias):
     flat = input if input.ndim == 2 else in_order(xp, input).reshape(-1, input.shape[-1])
-    product = xp.matmul(flat, weight.T)
+    product = xp.dot(flat, weight.T)
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])
@@ -79,17 +81,18 @@ def _(xp, input, weight, bias):
 
 @linear.gradient("input")
 def _(grad, weight):
-    return weft.matmul(grad, conj(weight))
+    return matmul.op(grad, conj(weight))
 
 
 @linear.gradient("weight")
 def _(grad, input):
-    return weft.matmul(rows(grad).t(), conj(rows(input)))
+    return matmul.op(rows(grad).t(), conj(rows(input)))
 
 
 @linear.gradient("bias")
 def _(grad, bias_shape):
-    return rows(grad).sum(0).sum_to_size(bias_shape)
+    total = sum.op(rows(grad), (0,), False)
+    return total if total._array.shape == bias_shape else total.sum_to_size(bias_shape)
 
 
 @linear.batch
@@ -104,7 +107,8 @@ def _(batch):
 
 def rows(tensor: Any) -> Any:
     """All but the last dimension as one."""
-    return tensor if tensor.ndim == 2 else tensor.reshape(-1, tensor.shape[-1])
+    shape = tensor._array.shape
+    return tensor if len(shape) == 2 else tensor.reshape(-1, shape[-1])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

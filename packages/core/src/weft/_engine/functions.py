@@ -1,0 +1,163 @@
+"""Calls that programs make most of functions whose arithmetic is small, straight to the kernel.
+
+`weft.ops` names them where it declares a function (``quick=``). Each takes the positional arguments of a call that has
+no others, and returns None where the call is of another form, on other than plain tensors, watched, or wrong: the
+declared function then does it, or explains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from weft._engine.dispatch import Op, make, record
+from weft._engine.kinds import BySize, Kind
+from weft._engine.methods import whole_numbers
+from weft._engine.tensor import TensorBase, local, state
+
+
+def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], mask: int) -> Any:
+    """Run an op of one result on arrays of one kind, and record it for the tensors in the mask."""
+    kernel = op.kernels[kind.index]
+    if kernel is None:
+        kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(arrays[0])
+    try:
+        array = state.run(kernel, *arrays)
+    except Exception as error:
+        array = op.declaration.recover(error, kernel, arrays, tensors)
+    if type(array) is not kind.array_type:
+        array = kind.asarray(array)
+    result = op.kinds[kind.index]
+    out = make(array, kind if result is None else result)
+    if mask and not (state.unrecorded and not local.grad_enabled):
+        record(op, out, tensors, mask)
+    return out
+
+
+def matrix_product(op: Op) -> Any:
+    """Two matrices."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 2:
+            return None
+        left, right = args
+        if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
+            return None
+        kind = left.kind
+        if kind is not right.kind or not kind.fast:
+            return None
+        a = left._array
+        b = right._array
+        if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+            return None
+        return run(op, kind, args, (a, b), (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
+
+    return quick
+
+
+def affine(op: Op) -> Any:
+    """Rows times a matrix, and perhaps a bias."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) == 2:
+            args = (args[0], args[1], None)
+        if len(args) != 3:
+            return None
+        rows, weight, bias = args
+        if not isinstance(rows, TensorBase) or not isinstance(weight, TensorBase):
+            return None
+        kind = rows.kind
+        if kind is not weight.kind or not kind.fast or not kind.is_differentiable:
+            return None
+        mask = (1 if rows._requires_grad else 0) | (2 if weight._requires_grad else 0)
+        x = rows._array
+        w = weight._array
+        if x.ndim < 2 or w.ndim != 2 or x.shape[-1] != w.shape[1]:
+            return None
+        b: Any = None
+        if bias is not None:
+            if not isinstance(bias, TensorBase) or bias.kind is not kind:
+                return None
+            b = bias._array
+            if b.ndim != 1 or b.shape[0] != w.shape[0]:
+                return None
+            if bias._requires_grad:
+                mask |= 4
+        return run(op, kind, args, (x, w, b), mask)
+
+    return quick
+
+
+def joining(op: Op) -> Any:
+    """A list of tensors of one kind, none of them empty, along a dimension that they have."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) == 0 or len(args) > 2:
+            return None
+        tensors = args[0]
+        dim: Any = 0 if len(args) == 1 else args[1]
+        if type(dim) is not int or (type(tensors) is not list and type(tensors) is not tuple) or len(tensors) == 0:
+            return None
+        first = tensors[0]
+        if not isinstance(first, TensorBase):
+            return None
+        kind = first.kind
+        if not kind.quick:
+            return None
+        ndim: int = first._array.ndim
+        place: int = dim
+        if place < 0:
+            place += ndim
+        if not 0 <= place < ndim or ndim > 3:
+            return None
+        arrays: list[Any] = []
+        mask = 0
+        for each in tensors:
+            if not isinstance(each, TensorBase) or each.kind is not kind:
+                return None
+            array = each._array
+            if array.size == 0:
+                return None
+            arrays.append(array)
+            if each._requires_grad:
+                mask = 1
+        try:
+            joined = numpy.concatenate(arrays, place)
+        except (TypeError, ValueError):
+            return None
+        if not joined.flags.c_contiguous:
+            return None
+        out = make(joined, kind)
+        if mask and not (state.unrecorded and not local.grad_enabled):
+            record(op, out, (tensors, place), 1)
+        return out
+
+    return quick
+
+
+def zeros(args: tuple[Any, ...]) -> Any:
+    """Zeros of the default dtype on the CPU, where that is the default device."""
+    kind = state.new_kind
+    if kind is None or state.intercepting:
+        return None
+    shape = whole_numbers(args, 0)
+    if shape is None or len(args) == 0:
+        return None
+    try:
+        return make(numpy.zeros(shape, kind.dtype.numpy), kind)
+    except (MemoryError, ValueError):
+        return None
+
+
+def vector(data: Any) -> Any:
+    """A tensor of a list of Python's floats, under the defaults; None for other data."""
+    kind = state.new_kind
+    if kind is None or state.intercepting or type(data) is not list or len(data) == 0:
+        return None
+    for each in data:
+        if type(each) is not float:
+            return None
+    return make(numpy.array(data, kind.dtype.numpy), kind)

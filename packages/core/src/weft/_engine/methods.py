@@ -1,0 +1,261 @@
+"""The methods of tensors that give views, in few frames.
+
+Programs call them all the time, and their kernels do next to nothing, so that the way through a declaration (arguments
+of every form, checks by name, every kind of tensor) would be most of what they cost. A method here takes the forms that
+are used most, on plain tensors with nobody watching, and leaves all else, and whatever goes wrong, to the function that
+`weft.ops` declares: that one explains, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Optional
+
+from weft._engine.dispatch import Op, View, record_one, remember_view
+from weft._engine.tensor import TensorBase, Version, state
+
+try:
+    from mypy_extensions import mypyc_attr
+except ImportError:
+
+    def mypyc_attr(**options: Any) -> Any:  # type: ignore[misc]
+        return lambda decorated: decorated
+
+
+# The declared functions by the names of their methods; set when they are ops.
+quick_methods: Final[dict[str, Any]] = dict.fromkeys(
+    ("__getitem__", "detach", "item", "permute", "reshape", "t", "transpose", "unsqueeze", "view")
+)
+
+
+class Ops:
+    """The ops that views are recorded as; set when they are ops."""
+
+    def __init__(self) -> None:
+        self.basic: Any = None  # basic indexing
+        self.permute: Any = None
+        self.transpose: Any = None
+        self.unsqueeze: Any = None
+        self.view: Any = None
+
+
+ops: Final = Ops()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TensorMethods(TensorBase):
+    """Methods that `weft.Tensor` inherits."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool.
+
+        Raises
+        ------
+        IndexError
+            For a position out of range, too many indices, or an index of another type.
+        """
+        if self.kind.quick:
+            key = basic_key(index)
+            if key is not None:
+                array = self._array
+                try:
+                    taken = array[key]
+                except IndexError:
+                    return quick_methods["__getitem__"](self, index)
+                return view_of(ops.basic, self, taken, (key,))
+        return quick_methods["__getitem__"](self, index)
+
+    def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
+        """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
+
+        Raises
+        ------
+        RuntimeError
+            If the number of elements differs, or the strides do not allow it without a copy: use `reshape` then.
+        """
+        if size is None and dtype is None and self.kind.quick:
+            out = reshaped(self, args)
+            if out is not None:
+                return out
+        return quick_methods["view"](self, *args, size=size, dtype=dtype)
+
+    def reshape(self, *args: Any, shape: Any = None) -> Any:
+        """The same elements under another shape: a view where the strides allow it, else a copy."""
+        if shape is None and self.kind.quick:
+            out = reshaped(self, args)
+            if out is not None:
+                return out
+        return quick_methods["reshape"](self, *args, shape=shape)
+
+    def transpose(self, dim0: Any, dim1: Any) -> Any:
+        """The view with two dimensions exchanged."""
+        if type(dim0) is int and type(dim1) is int and self.kind.quick:
+            array = self._array
+            ndim: int = array.ndim
+            first: int = dim0
+            second: int = dim1
+            if first < 0:
+                first += ndim
+            if second < 0:
+                second += ndim
+            if 0 <= first < ndim and 0 <= second < ndim:
+                return view_of(ops.transpose, self, array.swapaxes(first, second), (first, second))
+        return quick_methods["transpose"](self, dim0, dim1)
+
+    def t(self) -> Any:
+        """The transpose of a matrix; a vector as it is."""
+        if self.kind.quick:
+            array = self._array
+            if array.ndim == 2:
+                return view_of(ops.transpose, self, array.T, (0, 1))
+        return quick_methods["t"](self)
+
+    def permute(self, *args: Any, dims: Any = None) -> Any:
+        """The view with the dimensions in another order."""
+        if dims is None and self.kind.quick:
+            order = whole_numbers(args, 0)
+            if order is not None:
+                try:
+                    taken = self._array.transpose(order)
+                except ValueError:
+                    return quick_methods["permute"](self, *args)
+                return view_of(ops.permute, self, taken, (order,))
+        return quick_methods["permute"](self, *args, dims=dims)
+
+    def unsqueeze(self, dim: Any) -> Any:
+        """The view with a dimension of size 1 more."""
+        if type(dim) is int and self.kind.quick:
+            array = self._array
+            shape: tuple[Any, ...] = array.shape
+            place: int = dim
+            if place < 0:
+                place += len(shape) + 1
+            if 0 <= place <= len(shape):
+                taken = array.reshape((*shape[:place], 1, *shape[place:]))
+                return view_of(ops.unsqueeze, self, taken, (place,))
+        return quick_methods["unsqueeze"](self, dim)
+
+    def item(self) -> Any:
+        """Return the only element as a Python number.
+
+        Raises
+        ------
+        RuntimeError
+            If there is not exactly one.
+
+        Examples
+        --------
+        >>> weft.tensor([2.5]).item()
+        2.5
+        """
+        if self.kind.quick and self.kind.is_real_float:
+            array = self._array
+            if array.size == 1:
+                return array.item()
+        return quick_methods["item"](self)
+
+    def detach(self) -> Any:
+        """The same memory, without history: a new leaf that does not require grad."""
+        if self.kind.quick:
+            out = plain_twin(self, self._array)
+            return out
+        return quick_methods["detach"](self)
+
+
+def basic_key(index: Any) -> Optional[tuple[Any, ...]]:
+    """An index of numbers, slices, None and Ellipsis, so that it gives an array in any case; None for another one."""
+    if type(index) is int:
+        return (index, ...)
+    if type(index) is slice:
+        return (index, ...) if is_plain_slice(index) else None
+    if type(index) is not tuple:
+        return None
+    complete = False
+    for part in index:
+        if type(part) is int or part is None or (type(part) is slice and is_plain_slice(part)):
+            continue
+        if part is not Ellipsis:
+            return None
+        complete = True
+    return index if complete else (*index, ...)
+
+
+def is_plain_slice(index: Any) -> bool:
+    """Whether a slice has numbers or nothing as its ends, and goes forward."""
+    step = index.step
+    if step is not None and (type(step) is not int or step <= 0):
+        return False
+    start = index.start
+    stop = index.stop
+    return (start is None or type(start) is int) and (stop is None or type(stop) is int)
+
+
+def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]]:
+    """Numbers given one by one or as one sequence, if all are plain ints, and none is too small."""
+    if len(args) == 1:
+        first = args[0]
+        if type(first) is tuple or type(first) is list:
+            args = tuple(first)
+        elif isinstance(first, tuple):  # weft.Size
+            args = tuple(first)
+    for each in args:
+        if type(each) is not int or each < least:
+            return None
+    return args
+
+
+def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
+    """A view with another shape, where the strides allow it; else None."""
+    shape = whole_numbers(args, -1)
+    if shape is None or len(args) == 0:
+        return None
+    array = source._array
+    try:
+        taken = array.reshape(shape)
+    except ValueError:
+        return None
+    base = taken.base
+    if base is None or not (base is array or base is array.base):  # a copy, or a library that does not say
+        return None
+    return view_of(ops.view, source, taken, (taken.shape,))
+
+
+def plain_twin(source: TensorBase, array: Any) -> TensorBase:
+    """A tensor without history in the memory of another."""
+    counter = source._version_counter
+    if counter is None:
+        counter = Version(0)
+        source._version_counter = counter
+    out: TensorBase = state.new_tensor(state.tensor_class)
+    out._array = array
+    out.kind = source.kind
+    out._requires_grad = False
+    out._node = None
+    out._grad = None
+    out._version_counter = counter
+    out._extra = None
+    out._view = None
+    return out
+
+
+def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> TensorBase:
+    """The tensor of an array that an op made of a tensor's memory, known as a view, and recorded.
+
+    `args` are those of the op after the tensor.
+    """
+    out = plain_twin(source, array)
+    counter: Any = out._version_counter
+    if source._requires_grad:
+        record_one(op, out, source, args)
+    parent: Optional[View] = source._view
+    base: TensorBase = source if parent is None else parent.base
+    out._view = View(base, parent, op, args, -1, counter.value)
+    if not base._requires_grad:
+        remember_view(counter, out)
+    elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
+        out._requires_grad = True
+    return out
+
+
+state.new_tensor = TensorMethods.__new__
