@@ -49,6 +49,9 @@ prepare_multiprocessing_environment set_anomaly_enabled set_deterministic_debug_
 set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
     "weft._control_flow": "cond while_loop",
+    "weft._checks": """
+_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
+""",
     "weft.compiler": "compile",
     "weft._foreach": """
 _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ _foreach_addcdiv _foreach_addcdiv_
@@ -76,7 +79,8 @@ _foreach_zero_
     "weft.func": "vmap",
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """
-clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled set_autocast_dtype
+clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_dtype set_autocast_gpu_dtype
 """,
     "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "weft.sparse._tensor": "sparse_coo_tensor spmm",

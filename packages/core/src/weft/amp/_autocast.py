@@ -130,6 +130,34 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     local.autocast_dtypes = {**local.autocast_dtypes, device_name("set_autocast_dtype", device_type): dtype}
 
 
+# The older names, for one type of device each.
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """`is_autocast_enabled` for the CPU."""
+    return is_autocast_enabled("cpu")
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """`get_autocast_dtype` for the CPU."""
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """`get_autocast_dtype` for CUDA."""
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """`set_autocast_dtype` for the CPU."""
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: Any) -> None:
+    """`set_autocast_dtype` for CUDA."""
+    set_autocast_dtype("cuda", dtype)
+
+
 def is_autocast_cache_enabled() -> bool:
     """Whether halves of parameters are kept."""
     return local.precision is None or local.precision.cache is not None
