@@ -60,9 +60,8 @@ def _check_functions(name: str, functions: Any) -> None:
         raise RuntimeError(f"{name}: all inputs should be callable mask_mods, got {list(functions)}")
 
 
-def _places(B: int, H: int, Q_LEN: int, KV_LEN: int, device: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _places(sizes: tuple[int, ...], device: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The indices of batch, head, query and key, each along an axis of its own."""
-    sizes = (B, H, Q_LEN, KV_LEN)
     axes = [
         weft.arange(size, device=device).reshape([-1 if i == k else 1 for k in range(4)])
         for i, size in enumerate(sizes)
@@ -94,7 +93,7 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
               [ True,  True]]]])
     """
     shape = (B or 1, H or 1, Q_LEN, KV_LEN)
-    places = _places(*shape, device)
+    places = _places(shape, device)
     takes_score = mod_fn.__code__.co_argcount == 5 if hasattr(mod_fn, "__code__") else False
     found: Tensor = mod_fn(weft.zeros(shape, device=device), *places) if takes_score else mod_fn(*places)
     return found.expand(shape)
@@ -216,7 +215,7 @@ def flex_attention(
         query, key, value = query.float(), key.float(), value.float()
     scores = query @ key.mT * (1 / math.sqrt(query.size(-1)) if scale is None else scale)  # (B, H, L, S)
     if score_mod is not None:
-        scores = score_mod(scores, *_places(*scores.shape, scores.device)).to(scores.dtype)
+        scores = score_mod(scores, *_places(scores.shape, scores.device)).to(scores.dtype)
     if block_mask is not None:
         scores = scores.masked_fill(~_fitting(block_mask, scores), -math.inf)
     is_empty = (scores == -math.inf).all(-1, keepdim=True)  # queries that see nothing get zeros

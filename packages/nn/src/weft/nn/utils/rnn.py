@@ -111,7 +111,7 @@ class PackedSequence(_PackedFields):
 
     def pin_memory(self) -> PackedSequence:
         """Copy the data, and the indices, to memory that a GPU reads directly, where there is one."""
-        parts = (None if part is None else part.pin_memory() for part in self)
+        parts: Any = (None if part is None else part.pin_memory() for part in self)
         return type(self)(*parts)
 
     def is_pinned(self) -> bool:
