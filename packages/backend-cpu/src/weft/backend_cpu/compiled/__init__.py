@@ -22,6 +22,11 @@ FAMILIES = {  # module: the ops that it serves
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
         "nn::mish nn::mish_backward"
     ),
+    "indexing": """
+        core::index_select core::index core::gather core::scatter core::index_add core::index_put
+        nn::embedding nn::embedding_gradient
+    """,
+    "losses": "nn::cross_entropy nn::cross_entropy_gradient",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
     """,

@@ -1,0 +1,206 @@
+"""Losses and their gradients: one pass over what is predicted each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.backend import BySize
+from weft.backend_cpu.compiled.mathematics import exp, like, log
+from weft.backend_cpu.compiled.normalization import contiguous, parameter
+from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.softmax import EXP, WIDTH, column_maxima, columns_of, parts_of, row_maximum
+from weft.backend_cpu.libraries import LEAST, serves
+
+REAL = "float32 float64"
+
+# Cross entropy of classes. `most` and `sums` are the largest score of each place and the logarithm of the sum of the
+# exponentials; a place that is ignored has a count of 0.
+
+
+@loop
+def cross_entropy_rows(x, target, weight, ignored, smoothing, most, sums, losses, counts, lo, hi):
+    classes = x.shape[1]
+    for row in range(lo, hi):
+        top = row_maximum(x, row)
+        total = like(top, 0.0)
+        for j in range(classes):
+            total += exp(x[row, j] - top)
+        shift = log(total)
+        most[row], sums[row] = top, shift
+        counts[row], losses[row] = 0, 0
+        if target[row] == ignored:
+            continue
+        place = np.uintp(target[row])
+        if weight[place] != 0:
+            losses[row] = (shift - (x[row, place] - top)) * weight[place]
+        counts[row] = weight[place]
+        if smoothing != 0:
+            spread = like(top, 0.0)
+            for j in range(classes):
+                spread += ((x[row, j] - top) - shift) * weight[j]
+            share = like(top, smoothing / classes)
+            losses[row] = losses[row] * like(top, 1 - smoothing) - spread * share
+
+
+@loop
+def cross_entropy_columns(x, target, weight, ignored, smoothing, most, sums, losses, counts, lo, hi):
+    top, total = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, width = columns_of(x, part)
+        column_maxima(x, block, start, width, top)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(width):
+                total[j] += exp(x[block, k, start + j] - top[j])
+        for j in range(width):
+            total[j] = log(total[j])
+        for j in range(width):
+            column = start + j
+            most[block, column], sums[block, column] = top[j], total[j]
+            counts[block, column], losses[block, column] = 0, 0
+            if target[block, column] == ignored:
+                continue
+            place = np.uintp(target[block, column])
+            if weight[place] != 0:
+                losses[block, column] = (total[j] - (x[block, place, column] - top[j])) * weight[place]
+            counts[block, column] = weight[place]
+            if smoothing != 0:
+                spread = like(top[j], 0.0)
+                for k in range(x.shape[1]):
+                    spread += ((x[block, k, column] - top[j]) - total[j]) * weight[k]
+                share = like(top[j], smoothing / x.shape[1])
+                losses[block, column] = losses[block, column] * like(top[j], 1 - smoothing) - spread * share
+
+
+@launcher
+def cross_entropy_by_rows(x, target, weight, ignored, smoothing, most, sums, losses, counts):
+    arguments = (x, target, weight, ignored, smoothing, most, sums, losses, counts)
+    parallel(cross_entropy_rows, arguments, x.shape[0], EXP * x.size)
+
+
+@launcher
+def cross_entropy_by_columns(x, target, weight, ignored, smoothing, most, sums, losses, counts):
+    arguments = (x, target, weight, ignored, smoothing, most, sums, losses, counts)
+    parallel(cross_entropy_columns, arguments, x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@serves("nn::cross_entropy", REAL)
+def cross_entropy_kernel(generic: Any) -> Any:
+    def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
+        batch, classes, places = input.shape
+        if not input.size:
+            return generic(input, target, weight, reduction, ignore_index, smoothing)
+        statistics = np.empty((2, batch, places), input.dtype)
+        losses, counts = np.empty((2, batch, places), input.dtype)
+        weights = parameter(weight, classes, 1, input)
+        chosen = np.ascontiguousarray(target, np.int64)
+        arrays = contiguous(input), chosen, *statistics, losses, counts
+        by_columns = places > 1
+        shape = (batch, places) if by_columns else (batch,)
+        x = arrays[0] if by_columns else arrays[0].reshape(batch, classes)
+        flat = [each.reshape(shape) for each in arrays[1:]]
+        launch = cross_entropy_by_columns if by_columns else cross_entropy_by_rows
+        launch(x, flat[0], weights, int(ignore_index), float(smoothing), *flat[1:])
+        if reduction == "none":
+            return losses, np.zeros((), input.dtype), statistics
+        total = np.asarray(np.sum(losses, dtype=np.float64))
+        size = np.asarray(np.sum(counts, dtype=np.float64))
+        total = total / size if reduction == "mean" else total
+        return np.asarray(total, input.dtype), size.astype(input.dtype), statistics
+
+    return BySize(generic, run, LEAST)
+
+
+@loop
+def cross_entropy_backward_rows(shares, x, target, weight, whole, ignored, smoothing, most, sums, y, lo, hi):
+    classes = x.shape[1]
+    for row in range(lo, hi):
+        if target[row] == ignored:
+            y[row] = 0
+            continue
+        place = np.uintp(target[row])
+        top, shift = most[row], sums[row]
+        own = shares[row] * weight[place] * like(top, 1 - smoothing)
+        each = shares[row] * like(top, smoothing / classes)
+        scale = own + each * like(top, whole)
+        if smoothing != 0:
+            for j in range(classes):
+                y[row, j] = exp((x[row, j] - top) - shift) * scale - each * weight[j]
+        else:
+            for j in range(classes):
+                y[row, j] = exp((x[row, j] - top) - shift) * scale
+        y[row, place] -= own
+
+
+@loop
+def cross_entropy_backward_columns(shares, x, target, weight, whole, ignored, smoothing, most, sums, y, lo, hi):
+    own, each, scale = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, width = columns_of(x, part)
+        for j in range(width):
+            own[j], each[j] = 0, 0
+            chosen = target[block, start + j]
+            if chosen != ignored:
+                share = shares[block, start + j]
+                own[j] = share * weight[np.uintp(chosen)] * like(share, 1 - smoothing)
+                each[j] = share * like(share, smoothing / x.shape[1])
+            scale[j] = own[j] + each[j] * like(own[j], whole)
+        for k in range(x.shape[1]):
+            for j in range(width):
+                column = start + j
+                power = exp((x[block, k, column] - most[block, column]) - sums[block, column])
+                y[block, k, column] = power * scale[j] - each[j] * weight[k]
+        for j in range(width):
+            chosen = target[block, start + j]
+            if chosen != ignored:
+                y[block, np.uintp(chosen), start + j] -= own[j]
+
+
+@launcher
+def cross_entropy_backward_by_rows(shares, x, target, weight, whole, ignored, smoothing, most, sums, y):
+    arguments = (shares, x, target, weight, whole, ignored, smoothing, most, sums, y)
+    parallel(cross_entropy_backward_rows, arguments, x.shape[0], EXP * x.size)
+
+
+@launcher
+def cross_entropy_backward_by_columns(shares, x, target, weight, whole, ignored, smoothing, most, sums, y):
+    arguments = (shares, x, target, weight, whole, ignored, smoothing, most, sums, y)
+    parallel(cross_entropy_backward_columns, arguments, x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@serves("nn::cross_entropy_gradient", REAL)
+def cross_entropy_gradient_kernel(generic: Any) -> Any:
+    def run(
+        grad: Any,
+        input: Any,
+        target: Any,
+        weight: Any,
+        total: Any,
+        statistics: Any,
+        reduction: str,
+        ignore_index: int,
+        smoothing: float,
+    ) -> Any:
+        batch, classes, places = input.shape
+        share = grad / total if reduction == "mean" else grad
+        shares = np.empty((batch, places), input.dtype)
+        shares[...] = share
+        weights = parameter(weight, classes, 1, input)
+        result = np.empty(input.shape, input.dtype)
+        chosen = np.ascontiguousarray(target, np.int64)
+        arrays = (contiguous(input), result, shares, chosen, *contiguous(statistics))
+        by_columns = places > 1
+        shape = (batch, places) if by_columns else (batch,)
+        x, y = arrays[:2] if by_columns else [each.reshape(batch, classes) for each in arrays[:2]]
+        shares, chosen, most, sums = (each.reshape(shape) for each in arrays[2:])
+        launch = cross_entropy_backward_by_columns if by_columns else cross_entropy_backward_by_rows
+        numbers = float(np.sum(weights, dtype=np.float64)), int(ignore_index), float(smoothing)
+        launch(shares, x, chosen, weights, *numbers, most, sums, y)
+        return result
+
+    def by_size(grad: Any, input: Any, *rest: Any) -> Any:
+        return (run if input.size >= LEAST else generic)(grad, input, *rest)
+
+    return by_size
