@@ -79,6 +79,7 @@ class Recorder:
         self.open: dict[int, list[Span]] = {}  # by thread, the innermost last
         self.owners: dict[int, Any] = {}  # weak references to the arrays that own memory, by their id
         self.handles: list[Any] = []
+        self.pairs: dict[int, tuple[Any, Any]] = {}  # the kernels of ops that have two, by the id of the measured ones
         self.numbers: dict[str, dict[int, int]] = {}  # of the modules of a class, in the order of their calls
 
     def start(self) -> None:
@@ -117,6 +118,7 @@ class Recorder:
         for handle in self.handles:
             handle.remove()
         self.owners.clear()
+        self.pairs.clear()
         now = perf_counter_ns()
         for span in self.spans:
             span.end = span.end or now
@@ -158,7 +160,9 @@ class Recorder:
     def watch(self, name: str, kernel: Any) -> Any:
         """A kernel with a span around each call."""
         if isinstance(kernel, BySize):
-            return BySize(self.watch(name, kernel.small), self.watch(name, kernel.large), kernel.least)
+            both = BySize(self.watch(name, kernel.small), self.watch(name, kernel.large), kernel.least)
+            self.pairs[id(both)] = both, kernel
+            return both
         declared = registry.get(name)
         most = 1000 if declared is None else len(declared.arguments)
 
@@ -185,7 +189,7 @@ class Recorder:
     def original(self, kernel: Any) -> Any:
         """What was given to `watch`."""
         if isinstance(kernel, BySize):
-            return BySize(self.original(kernel.small), self.original(kernel.large), kernel.least)
+            return self.pairs.get(id(kernel), (None, kernel))[1]
         return getattr(kernel, "watched", kernel)
 
     def apply_node(self, node: Any, grads: list[Any], needed: Any) -> Any:
