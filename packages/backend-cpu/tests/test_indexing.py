@@ -1,0 +1,90 @@
+"""The compiled kernels that read and write at positions, against NumPy."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend_cpu import libraries
+
+pytestmark = pytest.mark.skipif(
+    not any(library.__name__.endswith("compiled") for library in libraries.available()), reason="needs Numba"
+)
+
+RANDOM = np.random.default_rng(0)
+SHAPES = [((40, 300), 0), ((40, 300), 1), ((5, 30, 70), 1), ((1, 9000), 1), ((9000, 1), 0), ((3, 50, 80), 2)]
+
+
+def array(shape, element="float32"):
+    return (RANDOM.standard_normal(shape) * 9).astype(element)
+
+
+@pytest.mark.parametrize("element", ["float32", "float64", "int64", "bool", "int16"])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_rows_are_taken(shape, dim, element):
+    x, index = array(shape, element), RANDOM.integers(0, shape[dim], 77)
+    found = weft.from_numpy(x).index_select(dim, weft.from_numpy(index))
+    assert (found.numpy() == np.take(x, index, axis=dim)).all()
+
+
+@pytest.mark.parametrize("element", ["float32", "int64", "bool"])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_single_elements_are_gathered(shape, dim, element):
+    x = array(shape, element)
+    index = RANDOM.integers(0, shape[dim], (*shape[:dim], 90, *shape[dim + 1 :]))
+    found = weft.from_numpy(x).gather(dim, weft.from_numpy(index))
+    assert (found.numpy() == np.take_along_axis(x, index, dim)).all()
+
+
+@pytest.mark.parametrize("element", ["float32", "int64"])
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_elements_are_scattered_and_added(shape, dim, element):
+    x = array(shape, element)
+    index = RANDOM.integers(0, shape[dim], (*shape[:dim], 90, *shape[dim + 1 :]))
+    source = array(index.shape, element)
+    places = list(np.indices(index.shape))
+    places[dim] = index
+    expected, last = x.copy(), x.copy()
+    np.add.at(expected, tuple(places), source)
+    last[tuple(places)] = source
+    arguments = dim, weft.from_numpy(index), weft.from_numpy(source)
+    np.testing.assert_allclose(weft.from_numpy(x).scatter_add(*arguments).numpy(), expected, rtol=1e-5, atol=1e-4)
+    assert (weft.from_numpy(x).scatter(*arguments).numpy() == last).all()
+
+
+@pytest.mark.parametrize(("shape", "dim"), SHAPES)
+def test_rows_are_added_to_rows(shape, dim):
+    x, index = array(shape), RANDOM.integers(0, shape[dim], 33)
+    source = array((*shape[:dim], 33, *shape[dim + 1 :]))
+    expected = x.copy()
+    np.add.at(expected, (*[slice(None)] * dim, index), source * 2)
+    found = weft.from_numpy(x).index_add(dim, weft.from_numpy(index), weft.from_numpy(source), alpha=2)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_the_gradient_of_an_embedding_has_none_at_the_padding():
+    weight, indices = weft.zeros(50, 64, requires_grad=True), weft.from_numpy(RANDOM.integers(0, 50, (20, 30)))
+    weft.nn.functional.embedding(indices, weight, padding_idx=3).sum().backward()
+    counts = np.bincount(indices.numpy().reshape(-1), minlength=50)
+    counts[3] = 0
+    assert (weight.grad.numpy() == counts[:, None]).all()
+
+
+@pytest.mark.parametrize("wrong", [-1, 300, -(2**63)])
+def test_a_position_out_of_range_is_an_error(wrong):
+    x, index = weft.zeros(40, 300), weft.zeros(40, 300, dtype=weft.int64)
+    index[20, 7] = wrong
+    for call in (
+        lambda: x.gather(1, index),
+        lambda: x.scatter(1, index, x),
+        lambda: x.scatter_add(1, index, x),
+        lambda: x.index_select(1, index[20]),
+        lambda: x.index_add(1, index[20], x),
+        lambda: weft.nn.functional.embedding(index, x.t().contiguous()),
+    ):
+        with pytest.raises((IndexError, RuntimeError)):
+            call()
+
+
+def test_negative_positions_count_from_the_end_where_they_are_allowed():
+    x = weft.arange(12000.0).reshape(300, 40)
+    assert (x[weft.tensor([-1, 0])] == x[[299, 0]]).all()
