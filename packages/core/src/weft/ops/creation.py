@@ -649,6 +649,8 @@ def format_of(array: Any) -> Any:
 
 def conversion(name: str, element: dtype) -> Any:
     def convert_to(self, memory_format=None):
+        if memory_format is None:
+            return self if self.kind.dtype is element else convert.op(self, element)
         return self.to(element, memory_format=memory_format)
 
     convert_to.__name__ = f"_{name}"
