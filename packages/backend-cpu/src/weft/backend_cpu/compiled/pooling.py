@@ -75,28 +75,25 @@ def flat(array: Array) -> Array:
 # Maxima: nan is the greatest, and of equal elements the first is taken.
 
 
-def windows(kernel: int, step: int) -> Any:
-    """A function that takes the maxima of a row of whole windows of one size, which is written into the code."""
-    kernel, step = np.uintp(kernel), np.uintp(step)
-
-    @loop
-    def keep_greatest(x, at, place, best, where, first, count):
-        for i in range(count):
-            greatest, offset = x[at + i * step], np.int32(0)
-            for k in range(np.uintp(1), kernel):
-                element = x[at + i * step + k]
-                is_better = (greatest == greatest) & (not element <= greatest)
-                greatest = element if is_better else greatest
-                offset = np.int32(k) if is_better else offset
-            before = best[first + i]
-            is_better = (where[first + i] < 0) | ((before == before) & (not greatest <= before))
-            best[first + i] = greatest if is_better else before
-            where[first + i] = place + np.int32(i * step) + offset if is_better else where[first + i]
-
-    return keep_greatest
+WHOLE = {(2, 2), (3, 2), (3, 1)}
+"""Kernel sizes and steps that loops over whole windows are compiled for."""
 
 
-of_2_by_2, of_3_by_2, of_3_by_1 = windows(2, 2), windows(3, 2), windows(3, 1)
+@loop
+def keep_greatest(x, at, place, best, where, first, count, taps, steps):
+    """Take the maxima of a row of whole windows. Their size and step are the lengths of tuples: known when compiled."""
+    kernel, step = np.uintp(len(taps)), np.uintp(len(steps))
+    for i in range(count):
+        greatest, offset = x[at + i * step], np.int32(0)
+        for k in range(np.uintp(1), kernel):
+            element = x[at + i * step + k]
+            is_better = (greatest == greatest) & (not element <= greatest)
+            greatest = element if is_better else greatest
+            offset = np.int32(k) if is_better else offset
+        before = best[first + i]
+        is_better = (where[first + i] < 0) | ((before == before) & (not greatest <= before))
+        best[first + i] = greatest if is_better else before
+        where[first + i] = place + np.int32(i * step) + offset if is_better else where[first + i]
 
 
 @loop
@@ -115,34 +112,19 @@ def keep_greater(x, at, place, best, where, start, stop, width, kernel, step, pa
 
 
 @loop
-def maxima_of_row(x, at, place, best, where, width, out, kernel, step, padding, dilation):
-    """Take what is greater in a row of the input than what there was, for a row of windows."""
-    known = dilation == 1 and ((kernel == 2 and step == 2) or (kernel == 3 and (step == 1 or step == 2)))
-    start = min(out, (padding + step - 1) // step)  # the windows that are inside
-    stop = max(start, min(out, (width - kernel + padding) // step + 1)) if known and width >= kernel else start
-    keep_greater(x, at, place, best, where, 0, start, width, kernel, step, padding, dilation)
-    keep_greater(x, at, place, best, where, stop, out, width, kernel, step, padding, dilation)
-    if stop > start:
-        offset = start * step - padding
-        count = stop - start
-        whole = (count + LANES - 1) // LANES * LANES  # vectors without a rest, if there is something to read
-        if stop == out and at + offset + whole * step + kernel <= x.size:
-            count = whole
-        source, target = np.uintp(at + offset), np.int32(place + offset)
-        if kernel == 2:
-            of_2_by_2(x, source, target, best, where, np.uintp(start), np.uintp(count))
-        elif step == 2:
-            of_3_by_2(x, source, target, best, where, np.uintp(start), np.uintp(count))
-        else:
-            of_3_by_1(x, source, target, best, where, np.uintp(start), np.uintp(count))
-
-
-@loop
-def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, lo, hi):
+def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, taps, steps, lo, hi):
     """Maxima of the rows of windows from lo to hi."""
     depth, height, width = spatial
     best = np.empty(out[2] + LANES, x.dtype)
     where = np.empty(out[2] + LANES, np.int32)
+    start = stop = 0  # the windows that are inside
+    if len(taps) == kernel[2] and width >= kernel[2]:
+        start = min(out[2], (padding[2] + stride[2] - 1) // stride[2])
+        stop = max(start, min(out[2], (width - kernel[2] + padding[2]) // stride[2] + 1))
+    inner = start * stride[2] - padding[2]
+    lanes = stop - start  # vectors without a rest, where there is something to read
+    if stop == out[2]:
+        lanes = (lanes + LANES - 1) // LANES * LANES
     for number in range(np.int64(lo), np.int64(hi)):
         plane, a, b = number // (out[0] * out[1]), number // out[1] % out[0], number % out[1]
         best[:] = -np.inf
@@ -157,7 +139,16 @@ def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, l
                     continue
                 place = (d * height + h) * width
                 at = plane * depth * height * width + place
-                maxima_of_row(x, at, place, best, where, width, out[2], kernel[2], stride[2], padding[2], dilation[2])
+                for end in range(2):
+                    first, last = (stop, out[2]) if end else (0, start)
+                    if first < last:
+                        keep_greater(
+                            x, at, place, best, where, first, last, width, kernel[2], stride[2], padding[2], dilation[2]
+                        )
+                if stop > start:
+                    count = lanes if at + inner + lanes * stride[2] + kernel[2] <= x.size else stop - start
+                    source, target = np.uintp(at + inner), np.int32(place + inner)
+                    keep_greatest(x, source, target, best, where, np.uintp(start), np.uintp(count), taps, steps)
         to = np.uintp(number * out[2])
         for i in range(np.uintp(out[2])):
             y[to + i] = best[i]
@@ -165,10 +156,10 @@ def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, l
 
 
 @launcher
-def maximum(x, y, index, spatial, out, kernel, stride, padding, dilation):
+def maximum(x, y, index, spatial, out, kernel, stride, padding, dilation, taps, steps):
     """Maxima of all windows."""
     work = 2 * y.size * kernel[0] * kernel[1] * kernel[2]
-    arrays = (x, y, index, spatial, out, kernel, stride, padding, dilation)
+    arrays = (x, y, index, spatial, out, kernel, stride, padding, dilation, taps, steps)
     parallel(maximum_loop, arrays, y.size // out[2], work)
 
 
@@ -227,7 +218,9 @@ def max_pool_with_indices(generic: Kernel) -> BySize:
             arrays = in_memory(input), in_memory(result), in_memory(index)
             maximum_last(*arrays, input.shape[1], *spatial, *geometry)
         else:
-            maximum(flat(input), flat(result), flat(index), *spatial, *geometry)
+            is_whole = dilation[-1] == 1 and (kernel[-1], stride[-1]) in WHOLE
+            taps, steps = ((0,) * kernel[-1], (0,) * stride[-1]) if is_whole else ((), (0,))
+            maximum(flat(input), flat(result), flat(index), *spatial, *geometry, taps, steps)
         return result, index
 
     return BySize(generic, run, LEAST)
@@ -327,7 +320,7 @@ def add_windows(x, row, width, y, to, count, kernel, step, padding):
 
 
 @loop
-def average_loop(x, y, spatial, out, kernel, stride, padding, with_padding, divisor, lo, hi):
+def average_loop(x, y, spatial, out, kernel, stride, padding, with_padding, divisor, steps, lo, hi):
     """Means of the rows of windows from lo to hi."""
     depth, height, width = spatial
     step = stride[2]
@@ -347,12 +340,7 @@ def average_loop(x, y, spatial, out, kernel, stride, padding, with_padding, divi
                     start = first_window(offset, step)
                     count = last_window(offset, step, width, out[2]) - start
                     at = row + start * step + offset
-                    if step == 1:
-                        add_elements(x, np.uintp(at), np.uintp(1), y, np.uintp(to + start), count)
-                    elif step == 2:
-                        add_elements(x, np.uintp(at), np.uintp(2), y, np.uintp(to + start), count)
-                    else:
-                        add_elements(x, np.uintp(at), np.uintp(step), y, np.uintp(to + start), count)
+                    add_elements(x, np.uintp(at), np.uintp(len(steps) or step), y, np.uintp(to + start), count)
         divide(y, to, y, to, a, b, spatial, out, kernel, stride, padding, with_padding, divisor)
 
 
@@ -367,10 +355,10 @@ def divide(total, at, result, to, a, b, spatial, out, kernel, stride, padding, w
 
 
 @launcher
-def average(x, y, spatial, out, kernel, stride, padding, with_padding, divisor):
+def average(x, y, spatial, out, kernel, stride, padding, with_padding, divisor, steps):
     """Means of all windows."""
     work = y.size * kernel[0] * kernel[1] * kernel[2]
-    arrays = (x, y, spatial, out, kernel, stride, padding, with_padding, divisor)
+    arrays = (x, y, spatial, out, kernel, stride, padding, with_padding, divisor, steps)
     parallel(average_loop, arrays, y.size // out[2], work)
 
 
@@ -382,6 +370,12 @@ def geometry_of(shape: Sizes, out: Sizes, kernel: Sizes, stride: Sizes, padding:
         dims.append((size, 1, size, size, 0))
     sizes = [three(tuple(each), missing) for each, missing in zip(zip(*dims), (1, 1, 1, 1, 0))]
     return *sizes, bool(options[0]), int(options[1] or 0)
+
+
+def step_of(geometry: Any) -> Sizes:
+    """The innermost step as the length of a tuple, for which the loops are compiled; none if it is a rare one."""
+    step = geometry[3][2]
+    return (0,) * step if step < 3 else ()
 
 
 @loop
@@ -457,7 +451,7 @@ def avg_pool(generic: Kernel) -> BySize:
         elif found == (1, 1, 1) and spatial == (1, 1, window[2]):
             average_rows(flat(input), flat(result), geometry[-1] or window[2])
         else:
-            average(flat(input), flat(result), *geometry)
+            average(flat(input), flat(result), *geometry, step_of(geometry))
         return result
 
     return BySize(generic, run, LEAST)
@@ -471,7 +465,7 @@ def add_shares(share, at, x, to, step, count):
 
 
 @loop
-def average_gradient_loop(grad, x, spatial, out, kernel, stride, padding, with_padding, divisor, lo, hi):
+def average_gradient_loop(grad, x, spatial, out, kernel, stride, padding, with_padding, divisor, steps, lo, hi):
     """Shares of the planes from lo to hi."""
     depth, height, width = spatial
     step = stride[2]
@@ -497,19 +491,14 @@ def average_gradient_loop(grad, x, spatial, out, kernel, stride, padding, with_p
                         start = first_window(offset, step)
                         count = last_window(offset, step, width, out[2]) - start
                         to = row + start * step + offset
-                        if step == 1:
-                            add_shares(share, np.uintp(start), x, np.uintp(to), np.uintp(1), count)
-                        elif step == 2:
-                            add_shares(share, np.uintp(start), x, np.uintp(to), np.uintp(2), count)
-                        else:
-                            add_shares(share, np.uintp(start), x, np.uintp(to), np.uintp(step), count)
+                        add_shares(share, np.uintp(start), x, np.uintp(to), np.uintp(len(steps) or step), count)
 
 
 @launcher
-def average_gradient(grad, x, spatial, out, kernel, stride, padding, with_padding, divisor):
+def average_gradient(grad, x, spatial, out, kernel, stride, padding, with_padding, divisor, steps):
     """Shares of all planes."""
     work = grad.size * kernel[0] * kernel[1] * kernel[2] + x.size
-    arrays = (grad, x, spatial, out, kernel, stride, padding, with_padding, divisor)
+    arrays = (grad, x, spatial, out, kernel, stride, padding, with_padding, divisor, steps)
     parallel(average_gradient_loop, arrays, x.size // (spatial[0] * spatial[1] * spatial[2]), work)
 
 
@@ -576,7 +565,7 @@ def avg_pool_gradient(generic: Kernel) -> Kernel:
         elif found == (1, 1, 1) and spatial == (1, 1, window[2]):
             average_rows_gradient(flat(grad), flat(result), geometry[-1] or window[2])
         else:
-            average_gradient(flat(grad), flat(result), *geometry)
+            average_gradient(flat(grad), flat(result), *geometry, step_of(geometry))
         return result
 
     return run
