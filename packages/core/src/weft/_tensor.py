@@ -9,7 +9,7 @@ from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import make
-from weft._engine.methods import TensorMethods
+from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import Extra, TensorBase, local
 from weft._intercept import arm, default_torch_function
 from weft._layout import layout as Layout
@@ -93,16 +93,6 @@ class Tensor(Methods):
         """The number of dimensions."""
         found: int = self._array.ndim
         return found
-
-    def size(self, dim: Any = None) -> Any:
-        """The shape, or the size of one dimension."""
-        if dim is None:
-            return Size(self._array.shape)
-        from weft.ops._geometry import wrap_dim
-
-        if not self._array.ndim:
-            raise IndexError("size: a 0-dim tensor has no dimension to ask for; use .shape")
-        return self._array.shape[wrap_dim("size", dim, self._array.ndim)]
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -404,6 +394,19 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 __all__ += ["contiguous_strides", "disabled_torch_function"]
+
+
+def _size(self: Tensor, dim: Any = None) -> Any:
+    if dim is None:
+        return Size(self._array.shape)
+    from weft.ops._geometry import wrap_dim
+
+    if not self._array.ndim:
+        raise IndexError("size: a 0-dim tensor has no dimension to ask for; use .shape")
+    return self._array.shape[wrap_dim("size", dim, self._array.ndim)]
+
+
+quick_methods["size"] = _size
 
 
 def fresh_extra(tensor: Any) -> Extra:

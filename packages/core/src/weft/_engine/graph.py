@@ -7,7 +7,7 @@ lives in the walk, so that a hook, or another thread, may run one of its own ove
 
 from __future__ import annotations
 
-import heapq
+from heapq import heappop, heappush
 from typing import Any, Optional
 
 from weft._engine.dispatch import OpNode
@@ -50,8 +50,21 @@ class Walk:
         self.pending: dict[Node, Any] = {}
         self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.heap: list[tuple[int, Node]] = []
+        self.youngest: Optional[Node] = None  # the next to visit, if it is known; it is not in the heap
         self.leaves: dict[int, Leaf] = {}
         self.roots: list[Any] = []
+
+    def wait(self, node: Node) -> None:
+        """Visit a node when its turn comes. In a chain that is next, without the heap."""
+        known = self.youngest
+        if known is None:
+            if len(self.heap) == 0 or -self.heap[0][0] < node._sequence:
+                self.youngest = node
+                return
+        elif known._sequence < node._sequence:
+            self.youngest = node
+            node = known
+        heappush(self.heap, (-node._sequence, node))
 
     def send(self, edge: Any, index: int, grad: Any, owned: bool) -> None:
         """Add a gradient to what has arrived at an edge: a leaf, or an output of a node."""
@@ -65,7 +78,7 @@ class Walk:
             return
         arrived = self.pending.get(edge)
         if arrived is None:
-            heapq.heappush(self.heap, (-edge._sequence, edge))
+            self.wait(edge)
         if edge._extra is None or edge._extra.outputs == 0:
             self.pending[edge] = grad if arrived is None else self.add(arrived, grad)
             return
@@ -83,8 +96,14 @@ class Walk:
         try:
             heap = self.heap
             pending = self.pending
-            while heap:
-                node = heapq.heappop(heap)[1]
+            while True:
+                node = self.youngest
+                if node is not None:
+                    self.youngest = None
+                elif len(heap) != 0:
+                    node = heappop(heap)[1]
+                else:
+                    break
                 arrived = pending.pop(node)
                 if node._extra is None and self.captures is None:
                     self.distribute(node, node.apply([arrived], None), arrived, None)
@@ -135,7 +154,7 @@ class Walk:
                     arrived = pending.get(edge)
                     if arrived is None:
                         pending[edge] = grad
-                        heapq.heappush(self.heap, (-edge._sequence, edge))
+                        self.wait(edge)
                     else:
                         pending[edge] = self.add(arrived, grad)
                     continue

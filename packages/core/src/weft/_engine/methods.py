@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Optional
 
+import numpy
+
 from weft._engine.dispatch import Op, View, record_one, remember_view
 from weft._engine.tensor import TensorBase, Version, state
 
@@ -23,7 +25,20 @@ except ImportError:
 
 # The declared functions by the names of their methods; set when they are ops.
 quick_methods: Final[dict[str, Any]] = dict.fromkeys(
-    ("__getitem__", "detach", "item", "permute", "reshape", "t", "transpose", "unsqueeze", "view")
+    (
+        "__getitem__",
+        "detach",
+        "expand",
+        "item",
+        "permute",
+        "reshape",
+        "size",
+        "squeeze",
+        "t",
+        "transpose",
+        "unsqueeze",
+        "view",
+    )
 )
 
 
@@ -32,7 +47,9 @@ class Ops:
 
     def __init__(self) -> None:
         self.basic: Any = None  # basic indexing
+        self.expand: Any = None
         self.permute: Any = None
+        self.squeeze: Any = None
         self.transpose: Any = None
         self.unsqueeze: Any = None
         self.view: Any = None
@@ -123,6 +140,30 @@ class TensorMethods(TensorBase):
                 return view_of(ops.permute, self, taken, (order,))
         return quick_methods["permute"](self, *args, dims=dims)
 
+    def expand(self, *args: Any, size: Any = None, implicit: bool = False) -> Any:
+        """The view in which dimensions of size 1 are repeated, without memory for it; -1 keeps a size."""
+        if size is None and self.kind.quick:
+            sizes = whole_numbers(args, 0)
+            array = self._array
+            if sizes is not None and type(array) is numpy.ndarray:
+                taken = expanded(array, sizes)
+                if taken is not None:
+                    return view_of(ops.expand, self, taken, (sizes,))
+        return quick_methods["expand"](self, *args, size=size, implicit=implicit)
+
+    def squeeze(self, dim: Any = None) -> Any:
+        """The view without dimensions of size 1: all of them, or those that are named."""
+        if type(dim) is int and self.kind.quick:
+            array = self._array
+            shape: tuple[Any, ...] = array.shape
+            place: int = dim
+            if place < 0:
+                place += len(shape)
+            if 0 <= place < len(shape) and shape[place] == 1:
+                taken = array.reshape((*shape[:place], *shape[place + 1 :]))
+                return view_of(ops.squeeze, self, taken, ((place,),))
+        return quick_methods["squeeze"](self, dim)
+
     def unsqueeze(self, dim: Any) -> Any:
         """The view with a dimension of size 1 more."""
         if type(dim) is int and self.kind.quick:
@@ -135,6 +176,14 @@ class TensorMethods(TensorBase):
                 taken = array.reshape((*shape[:place], 1, *shape[place:]))
                 return view_of(ops.unsqueeze, self, taken, (place,))
         return quick_methods["unsqueeze"](self, dim)
+
+    def size(self, dim: Any = None) -> Any:
+        """The shape, or the size of one dimension."""
+        if type(dim) is int:
+            shape: tuple[Any, ...] = self._array.shape
+            if self.kind.quick and -len(shape) <= dim < len(shape):
+                return shape[dim]
+        return quick_methods["size"](self, dim)
 
     def item(self) -> Any:
         """Return the only element as a Python number.
@@ -207,8 +256,10 @@ def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]
 
 def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     """A view with another shape, where the strides allow it; else None."""
+    if len(args) == 0:
+        return None
     shape = whole_numbers(args, -1)
-    if shape is None or len(args) == 0:
+    if shape is None:
         return None
     array = source._array
     try:
@@ -216,9 +267,28 @@ def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     except ValueError:
         return None
     base = taken.base
-    if base is None or not (base is array or base is array.base):  # a copy, or a library that does not say
+    if base is not array and (base is None or base is not array.base):  # a copy, or a library that does not say
         return None
-    return view_of(ops.view, source, taken, (taken.shape,))
+    return view_of(ops.view, source, taken, (taken.shape if -1 in shape else shape,))
+
+
+def expanded(array: Any, sizes: tuple[int, ...]) -> Any:
+    """A contiguous array with dimensions of size 1 repeated; None for another array, or sizes that do not fit it."""
+    shape: tuple[Any, ...] = array.shape
+    strides: tuple[Any, ...] = array.strides
+    lead = len(sizes) - len(shape)
+    if lead < 0 or len(shape) == 0:
+        return None
+    steps: list[Any] = [0] * lead
+    for place, have in enumerate(shape):
+        wanted = sizes[lead + place]
+        if wanted != have and have != 1:
+            return None
+        steps.append(strides[place] if wanted == have else 0)
+    try:
+        return numpy.ndarray(sizes, array.dtype, array, 0, tuple(steps))
+    except (TypeError, ValueError):
+        return None
 
 
 def plain_twin(source: TensorBase, array: Any) -> TensorBase:

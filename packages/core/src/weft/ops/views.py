@@ -1303,5 +1303,5 @@ def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
     return permute(ordered, tuple(order.index(dim) for dim in range(len(order))))
 
 
-methods_ops.permute, methods_ops.transpose = permute.op, transpose.op
-methods_ops.unsqueeze, methods_ops.view = unsqueeze.op, view.op
+methods_ops.expand, methods_ops.permute, methods_ops.squeeze = expand.op, permute.op, squeeze.op
+methods_ops.transpose, methods_ops.unsqueeze, methods_ops.view = transpose.op, unsqueeze.op, view.op
