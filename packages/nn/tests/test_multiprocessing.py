@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from multiprocessing import resource_sharer
 
 import pytest
@@ -63,3 +65,45 @@ def test_tied_parameters_stay_tied_in_shared_memory():
     found = queue.get()
     assert found[1].weight is found[0].weight
     assert found[0].weight.data_ptr() == model[0].weight.data_ptr()
+
+
+PROGRAM = """
+import torch
+import torch.multiprocessing as mp
+import torch.nn as nn
+import torch.optim as optim
+
+
+def train(rank, model, dataset):
+    torch.manual_seed(rank)
+    loader = torch.utils.data.DataLoader(dataset, batch_size=16, shuffle=True)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(20):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+
+
+if __name__ == "__main__":
+    mp.set_start_method("spawn", force=True)
+    x = torch.linspace(-1, 1, 64).unsqueeze(1)
+    model = nn.Linear(1, 1)
+    model.share_memory()
+    processes = []
+    for rank in range(2):
+        process = mp.Process(target=train, args=(rank, model, torch.utils.data.TensorDataset(x, 3 * x + 1)))
+        process.start()
+        processes.append(process)
+    for process in processes:
+        process.join()
+    print(f"{model.weight.item():.1f} {model.bias.item():.1f}", [process.exitcode for process in processes])
+"""
+
+
+def test_a_program_of_pytorchs_trains_one_model_in_fresh_processes(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, "-m", "weft", "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("3.0 1.0 [0, 0]\n", "")
