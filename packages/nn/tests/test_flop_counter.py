@@ -34,6 +34,11 @@ def attention():
     nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0].sum().backward()
 
 
+def fused_attention():
+    q, k, v = (weft.randn(2, 4, length, width, requires_grad=True) for length, width in ((6, 8), (5, 8), (5, 3)))
+    nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
+
+
 def encoder():
     nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(weft.randn(2, 5, 8)).sum().backward()
 
@@ -54,7 +59,15 @@ def matrices():
 
 @pytest.mark.parametrize(
     ("program", "total"),
-    [(mlp, 4480), (cnn, 155520), (attention, 16320), (encoder, 31680), (transposed, 165888), (volumes, 746496)],
+    [
+        (mlp, 4480),
+        (cnn, 155520),
+        (attention, 16320),
+        (encoder, 32480),
+        (fused_attention, 480 * (8 + 3) + 480 * (3 * 8 + 2 * 3)),
+        (transposed, 165888),
+        (volumes, 746496),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_totals_are_pytorchs(program, total):

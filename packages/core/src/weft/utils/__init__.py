@@ -1,9 +1,9 @@
-"""Tools around tensors: checkpointing here, data loading in weft-nn's portion (``weft.utils.data``)."""
+"""Tools around tensors: checkpointing, timers, logs; data loading and counts of operations in weft-nn's portion."""
 
 from pkgutil import extend_path
 from typing import TYPE_CHECKING, Any
 
-__path__ = extend_path(__path__, __name__)  # weft-nn ships weft/utils/data from a folder of its own
+__path__ = extend_path(__path__, __name__)  # weft-nn ships weft/utils/data and more from a folder of its own
 
 
 def set_module(obj: Any, mod: str) -> None:

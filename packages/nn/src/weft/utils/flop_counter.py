@@ -82,6 +82,24 @@ def conv_weight_gradient_flop(output_grad: Any, input: Any, *_: Any, result: Any
     return _convolution(), 2 * kernel * math.prod(output_grad.shape) * input.shape[1]
 
 
+@register_flop_formula("nn::attention")
+def attention_flop(query: Any, key: Any, value: Any, *_: Any, result: Any = None) -> Count:
+    """Two matrix products: the scores, and the weighted values; masks save nothing."""
+    return "_scaled_dot_product_flash_attention", _attention_products(query, key, query, value)
+
+
+@register_flop_formula("nn::attention_gradient")
+def attention_gradient_flop(output_grad: Any, query: Any, key: Any, value: Any, *_: Any, result: Any = None) -> Count:
+    """Five: the scores again, and the gradients of scores, values, queries and keys."""
+    count = _attention_products(query, key, query, query, query, value, value)
+    return "_scaled_dot_product_flash_attention_backward", count
+
+
+def _attention_products(query: Any, key: Any, *factors: Any) -> int:
+    """Of products that have queries times keys times the width of a factor."""
+    return 2 * math.prod(query.shape[:-1]) * key.shape[-2] * sum(each.shape[-1] for each in factors)
+
+
 def _convolution() -> str:
     return "convolution" if local.walk is None else "convolution_backward"
 
