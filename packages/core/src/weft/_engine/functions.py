@@ -91,6 +91,33 @@ def affine(op: Op) -> Any:
     return quick
 
 
+def reduction(op: Op) -> Any:
+    """A real floating-point tensor over all of its dimensions, or over one."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) == 0 or len(args) > 2:
+            return None
+        tensor = args[0]
+        if not isinstance(tensor, TensorBase):
+            return None
+        kind = tensor.kind
+        if not kind.fast or not kind.is_real_float:
+            return None
+        array = tensor._array
+        ndim: int = array.ndim
+        dims: tuple[int, ...]
+        dim: Any = None if len(args) == 1 else args[1]
+        if dim is None:
+            dims = tuple(range(ndim))
+        elif type(dim) is int and -ndim <= dim < ndim:
+            dims = (dim + ndim if dim < 0 else dim,)
+        else:
+            return None
+        return run(op, kind, (tensor, dims, False), (array, dims, False), 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
 def joining(op: Op) -> Any:
     """A list of tensors of one kind, none of them empty, along a dimension that they have."""
 

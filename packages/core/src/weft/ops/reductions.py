@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from weft._dtypes import bool_, iinfo, int64
+from weft._engine import functions
 from weft._engine.tensor import TensorBase, state
 from weft._layout import in_order
 from weft._levels import is_wrapped
@@ -38,7 +39,15 @@ def axes(input: Any, dim: tuple[int, ...]) -> Any:
     return dim if input.ndim else None
 
 
-@op("sum", out="dtype", result="same", half="float32", batch="along_dims", linear="input")
+@op(
+    "sum",
+    out="dtype",
+    result="same",
+    half="float32",
+    batch="along_dims",
+    linear="input",
+    quick=functions.reduction,
+)
 def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The sum over some dimensions, or over all.
 
@@ -124,7 +133,16 @@ def _(grad, input, dim, keepdim):
     return spread(grad, input._array.shape, dim, keepdim) * ~input.isnan()
 
 
-@op("mean", out=True, result="same", half="float32", accepts="float complex", batch="along_dims", linear="input")
+@op(
+    "mean",
+    out=True,
+    result="same",
+    half="float32",
+    accepts="float complex",
+    batch="along_dims",
+    linear="input",
+    quick=functions.reduction,
+)
 def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The mean over some dimensions, or over all.
 
