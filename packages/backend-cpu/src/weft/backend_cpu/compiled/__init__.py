@@ -26,7 +26,9 @@ FAMILIES = {  # module: the ops that it serves
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
         nn::embedding nn::embedding_gradient
     """,
+    "attention": "nn::attention nn::attention_gradient",
     "losses": "nn::cross_entropy nn::cross_entropy_gradient",
+    "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
     """,
@@ -40,6 +42,10 @@ FAMILIES = {  # module: the ops that it serves
         core::clamp core::pow
     """,
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
+    "reductions": """
+        core::sum core::mean core::prod core::var core::logsumexp core::vector_norm
+        core::count_nonzero
+    """,
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}

@@ -273,7 +273,7 @@ def add_rows(y, index, source, alpha, skipped, wrong):
 
 
 def added(made: Any, dim: int, index: Any, source: Any, alpha: Any = 1, skipped: int = -1) -> Any:
-    """Add rows to those at positions along a dimension, but at a position that is skipped; None if one is no position."""
+    """Add rows to those at positions along a dimension, but to one that is skipped; None if one is out of range."""
     wrong = np.zeros(1, bool)
     outer, size, inner = parts(made, dim)
     add_rows(made.reshape(outer, size, inner), index, source.reshape(outer, index.size, inner), alpha, skipped, wrong)

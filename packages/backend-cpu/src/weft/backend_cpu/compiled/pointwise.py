@@ -90,7 +90,7 @@ serve("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL)
 def choice(args: tuple[Any, ...]) -> list[Any] | None:
     """A condition, and two arrays of one dtype."""
     condition, *values = args
-    same = values[0].dtype == values[1].dtype and condition.dtype == BOOL
+    same = values[0].dtype == values[1].dtype and condition.dtype == BOOL and values[0].dtype.char in "fdilq?"
     return [condition, *values] if same else None
 
 
