@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import weft
 from weft import Tensor
+from weft._engine.tensor import local
 from weft._precision import in_half_precision
 from weft.nn.functional._common import require_flags
-from weft.nn.functional.dropout import dropout
+from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
+from weft.ops._declare import op
+from weft.ops.reductions import total as total_of
 
 
 @in_half_precision
@@ -74,8 +78,19 @@ def attended(
     scale: float | None,
 ) -> Tensor:
     """`scaled_dot_product_attention` of checked arguments, with as many heads in each."""
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = weft.matmul(query * factor, key.mT)  # (..., L, S)
+    factor = float(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    is_fused = query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and dropout_p < 1
+    if is_fused and not (attn_mask is not None and attn_mask.requires_grad):
+        return fused_attention(query, key, value, attn_mask, dropout_p, factor, is_causal)
+    weights = attention_weights(query, key, attn_mask, factor, is_causal)
+    if dropout_p > 0:
+        weights = dropout(weights, dropout_p)
+    return weft.matmul(weights, value)  # (..., L, E')
+
+
+def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, factor: float, is_causal: bool) -> Tensor:
+    """The shares that each query has of the values, (..., L, S)."""
+    scores = weft.matmul(query * factor, key.mT)
     empty = None  # queries that see nothing: they get zeros
     if is_causal:
         scores = scores + scores.new_full(scores.shape[-2:], -math.inf).triu(1)
@@ -88,9 +103,125 @@ def attended(
     weights = scores.softmax(-1)
     if empty is not None and (empty.kind.wrapped or empty.any()):
         weights = weights.masked_fill(empty, 0)
+    return weights
+
+
+def fused_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    dropout_p: float,
+    factor: float,
+    is_causal: bool,
+) -> Tensor:
+    """Attention as one op; the weights that dropout leaves are drawn as `dropout` draws them."""
+    drawn = None
     if dropout_p > 0:
-        weights = dropout(weights, dropout_p)
-    return weft.matmul(weights, value)  # (..., L, E')
+        drawn = noise(query.detach(), (*query.shape[:-1], key.shape[-2]), dropout_p)
+    return attention_op.op(query, key, value, attn_mask, drawn, factor, is_causal)[0]
+
+
+@op(tensors="query key value mask drawn", half="float32", accepts="float", namespace="nn", name="attention")
+def attention_op(query, key, value, mask, drawn, factor, is_causal):
+    """`scaled_dot_product_attention`, with the logarithms of the sums of the exponentials, (..., L).
+
+    ``drawn`` is multiplied with the weights: what dropout leaves of them.
+    """
+    return attention_op.op(query, key, value, mask, drawn, factor, is_causal)
+
+
+def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_causal: bool) -> Any:
+    """The scores of all keys for each query, minus infinity for those that it does not see."""
+    scores = xp.matmul(query * query.dtype.type(factor), key.swapaxes(-1, -2))
+    hidden = scores.dtype.type(-math.inf)
+    if is_causal:
+        return xp.where(xp.tri(*scores.shape[-2:], dtype=bool), scores, hidden)
+    if mask is None:
+        return scores
+    return xp.where(mask, scores, hidden) if mask.dtype == bool else scores + mask
+
+
+@attention_op.kernel
+def _(xp, query, key, value, mask, drawn, factor, is_causal):
+    weights = scores_array(xp, query, key, mask, factor, is_causal)
+    most = xp.max(weights, axis=-1, keepdims=True, initial=-math.inf)
+    empty = most == -math.inf
+    weights -= xp.where(empty, 0, most)
+    xp.exp(weights, out=weights)
+    total = total_of(xp, weights, (weights.ndim - 1,), True)
+    weights /= xp.where(empty, 1, total)
+    sums = xp.where(empty, xp.inf, most + xp.log(total))[..., 0].astype(weights.dtype, copy=False)
+    if drawn is not None:
+        weights *= drawn
+    return xp.matmul(weights, value), sums
+
+
+@attention_op.gradient("query key value")
+def _(grads, query, key, value, mask, drawn, later_outputs, factor, is_causal):
+    if local.grad_enabled:
+        return attention_slopes(grads[0], query, key, value, mask, drawn, factor, is_causal)
+    return attention_gradient.op(grads[0], query, key, value, mask, drawn, later_outputs[0], factor, is_causal)
+
+
+@attention_op.batch
+def _(batch):
+    query, key, value, mask, drawn, factor, is_causal = batch.as_seen()
+    weights = attention_weights(query, key, mask, factor, is_causal)
+    result = weft.matmul(weights if drawn is None else weights * drawn, value)
+    return batch.whole((result, query.new_zeros(query.shape[:-1])))  # the gradients of a batch do without the sums
+
+
+def attention_slopes(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    drawn: Tensor | None,
+    factor: float,
+    is_causal: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of attention in ops that are differentiable again."""
+    weights = attention_weights(query, key, mask, factor, is_causal)
+    kept = weights if drawn is None else weights * drawn
+    by_weight = weft.matmul(grad, value.mT)
+    by_score = kept * by_weight
+    by_score = (by_score - weights * by_score.sum(-1, keepdim=True)) * factor
+    return weft.matmul(by_score, key), weft.matmul(by_score.mT, query), weft.matmul(kept.mT, grad)
+
+
+@op(
+    tensors="output_grad query key value mask drawn sums",
+    half="float32",
+    accepts="float",
+    gradient="refused",
+    namespace="nn",
+)
+def attention_gradient(output_grad, query, key, value, mask, drawn, sums, factor, is_causal):
+    """The gradients of attention with respect to query, key and value."""
+    return attention_gradient.op(output_grad, query, key, value, mask, drawn, sums, factor, is_causal)
+
+
+@attention_gradient.batch
+def _(batch):
+    output_grad, query, key, value, mask, drawn, _, *options = batch.as_seen()
+    return batch.whole(attention_slopes(output_grad, query, key, value, mask, drawn, *options))
+
+
+@attention_gradient.kernel
+def _(xp, output_grad, query, key, value, mask, drawn, sums, factor, is_causal):
+    weights = scores_array(xp, query, key, mask, factor, is_causal)
+    weights -= sums[..., None]
+    xp.exp(weights, out=weights)
+    kept = weights if drawn is None else weights * drawn
+    by_score = xp.matmul(output_grad, value.swapaxes(-1, -2))
+    by_score *= kept
+    by_value = xp.matmul(kept.swapaxes(-1, -2), output_grad)
+    weights *= total_of(xp, by_score, (by_score.ndim - 1,), True)
+    by_score -= weights
+    by_score *= by_score.dtype.type(factor)
+    return xp.matmul(by_score, key), xp.matmul(by_score.swapaxes(-1, -2), query), by_value
 
 
 def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
