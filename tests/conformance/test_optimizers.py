@@ -31,7 +31,10 @@ DATABASE = {info.optim_cls.__name__: info for info in optim_db}
 DENSE = sorted(name for name, info in DATABASE.items() if not info.only_supports_sparse_grads)
 STEPS = 20
 TOLERANCES = {"float32": 1e-5, "float64": 1e-10, "complex64": 1e-5, "complex128": 1e-10}
-LEAST_TOLERANCES = {"Muon": 5e-5}  # it computes in bfloat16: 20 steps of 0.001 with roundings of 0.4 %
+LEAST_TOLERANCES = {
+    "LBFGS": 5e-5,  # in complex64: curvatures from steps of 0.001 are differences of rounded gradients
+    "Muon": 2e-5,  # it computes in bfloat16
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of either library: not the claim here
 

@@ -76,6 +76,8 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
         raise RuntimeError(f"{name}: For non-complex input tensors, argument alpha must not be a complex number")
     if common.name == "bool":
         return other * bool(alpha)
+    if isinstance(other, TensorBase) and other.kind.dtype is not common:
+        other = other.to(common)  # type: ignore[attr-defined]  # else the product would be rounded to a narrower one
     return other * in_range(name, alpha, common)
 
 
