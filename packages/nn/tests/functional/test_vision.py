@@ -92,3 +92,15 @@ def test_rearrangements_and_samples_have_first_and_second_derivatives():
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_gradients_at_the_identity_are_those_of_pytorch():
+    # Each place falls on a pixel, where the gradient jumps: the last bit decides. Observed from PyTorch 2.13.
+    weft.manual_seed(0)
+    theta = weft.tensor([[[1.0, 0, 0], [0, 1, 0]]]).repeat(2, 1, 1).requires_grad_()
+    grid = F.affine_grid(theta, (2, 1, 28, 28), align_corners=False)
+    assert grid[0, 0, 6, 0].item() == -0.535714328289032
+    sampled = F.grid_sample(weft.randn(2, 1, 28, 28), grid, align_corners=False)
+    (sampled * weft.randn(2, 1, 28, 28)).sum().backward()
+    expected = [[104.950966, -239.66978, 344.14432], [-21.38358, 182.67484, 92.35456]]
+    assert weft.allclose(theta.grad[0], weft.tensor(expected), rtol=1e-4)

@@ -267,7 +267,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         warn_align("affine_grid")
     spatial = size[2:]
     addressable("affine_grid", (theta.shape[0], *spatial, count + 1), theta.itemsize)
-    axes = [theta.new_tensor(places(n, bool(align_corners))) for n in spatial]
+    axes = [places(theta, n, bool(align_corners)) for n in spatial]
     shape = [*spatial, 1]
     parts = [
         axis.reshape([n if d == e else 1 for e, n in enumerate(spatial)] + [1]).expand(shape)
@@ -278,12 +278,16 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     return weft.matmul(flat, theta.mT).reshape([theta.shape[0], *spatial, count])
 
 
-def places(size: int, align_corners: bool) -> list[float]:
-    """The coordinates of pixels in [-1, 1]."""
+def places(theta: Tensor, size: int, align_corners: bool) -> Tensor:
+    """The coordinates of pixels in [-1, 1], rounded as PyTorch rounds them.
+
+    Under the identity each falls on a pixel, where the gradient of `grid_sample` is not continuous: it depends on
+    the last bit.
+    """
     if size == 1:
-        return [0.0]
-    scale = 1.0 if align_corners else (size - 1) / size
-    return [(2 * i / (size - 1) - 1) * scale for i in range(size)]
+        return theta.new_zeros(1)
+    axis = weft.linspace(-1, 1, size, dtype=theta.dtype, device=theta.device)
+    return axis if align_corners else axis * (size - 1) / size
 
 
 def warn_align(name: str) -> None:
@@ -380,9 +384,11 @@ def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
-    """From [-1, 1] to pixels."""
+    """From [-1, 1] to pixels; in float32 with one rounding, as by PyTorch's fused multiply and add (see `places`)."""
     if align_corners:
         return (coordinate + 1) / 2 * (size - 1)
+    if coordinate.dtype is weft.float32:
+        return ((coordinate + 1).double() * (size / 2) - 0.5).float()
     return ((coordinate + 1) * size - 1) / 2
 
 
