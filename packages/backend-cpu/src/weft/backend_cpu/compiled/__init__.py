@@ -22,6 +22,7 @@ FAMILIES = {  # module: the ops that it serves
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
         "nn::mish nn::mish_backward"
     ),
+    "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
         nn::embedding nn::embedding_gradient
