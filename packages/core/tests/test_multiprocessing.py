@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from multiprocessing import resource_sharer
+from multiprocessing.connection import wait
 
 import pytest
 
@@ -68,6 +69,8 @@ def run(method, target, *args):
     queue = context.SimpleQueue()
     process = context.Process(target=target, args=(*args, queue))
     process.start()
+    wait([queue._reader, process.sentinel])  # rather than hang where the process has failed
+    assert not queue.empty(), f"the process ended with exit code {process.exitcode}"
     found = queue.get()
     process.join()
     assert process.exitcode == 0

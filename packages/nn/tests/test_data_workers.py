@@ -645,6 +645,26 @@ def test_workers_of_a_killed_program_end_and_remove_their_memory():
     assert wait_until(lambda: not any(os.path.exists(folder) for folder in folders))
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks processes up in /proc")
+def test_a_signal_to_program_and_workers_leaves_no_memory():
+    done = run_script(
+        """
+        from weft.utils.data._utils import worker_pool
+        made = []
+        make = worker_pool.make_folders
+        worker_pool.make_folders = lambda: made.extend(make()) or made
+        os.setpgid(0, 0)
+        iterator = iter(DataLoader(Items(), num_workers=2))
+        next(iterator)
+        print(*made, flush=True)
+        os.killpg(0, signal.SIGTERM)
+        time.sleep(60)
+        """
+    )
+    assert done.returncode == -signal.SIGTERM
+    assert wait_until(lambda: not any(os.path.exists(folder) for folder in done.stdout.split()))
+
+
 def test_a_program_that_guards_its_main_can_spawn(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(

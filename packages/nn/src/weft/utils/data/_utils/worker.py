@@ -8,6 +8,7 @@ import pickle
 import random
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from weft.utils.data._utils.shared_memory import SegmentWriter, remove_folders
 __all__ = ["End", "ExceptionWrapper", "Job", "Reset", "Task", "WorkerInfo", "get_worker_info", "run_worker"]
 
 _parent_check_seconds = 5.0
+_parent_end_seconds = 0.3  # what the parent may take to end of a signal that this process got as well
 
 
 class WorkerInfo:
@@ -147,7 +149,7 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
     for other in inherited:
         other.close()
     with contextlib.suppress(ValueError):  # a handler of the parent's would keep terminate() from working
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, _ending(os.getppid(), job.folders))
     try:
         if hasattr(signal, "pthread_sigmask"):  # blocked while the process was started
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -159,6 +161,21 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
     finally:
         with contextlib.suppress(ValueError):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the end is near
+
+
+def _ending(parent: int, folders: list[str]) -> Callable[[int, Any], None]:
+    """What a worker does when it is terminated: a signal to the whole group ends the parent too, before it cleans up."""
+
+    def end(number: int, frame: Any) -> None:
+        deadline = time.monotonic() + _parent_end_seconds
+        while os.getppid() == parent and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if os.getppid() != parent:
+            remove_folders(folders)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    return end
 
 
 def _serve(job: Job, connection: Connection) -> None:
