@@ -164,7 +164,7 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
 
 
 def _ending(parent: int, folders: list[str]) -> Callable[[int, Any], None]:
-    """What a worker does when it is terminated: a signal to the whole group ends the parent too, before it cleans up."""
+    """What a worker does when it is terminated: a signal to the whole group ends the parent before it can clean up."""
 
     def end(number: int, frame: Any) -> None:
         deadline = time.monotonic() + _parent_end_seconds
