@@ -4,10 +4,12 @@ from weft.vision.transforms import functional as functional
 from weft.vision.transforms.color import ColorJitter, Grayscale, RandomErasing, RandomGrayscale
 from weft.vision.transforms.composition import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
 from weft.vision.transforms.conversion import ConvertImageDtype, Normalize, PILToTensor, ToPILImage, ToTensor
+from weft.vision.transforms.filtering import GaussianBlur
 from weft.vision.transforms.functional import InterpolationMode
 from weft.vision.transforms.geometry import (
     CenterCrop,
     Pad,
+    RandomAffine,
     RandomCrop,
     RandomHorizontalFlip,
     RandomResizedCrop,
@@ -37,6 +39,8 @@ __all__ = [
     "RandomHorizontalFlip",
     "RandomVerticalFlip",
     "RandomRotation",
+    "RandomAffine",
+    "GaussianBlur",
     "Grayscale",
     "RandomGrayscale",
     "ColorJitter",

@@ -317,6 +317,83 @@ class RandomRotation(nn.Module):
         )
 
 
+class RandomAffine(nn.Module):
+    """Turn, shift, scale and shear the picture by random amounts; its size stays.
+
+    Parameters
+    ----------
+    degrees : float or (float, float)
+        The range of the angle; one number d means (-d, d).
+    translate : (float, float), optional
+        How far to shift at most, as shares of the width and height.
+    scale : (float, float), optional
+        The range of the scale.
+    shear : float or two or four floats, optional
+        The range of the shear of x in degrees (one number d means (-d, d)), and then that of y.
+    interpolation, fill, center
+        As in `functional.affine`.
+    """
+
+    def __init__(
+        self,
+        degrees: float | Sequence[float],
+        translate: Sequence[float] | None = None,
+        scale: Sequence[float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        interpolation: InterpolationMode = InterpolationMode.NEAREST,
+        fill: Fill = 0,
+        center: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.degrees = _angles(degrees)
+        if translate is not None and (len(translate) != 2 or not all(0.0 <= each <= 1.0 for each in translate)):
+            raise ValueError(f"RandomAffine: translation values should be two, between 0 and 1, got {translate}")
+        if scale is not None and (len(scale) != 2 or min(scale) <= 0):
+            raise ValueError(f"RandomAffine: scale values should be two, and positive, got {scale}")
+        self.translate = translate
+        self.scale = scale
+        self.shear = shear if shear is None else _angles(shear) if isinstance(shear, (int, float)) else list(shear)
+        self.interpolation = interpolation
+        self.fill = 0 if fill is None else fill
+        self.center = center
+
+    @staticmethod
+    def get_params(
+        degrees: Sequence[float],
+        translate: Sequence[float] | None,
+        scale_ranges: Sequence[float] | None,
+        shears: Sequence[float] | None,
+        img_size: Sequence[int],
+    ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
+        """Draw angle, shift, scale and shears, for a picture of size (width, height)."""
+
+        def draw(low: float, high: float) -> float:
+            return float(weft.empty(1).uniform_(float(low), float(high)).item())
+
+        angle = draw(degrees[0], degrees[1])
+        reach = [] if translate is None else [share * size for share, size in zip(translate, img_size)]
+        shift = [round(draw(-each, each)) for each in reach] or [0, 0]
+        scale = 1.0 if scale_ranges is None else draw(scale_ranges[0], scale_ranges[1])
+        shear_x = 0.0 if shears is None else draw(shears[0], shears[1])
+        shear_y = draw(shears[2], shears[3]) if shears is not None and len(shears) == 4 else 0.0
+        return angle, (shift[0], shift[1]), scale, (shear_x, shear_y)
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture, moved."""
+        _, height, width = F.get_dimensions(img)
+        params = self.get_params(self.degrees, self.translate, self.scale, self.shear, [width, height])
+        return F.affine(img, *params, interpolation=self.interpolation, fill=self.fill, center=self.center)
+
+    def __repr__(self) -> str:
+        told = {"translate": self.translate, "scale": self.scale, "shear": self.shear}
+        parts = [f"degrees={self.degrees}", *(f"{name}={value}" for name, value in told.items() if value is not None)]
+        if self.interpolation is not InterpolationMode.NEAREST:
+            parts.append(f"interpolation={self.interpolation.value}")
+        parts += [f"fill={self.fill}"] if self.fill != 0 else []
+        parts += [f"center={self.center}"] if self.center is not None else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
 def _pair(size: int | Sequence[int], name: str) -> tuple[int, int]:
     """Return a size given as one number or as a pair, as (height, width)."""
     if isinstance(size, int):

@@ -22,7 +22,9 @@ from weft.vision.transforms.functional.conversion import (
     to_pil_image,
     to_tensor,
 )
+from weft.vision.transforms.functional.filtering import gaussian_blur
 from weft.vision.transforms.functional.geometry import (
+    affine,
     center_crop,
     crop,
     hflip,
@@ -51,6 +53,8 @@ __all__ = [
     "hflip",
     "vflip",
     "rotate",
+    "affine",
+    "gaussian_blur",
     "rgb_to_grayscale",
     "to_grayscale",
     "adjust_brightness",

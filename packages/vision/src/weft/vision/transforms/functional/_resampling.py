@@ -92,11 +92,29 @@ def rotate_tensor(
     y = np.arange(rows)[:, None] - (rows - 1) / 2 - down
     source_x = cos * x - sin * y + across + (width - 1) / 2
     source_y = sin * x + cos * y + down + (height - 1) / 2
-    sampled, inside = _sample(img, source_y, source_x, mode)
+    return _filled(img, source_y, source_x, mode, fill)
+
+
+def _filled(img: Tensor, y: Array, x: Array, mode: str, fill: Sequence[float] | None) -> Tensor:
+    """The values of ``img`` at (y, x) in its dtype, and ``fill`` for what comes from outside."""
+    sampled, inside = _sample(img, y, x, mode)
     if fill is not None:
         color = weft.tensor(list(fill), dtype=sampled.dtype, device=img.device).reshape(-1, 1, 1)
         sampled = sampled * inside + (1 - inside) * color
     return sampled if img.is_floating_point() else sampled.round().to(img.dtype)
+
+
+def affine_tensor(img: Tensor, inverse: Array, mode: str, fill: Sequence[float] | None) -> Tensor:
+    """Return ``img`` (..., C, H, W) where the pixel at (x, y) comes from ``inverse @ (x, y, 1)``.
+
+    Positions are those of the pixels' centres from the middle of the picture.
+    """
+    height, width = img.shape[-2:]
+    x = np.arange(width)[None, :] - (width - 1) / 2
+    y = np.arange(height)[:, None] - (height - 1) / 2
+    source_x = inverse[0, 0] * x + inverse[0, 1] * y + inverse[0, 2] + (width - 1) / 2
+    source_y = inverse[1, 0] * x + inverse[1, 1] * y + inverse[1, 2] + (height - 1) / 2
+    return _filled(img, source_y, source_x, mode, fill)
 
 
 def _rotated_size(height: int, width: int, cos: float, sin: float, center: tuple[float, float]) -> tuple[int, int]:

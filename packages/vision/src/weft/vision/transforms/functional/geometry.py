@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from PIL import Image, ImageOps
 
 import weft
 from weft import Tensor
-from weft.vision.transforms.functional._resampling import resize_tensor, rotate_tensor
+from weft.vision.transforms.functional._resampling import affine_tensor, resize_tensor, rotate_tensor
 from weft.vision.transforms.functional._types import InterpolationMode, Picture, checked_picture, get_dimensions
 
 Fill = float | Sequence[float] | None
@@ -187,6 +188,70 @@ def rotate(
         return img.rotate(angle, _RESAMPLING[mode], expand, place, fillcolor=_image_fill(img, fill, "rotate"))
     _check_for_tensors(mode, ("nearest", "bilinear"), "rotate")
     return rotate_tensor(img, angle, mode.value, expand, center, _fill_of_channels(fill, channels, "rotate"))
+
+
+def affine(
+    img: Picture,
+    angle: float,
+    translate: Sequence[int],
+    scale: float,
+    shear: float | Sequence[float],
+    interpolation: InterpolationMode = InterpolationMode.NEAREST,
+    fill: Fill = None,
+    center: Sequence[float] | None = None,
+) -> Picture:
+    """Turn a picture with the clock, scale, shear and shift it; its size stays.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    angle : float
+        In degrees.
+    translate : (int, int)
+        The shift in pixels, to the right and down.
+    scale : float
+    shear : float or (float, float)
+        The angles of the sheared axes, in degrees.
+    interpolation, fill, center
+        As in `rotate`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be used.
+    """
+    img = checked_picture(img, "affine")
+    mode = _checked_interpolation(interpolation, "affine")
+    if not isinstance(translate, Sequence) or len(translate) != 2:
+        raise ValueError(f"affine: translate must be a pair (x, y), got {translate!r}")
+    if scale <= 0.0:
+        raise ValueError(f"affine: scale must be positive, got {scale}")
+    shears = (shear, 0.0) if isinstance(shear, (int, float)) else (shear[0], shear[1] if len(shear) > 1 else shear[0])
+    channels, height, width = get_dimensions(img)
+    if isinstance(img, Image.Image):
+        middle = (width * 0.5, height * 0.5) if center is None else (center[0], center[1])
+        inverse = _inverse_affine(middle, angle, translate, scale, shears)
+        data = tuple(inverse[:2].ravel().tolist())
+        color = _image_fill(img, fill, "affine")
+        return img.transform((width, height), Image.Transform.AFFINE, data, _RESAMPLING[mode], fillcolor=color)
+    _check_for_tensors(mode, ("nearest", "bilinear"), "affine")
+    middle = (0.0, 0.0) if center is None else (center[0] - width * 0.5, center[1] - height * 0.5)
+    inverse = _inverse_affine(middle, angle, translate, scale, shears)
+    return affine_tensor(img, inverse, mode.value, _fill_of_channels(fill, channels, "affine"))
+
+
+def _inverse_affine(
+    center: tuple[float, float], angle: float, translate: Sequence[float], scale: float, shear: Sequence[float]
+) -> np.ndarray[Any, Any]:
+    """The matrix from places in the result to places in the picture."""
+    turn, shear_x, shear_y = (math.radians(each) for each in (angle, *shear))
+    rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    along_y = np.array([[1.0, 0.0], [-math.tan(shear_y), 1.0]])
+    along_x = np.array([[1.0, -math.tan(shear_x)], [0.0, 1.0]])
+    inverse = np.eye(3)
+    inverse[:2, :2] = np.linalg.inv(rotation @ along_y @ along_x) / scale
+    inverse[:2, 2] = center - inverse[:2, :2] @ (np.array(center) + np.array(translate))
+    return inverse
 
 
 def _resized(height: int, width: int, size: Any, max_size: int | None) -> tuple[int, int]:

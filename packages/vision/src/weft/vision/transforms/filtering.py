@@ -1,0 +1,49 @@
+"""Blur by a random width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import weft
+from weft import nn
+from weft.vision.transforms import functional as F
+
+
+class GaussianBlur(nn.Module):
+    """Blur the picture by a Gaussian whose width is drawn.
+
+    Parameters
+    ----------
+    kernel_size : int or (int, int)
+        The height and width of the kernel, odd.
+    sigma : float or (float, float)
+        The range of the standard deviation, in pixels.
+
+    Raises
+    ------
+    ValueError
+        If a size is even or not positive, or the range holds what is not positive.
+    """
+
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
+        super().__init__()
+        self.kernel_size = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+        if len(self.kernel_size) != 2 or any(size <= 0 or size % 2 == 0 for size in self.kernel_size):
+            raise ValueError(f"GaussianBlur: kernel_size should be odd and positive numbers, got {kernel_size}")
+        self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
+        if len(self.sigma) != 2 or not 0.0 < self.sigma[0] <= self.sigma[1]:
+            raise ValueError(f"GaussianBlur: sigma should be positive, one number or (min, max), got {sigma}")
+
+    @staticmethod
+    def get_params(sigma_min: float, sigma_max: float) -> float:
+        """Draw the deviation."""
+        return float(weft.empty(1).uniform_(sigma_min, sigma_max).item())
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture, blurred."""
+        deviation = self.get_params(self.sigma[0], self.sigma[1])
+        return F.gaussian_blur(img, self.kernel_size, [deviation, deviation])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(kernel_size={self.kernel_size}, sigma={self.sigma})"
