@@ -17,16 +17,20 @@ import weft.fft as fft
 import weft.func as func
 import weft.functional as functional
 import weft.fx as fx
+import weft.hub as hub
 import weft.jit as jit
 import weft.library as library
 import weft.linalg as linalg
 import weft.masked as masked
 import weft.mps as mps
+import weft.multiprocessing as multiprocessing
 import weft.nn as nn
+import weft.onnx as onnx
 import weft.ops as ops
 import weft.optim as optim
 import weft.overrides as overrides
 import weft.plugins as plugins
+import weft.profiler as profiler
 import weft.random as random
 import weft.return_types as return_types
 import weft.serialization as serialization
@@ -36,6 +40,7 @@ import weft.special as special
 import weft.storage as storage
 import weft.testing as testing
 import weft.text as text
+import weft.torch_version as torch_version
 import weft.types as types
 import weft.utils as utils
 import weft.version as version
@@ -163,6 +168,15 @@ from weft._settings import set_warn_always as set_warn_always
 from weft._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from weft._control_flow import cond as cond
 from weft._control_flow import while_loop as while_loop
+from weft._checks import _assert as _assert
+from weft._checks import _check as _check
+from weft._checks import _check_index as _check_index
+from weft._checks import _check_is_size as _check_is_size
+from weft._checks import _check_not_implemented as _check_not_implemented
+from weft._checks import _check_tensor_all as _check_tensor_all
+from weft._checks import _check_type as _check_type
+from weft._checks import _check_value as _check_value
+from weft._checks import _check_with as _check_with
 from weft.compiler import compile as compile
 from weft.ops.indexing import _unsafe_masked_index as _unsafe_masked_index
 from weft.ops.indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
@@ -178,10 +192,15 @@ from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._files import from_file as from_file
 from weft.amp._autocast import clear_autocast_cache as clear_autocast_cache
+from weft.amp._autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp._autocast import get_autocast_dtype as get_autocast_dtype
+from weft.amp._autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from weft.amp._autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from weft.amp._autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from weft.amp._autocast import is_autocast_enabled as is_autocast_enabled
+from weft.amp._autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from weft.amp._autocast import set_autocast_dtype as set_autocast_dtype
+from weft.amp._autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from weft.sparse._tensor import sparse_coo_tensor as sparse_coo_tensor
