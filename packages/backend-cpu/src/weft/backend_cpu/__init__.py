@@ -31,7 +31,8 @@ class CPUBackend(ArrayNamespaceBackend):
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """A library's kernel where one is installed and serves the op in this dtype; else NumPy's."""
-        return self.kernels.get(name) or libraries.kernel(name, element, generic) or generic
+        own = self.kernels.get(name, generic)
+        return libraries.kernel(name, element, own) or own
 
     def num_threads(self) -> int:
         """How many threads the kernels use."""

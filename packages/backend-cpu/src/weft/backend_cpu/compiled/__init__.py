@@ -22,13 +22,17 @@ FAMILIES = {  # module: the ops that it serves
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
         "nn::mish nn::mish_backward"
     ),
+    "copies": "core::contiguous_copy core::convert core::tril core::triu",
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
         nn::embedding nn::embedding_gradient
     """,
     "attention": "nn::attention nn::attention_gradient",
-    "losses": "nn::cross_entropy nn::cross_entropy_gradient",
+    "losses": """
+        nn::cross_entropy nn::cross_entropy_gradient nn::difference_loss nn::difference_loss_gradient
+        nn::binary_cross_entropy_with_logits nn::logits_loss_gradient
+    """,
     "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient

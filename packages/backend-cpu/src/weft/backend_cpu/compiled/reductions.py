@@ -1,4 +1,4 @@
-"""Reductions over the last dimensions of contiguous arrays, and so over all.
+"""Reductions over the last dimensions of contiguous arrays, and so over all; sums also over the first.
 
 A row is what becomes one element. It is cut into blocks, which the threads share: a block is reduced in its own dtype,
 in vectors, and the results of blocks in float64. So sums lose little, and are the same whatever the number of threads
@@ -77,6 +77,32 @@ def summed(x, kind, centers, cost):
     return result
 
 
+HEIGHT = 256  # rows that are added up in their own dtype, by which columns are summed
+
+
+@loop
+def columns_loop(x, partial, lo, hi):
+    for block in range(lo, hi):
+        first, stop = block * np.uintp(HEIGHT), min((block + np.uintp(1)) * np.uintp(HEIGHT), np.uintp(x.shape[0]))
+        total = partial[block]
+        for i in range(np.uintp(x.shape[1])):
+            total[i] = 0
+        whole = first + (stop - first) // np.uintp(4) * np.uintp(4)
+        for row in range(first, whole, np.uintp(4)):
+            a, b, c, d = x[row], x[row + np.uintp(1)], x[row + np.uintp(2)], x[row + np.uintp(3)]
+            for i in range(np.uintp(x.shape[1])):
+                total[i] += (a[i] + b[i]) + (c[i] + d[i])
+        for row in range(whole, stop):
+            a = x[row]
+            for i in range(np.uintp(x.shape[1])):
+                total[i] += a[i]
+
+
+@launcher
+def column_sums(x, partial):
+    parallel(columns_loop, (x, partial), len(partial), x.size)
+
+
 # The ops
 
 
@@ -114,9 +140,16 @@ def sums(x: Any, dims: Any) -> Any:
     if rows is not None:
         return added(rows)
     found = outer_and_inner(x, dims)
-    if found is None or not all(found):
+    if found is None or not found[0] or not x.size or not x.flags.c_contiguous:
         return None
     first, last = found
+    if not last:
+        columns = x.reshape(math.prod(x.shape[:first]), -1)
+        if len(columns) < 64:
+            return None
+        partial = np.empty((-(-len(columns) // HEIGHT), columns.shape[1]), x.dtype)
+        column_sums(columns, partial)
+        return partial.sum(0, dtype=np.float64)
     rows = rows_of(x, range(x.ndim - last, x.ndim))
     return None if rows is None else added(rows).reshape(math.prod(x.shape[:first]), -1).sum(0)
 
