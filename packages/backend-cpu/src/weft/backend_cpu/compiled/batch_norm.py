@@ -1,0 +1,258 @@
+"""Batch norm in training and its gradients.
+
+Where the channels come first, a channel is a set of rows that all lie in the second cache while its statistics are
+found and used, so that memory is read once. Where they are innermost (also in a batch of vectors), a few channels at a
+time are. Sums over rows are kept in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft._layout import in_order, is_channels_last
+from weft.backend import BySize
+from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.libraries import LEAST, serves
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+REAL = "float32 float64"
+BLOCK = 64  # channels that are computed side by side where they are innermost
+CHUNK = 64  # rows that are summed in the arrays' own precision
+
+
+# Channels first: arrays are (N, C, places).
+
+
+@loop
+def forward_loop(x, weight, bias, y, means, variances, eps, lo, hi):
+    """The channels from lo to hi."""
+    images, places = x.shape[0], x.shape[2]
+    for c in range(lo, hi):
+        total = 0.0
+        for n in range(images):
+            row = x.dtype.type(0)
+            for i in range(places):
+                row += x[n, c, i]
+            total += row
+        mean = x.dtype.type(total / (images * places))
+        total = 0.0
+        for n in range(images):
+            row = x.dtype.type(0)
+            for i in range(places):
+                row += (x[n, c, i] - mean) * (x[n, c, i] - mean)
+            total += row
+        variance = x.dtype.type(total / (images * places))
+        scale = weight[c] / np.sqrt(variance + x.dtype.type(eps))
+        shift = bias[c]
+        for n in range(images):
+            for i in range(places):
+                y[n, c, i] = (x[n, c, i] - mean) * scale + shift
+        means[c], variances[c] = mean, variance
+
+
+@launcher
+def forward(x, weight, bias, y, means, variances, eps):
+    """All channels."""
+    parallel(forward_loop, (x, weight, bias, y, means, variances, eps), x.shape[1], 2 * x.size)
+
+
+@loop
+def backward_loop(grad, x, weight, means, variances, y, by_weight, by_bias, eps, lo, hi):
+    """The channels from lo to hi."""
+    images, places = x.shape[0], x.shape[2]
+    for c in range(lo, hi):
+        mean = means[c]
+        inverse = x.dtype.type(1) / np.sqrt(variances[c] + x.dtype.type(eps))
+        total, slope = 0.0, 0.0
+        for n in range(images):
+            row, product = x.dtype.type(0), x.dtype.type(0)
+            for i in range(places):
+                row += grad[n, c, i]
+                product += grad[n, c, i] * (x[n, c, i] - mean)
+            total += row
+            slope += product
+        average = x.dtype.type(total / (images * places))
+        tilt = x.dtype.type(slope * inverse * inverse / (images * places))
+        scale = inverse * weight[c]
+        for n in range(images):
+            for i in range(places):
+                y[n, c, i] = (grad[n, c, i] - average - (x[n, c, i] - mean) * tilt) * scale
+        by_weight[c], by_bias[c] = slope * inverse, total
+
+
+@launcher
+def backward(grad, x, weight, means, variances, y, by_weight, by_bias, eps):
+    """All channels."""
+    arrays = (grad, x, weight, means, variances, y, by_weight, by_bias, eps)
+    parallel(backward_loop, arrays, x.shape[1], 3 * x.size)
+
+
+# Channels innermost: arrays are (rows, C).
+
+
+@loop
+def forward_last_loop(x, weight, bias, y, means, variances, eps, lo, hi):
+    """The blocks of channels from lo to hi."""
+    rows = np.uintp(x.shape[0])
+    total, part = np.empty(BLOCK, np.float64), np.empty(BLOCK, x.dtype)
+    mean, scale, shift = np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype)
+    for block in range(lo, hi):
+        start = block * np.uintp(BLOCK)
+        size = min(np.uintp(x.shape[1]) - start, np.uintp(BLOCK))
+        mean[:] = 0
+        for step in range(2):
+            total[:] = 0
+            for first in range(np.uintp(0), rows, np.uintp(CHUNK)):
+                part[:] = 0
+                for r in range(first, min(first + np.uintp(CHUNK), rows)):
+                    for i in range(size):
+                        centred = x[r, start + i] - mean[i]
+                        part[i] += centred * centred if step else centred
+                for i in range(size):
+                    total[i] += part[i]
+            if step == 0:
+                for i in range(size):
+                    mean[i] = total[i] / rows
+        for i in range(size):
+            c = start + i
+            means[c], variances[c] = mean[i], total[i] / rows
+            scale[i] = weight[c] / np.sqrt(variances[c] + x.dtype.type(eps))
+            shift[i] = bias[c]
+        for r in range(rows):
+            for i in range(size):
+                y[r, start + i] = (x[r, start + i] - mean[i]) * scale[i] + shift[i]
+
+
+@launcher
+def forward_last(x, weight, bias, y, means, variances, eps):
+    """All blocks."""
+    arrays = (x, weight, bias, y, means, variances, eps)
+    parallel(forward_last_loop, arrays, (x.shape[1] + BLOCK - 1) // BLOCK, 2 * x.size)
+
+
+@loop
+def backward_last_loop(grad, x, weight, means, variances, y, by_weight, by_bias, eps, lo, hi):
+    """The blocks of channels from lo to hi."""
+    rows = np.uintp(x.shape[0])
+    total, slope = np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
+    part, product = np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype)
+    mean, average, tilt = np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype)
+    scale = np.empty(BLOCK, x.dtype)
+    for block in range(lo, hi):
+        start = block * np.uintp(BLOCK)
+        size = min(np.uintp(x.shape[1]) - start, np.uintp(BLOCK))
+        for i in range(size):
+            mean[i], total[i], slope[i] = means[start + i], 0, 0
+        for first in range(np.uintp(0), rows, np.uintp(CHUNK)):
+            part[:] = 0
+            product[:] = 0
+            for r in range(first, min(first + np.uintp(CHUNK), rows)):
+                for i in range(size):
+                    part[i] += grad[r, start + i]
+                    product[i] += grad[r, start + i] * (x[r, start + i] - mean[i])
+            for i in range(size):
+                total[i] += part[i]
+                slope[i] += product[i]
+        for i in range(size):
+            c = start + i
+            inverse = x.dtype.type(1) / np.sqrt(variances[c] + x.dtype.type(eps))
+            average[i], tilt[i] = total[i] / rows, slope[i] * inverse * inverse / rows
+            scale[i] = inverse * weight[c]
+            by_weight[c], by_bias[c] = slope[i] * inverse, total[i]
+        for r in range(rows):
+            for i in range(size):
+                c = start + i
+                y[r, c] = (grad[r, c] - average[i] - (x[r, c] - mean[i]) * tilt[i]) * scale[i]
+
+
+@launcher
+def backward_last(grad, x, weight, means, variances, y, by_weight, by_bias, eps):
+    """All blocks."""
+    arrays = (grad, x, weight, means, variances, y, by_weight, by_bias, eps)
+    parallel(backward_last_loop, arrays, (x.shape[1] + BLOCK - 1) // BLOCK, 3 * x.size)
+
+
+# Kernels
+
+
+def is_last(array: Array) -> bool:
+    """Whether the channels are innermost."""
+    return array.ndim == 2 or is_channels_last(array)
+
+
+def parameter(array: Array | None, default: float, input: Array) -> Array:
+    """A weight or bias; where there is none, what changes nothing."""
+    if array is None:
+        return np.full(input.shape[1], default, input.dtype)
+    return np.ascontiguousarray(array)
+
+
+def with_places(array: Array) -> Array:
+    """A contiguous (N, C, *spatial) as (N, C, places)."""
+    return array.reshape(array.shape[0], array.shape[1], -1)
+
+
+def as_rows(array: Array) -> Array:
+    """An array with the channels innermost as (rows, C)."""
+    return array.transpose(0, *range(2, array.ndim), 1).reshape(-1, array.shape[1])
+
+
+def like_rows(input: Array) -> Array:
+    """A new array of the layout of one with the channels innermost."""
+    moved = np.empty((input.shape[0], *input.shape[2:], input.shape[1]), input.dtype)
+    return moved.transpose(0, input.ndim - 1, *range(1, input.ndim - 1))
+
+
+def is_uniform(input: Array, *others: Array | None) -> bool:
+    """Whether there is something to compute, in one dtype."""
+    return bool(input.size) and all(each is None or each.dtype == input.dtype for each in others)
+
+
+@serves("nn::batch_norm_training", REAL)
+def batch_norm_training(generic: Kernel) -> BySize:
+    """The input normalized by channel, with the means and biased variances."""
+
+    def run(input: Array, weight: Array | None, bias: Array | None, eps: float) -> Any:
+        if not is_uniform(input, weight, bias):
+            return generic(input, weight, bias, eps)
+        scale, shift = parameter(weight, 1, input), parameter(bias, 0, input)
+        mean, variance = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
+        if is_last(input):
+            result = like_rows(input)
+            forward_last(
+                np.ascontiguousarray(as_rows(input)), scale, shift, as_rows(result), mean, variance, float(eps)
+            )
+        else:
+            result = np.empty(input.shape, input.dtype)
+            x = with_places(in_order(np, input))
+            forward(x, scale, shift, with_places(result), mean, variance, float(eps))
+        return result, mean, variance
+
+    return BySize(generic, run, LEAST)
+
+
+@serves("nn::batch_norm_gradient", REAL)
+def batch_norm_gradient(generic: Kernel) -> BySize:
+    """The gradients with respect to input, weight and bias."""
+
+    def run(grad: Array, input: Array, weight: Array | None, mean: Array, variance: Array, eps: float) -> Any:
+        if not is_uniform(input, grad, weight, mean, variance):
+            return generic(grad, input, weight, mean, variance, eps)
+        scale = parameter(weight, 1, input)
+        by_weight, by_bias = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
+        statistics = np.ascontiguousarray(mean), np.ascontiguousarray(variance)
+        if is_last(input):
+            result = like_rows(input)
+            arrays = as_rows(grad), as_rows(input), scale, *statistics, as_rows(result)
+            backward_last(*map(np.ascontiguousarray, arrays), by_weight, by_bias, float(eps))
+        else:
+            result = np.empty(input.shape, input.dtype)
+            arrays = with_places(in_order(np, grad)), with_places(in_order(np, input)), scale, *statistics
+            backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
+        return result, by_weight, by_bias
+
+    return BySize(generic, run, LEAST)
