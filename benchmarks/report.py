@@ -26,6 +26,9 @@ def machine(contestants: list[Contestant]) -> dict[str, str]:
         "threads": str(contestants[0].threads),
         "compared with": contestants[1].label if len(contestants) > 1 else "nothing",
     }
+    others = (os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0) + contestants[0].threads - (os.cpu_count() or 1)
+    if others > 0.7:
+        found["meanwhile"] = "other programs ran, which makes it inexact"
     for each in contestants:
         found |= {name: text.partition(" in ")[0] for name, text in each.ask("describe").items()}
     return found
@@ -53,14 +56,15 @@ def record(results: dict[str, Any]) -> None:
 
 def tables(results: dict[str, Any]) -> str:
     """The results as Markdown."""
-    facts = "; ".join(f"{name} {text}" for name, text in results["machine"].items())
-    lines = ["", f"Measured on: {facts}.", ""]
+    lines, before = [""], ""
     for suite, found in results.items():
-        if suite == "machine":
-            continue
-        known = [each for each in found if "ratio" in each]
+        known = known_ratios(results, suite)
         if not known:
             continue
+        facts = "; ".join(f"{name} {text}" for name, text in found["machine"].items())
+        if facts != before:  # suites may be recorded one by one
+            lines += [f"Measured on: {facts}.", ""]
+            before = facts
         rest = any("products" in each for each in known)
         lines += [f"| {suite} | ratio | quartiles |" + (" products, here and there | the rest |" if rest else "")]
         lines += ["| --- | ---: | --- |" + (" --- | ---: |" if rest else "")]
@@ -88,6 +92,11 @@ def mean(found: list[dict[str, Any]]) -> float:
     return math.exp(sum(math.log(each["ratio"]) for each in found) / len(found))
 
 
+def known_ratios(results: dict[str, Any], suite: str) -> list[dict[str, Any]]:
+    """The cases of a suite that were compared."""
+    return [each for each in results.get(suite, {"cases": []})["cases"] if "ratio" in each]
+
+
 def plot(results: dict[str, Any], path: Path) -> None:
     """A bar for each case, on a logarithmic axis around 1; nothing where matplotlib is missing."""
     try:
@@ -99,8 +108,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
     matplotlib.rcParams.update({"svg.hashsalt": "weft", "svg.fonttype": "none", "font.size": 7})
-    suites = {name: [each for each in results.get(name, []) if "ratio" in each] for name in ("overhead", "training")}
-    suites |= {"kernels": [each for each in results.get("kernels", []) if "ratio" in each]}
+    suites = {name: known_ratios(results, name) for name in ("overhead", "training", "kernels")}
     suites = {name: found for name, found in suites.items() if found}
     if not suites:
         return

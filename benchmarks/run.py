@@ -130,14 +130,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     warn_if_busy(options.threads)
     contestants = contestants_for(options)
-    results: dict[str, Any] = {"machine": report.machine(contestants)}
+    results: dict[str, Any] = {}
+    machine = report.machine(contestants)
     other = f"times the speed of {contestants[1].label}" if len(contestants) > 1 else "microseconds"
     try:
         for suite in options.suites:
             print(f"{suite}: {other if suite != 'memory' else 'bytes, as many times as the other one'}")
             found = run_suite(suite, options.pattern, contestants, options.quick)
             print(summary(found))
-            results[suite] = [measurement.asdict() for measurement in found]
+            results[suite] = {"machine": machine, "cases": [measurement.asdict() for measurement in found]}
     finally:
         for each in contestants:
             each.close()

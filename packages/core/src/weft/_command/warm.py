@@ -98,10 +98,10 @@ class Maker:
 
 
 def backward(result: Any) -> None:
-    """Differentiate what can be differentiated."""
+    """Differentiate what can be differentiated, with a gradient whose elements lie in memory as those of layers do."""
     for each in result if isinstance(result, tuple) else (result,):
         if isinstance(each, weft.Tensor) and each.requires_grad:
-            each.sum().backward(retain_graph=True)
+            each.backward(weft.ones_like(each), retain_graph=True)
 
 
 def elementwise(make: Maker) -> None:
@@ -123,6 +123,7 @@ def elementwise(make: Maker) -> None:
     backward(weft.lerp(x, y, 0.3))
     backward(weft.addcmul(x, y, y))
     backward(weft.addcdiv(x, y, y))
+    backward(x.to(weft.float32 if make.dtype is weft.bfloat16 else weft.bfloat16))
     with weft.no_grad():
         weft.floor_divide(x, y)
         z = x.clone()
@@ -183,7 +184,8 @@ def indexing(make: Maker) -> None:
     backward(x.gather(0, places))
     backward(x.gather(1, places))
     backward(x.scatter(0, places, make.random(ROWS, COLUMNS)))
-    backward(x.scatter_add(1, places, make.random(ROWS, COLUMNS)))
+    for dim in (0, 1):
+        backward(x.scatter_add(dim, places, make.random(ROWS, COLUMNS)))
     backward(x.index_select(0, rows))
     backward(x.index_add(0, rows, make.random(ROWS, COLUMNS)))
     backward(x[rows])
