@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -13,6 +12,7 @@ from weft._engine.tensor import local
 from weft._precision import cast
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn.functional.recurrent import GATES, State, recurrent_layer
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 from weft.nn.utils.rnn import PackedSequence
@@ -22,82 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
-State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM
-Step = Callable[[Tensor, State], State]  # from the projected input of one step and the state, the next state
-
-_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-
-
-# -- one step --------------------------------------------------------------------------------------------------------
-
-
-def _elman_step(activation: Callable[[Tensor], Tensor], weight_hh: Tensor, bias_hh: Tensor | None) -> Step:
-    def step(projected: Tensor, state: State) -> State:
-        return (activation(projected + F.linear(state[0], weight_hh, bias_hh)),)
-
-    return step
-
-
-def _lstm_step(weight_hh: Tensor, bias_hh: Tensor | None, weight_hr: Tensor | None = None) -> Step:
-    def step(projected: Tensor, state: State) -> State:
-        h, c = state
-        i, f, g, o = (projected + F.linear(h, weight_hh, bias_hh)).chunk(4, -1)
-        c = weft.sigmoid(f) * c + weft.sigmoid(i) * weft.tanh(g)
-        h = weft.sigmoid(o) * weft.tanh(c)
-        return (h if weight_hr is None else F.linear(h, weight_hr)), c
-
-    return step
-
-
-def _gru_step(weight_hh: Tensor, bias_hh: Tensor | None) -> Step:
-    def step(projected: Tensor, state: State) -> State:
-        (h,) = state
-        input_r, input_z, input_n = projected.chunk(3, -1)
-        hidden_r, hidden_z, hidden_n = F.linear(h, weight_hh, bias_hh).chunk(3, -1)
-        r = weft.sigmoid(input_r + hidden_r)
-        z = weft.sigmoid(input_z + hidden_z)
-        n = weft.tanh(input_n + r * hidden_n)
-        return (n + z * (h - n),)
-
-    return step
-
-
-def _step_of(mode: str, weights: dict[str, Tensor]) -> Step:
-    weight_hh, bias_hh = weights["weight_hh"], weights.get("bias_hh")
-    if mode == "LSTM":
-        return _lstm_step(weight_hh, bias_hh, weights.get("weight_hr"))
-    if mode == "GRU":
-        return _gru_step(weight_hh, bias_hh)
-    return _elman_step(weft.tanh if mode == "RNN_TANH" else F.relu, weight_hh, bias_hh)
-
-
-# -- a sequence ------------------------------------------------------------------------------------------------------
-
-
-def _run(step: Step, inputs: list[Tensor], state: State, reverse: bool) -> tuple[list[Tensor], State]:
-    """Run over ``inputs``, whose batches may shrink from step to step; return the outputs and the last state of each.
-
-    Sequences are sorted by length, longest first. Forward, those that have ended drop out of the state; in reverse,
-    they join with their initial state when their last element comes.
-    """
-    outputs: list[Tensor] = []
-    ended: list[State] = []
-    first = state
-    active = inputs[-1].size(0) if reverse else inputs[0].size(0)
-    state = tuple(part[:active] for part in first) if active != first[0].size(0) else first
-    for projected in reversed(inputs) if reverse else inputs:
-        batch = projected.size(0)
-        if batch < active:
-            ended.append(tuple(part[batch:] for part in state))
-            state = tuple(part[:batch] for part in state)
-        elif batch > active:
-            state = tuple(weft.cat([part, new[active:batch]]) for part, new in zip(state, first, strict=True))
-        active = batch
-        state = step(projected, state)
-        outputs.append(state[0])
-    if ended:
-        state = tuple(weft.cat(list(parts)) for parts in zip(state, *reversed(ended), strict=True))
-    return (outputs[::-1] if reverse else outputs), state
+# -- layers -----------------------------------------------------------------------------------------------------------
 
 
 def _run_layers(
@@ -119,11 +44,9 @@ def _run_layers(
         outputs = []
         for direction in range(directions):
             row = layer * directions + direction
-            projected = F.linear(data, weights[row]["weight_ih"], weights[row].get("bias_ih"))
-            steps = list(projected.split(batch_sizes))
             initial = tuple(part[row] for part in state)
-            hidden, last = _run(_step_of(mode, weights[row]), steps, initial, reverse=direction == 1)
-            outputs.append(weft.cat(hidden))
+            output, last = recurrent_layer(mode, data, initial, weights[row], batch_sizes, reverse=direction == 1)
+            outputs.append(output)
             last_states.append(last)
         data = outputs[0] if directions == 1 else weft.cat(outputs, -1)
     return data, tuple(weft.stack(list(parts)) for parts in zip(*last_states, strict=True))
@@ -202,13 +125,18 @@ def single_step(
     """
     hidden = state[0].size(-1)
     for argument, weight, columns in (("w_ih", w_ih, input.size(-1)), ("w_hh", w_hh, hidden)):
-        if tuple(weight.shape) != (_GATES[mode] * hidden, columns):
+        if tuple(weight.shape) != (GATES[mode] * hidden, columns):
             raise RuntimeError(
-                f"{name}: {argument} must have shape ({_GATES[mode]} * {hidden}, {columns}), from the sizes of input "
+                f"{name}: {argument} must have shape ({GATES[mode]} * {hidden}, {columns}), from the sizes of input "
                 f"{list(input.shape)} and hx {list(state[0].shape)}; got {list(weight.shape)}"
             )
-    weights = {"weight_hh": w_hh} | ({} if b_hh is None else {"bias_hh": b_hh})
-    return _step_of(mode, weights)(F.linear(input, w_ih, b_ih), state)
+    return _one_step(mode, input, state, w_ih, w_hh, b_ih, b_hh)
+
+
+def _one_step(mode: str, x: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> State:
+    weights = {"weight_ih": w_ih, "weight_hh": w_hh, "bias_ih": b_ih, "bias_hh": b_hh}
+    output, state = recurrent_layer(mode, x, state, weights, [x.size(0)])
+    return output, *state[1:]  # it is the last h, and a tensor that programs may write to
 
 
 class RNNBase(Module):
@@ -278,8 +206,8 @@ class RNNBase(Module):
                 f"{name}: dropout should be a number in range [0, 1], the probability of an element being zeroed, got "
                 f"{dropout!r}"
             )
-        if self.mode not in _GATES:
-            raise ValueError(f"{name}: unrecognized RNN mode: {self.mode}; choose {list(_GATES)}")
+        if self.mode not in GATES:
+            raise ValueError(f"{name}: unrecognized RNN mode: {self.mode}; choose {list(GATES)}")
         if not isinstance(self.hidden_size, int):
             raise TypeError(f"{name}: hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
         if self.hidden_size <= 0:
@@ -299,7 +227,7 @@ class RNNBase(Module):
             )
 
     def _make_weights(self, layer: int, suffix: str, device: DeviceLike, dtype: DType) -> dict[str, str]:
-        gates = _GATES[self.mode] * self.hidden_size
+        gates = GATES[self.mode] * self.hidden_size
         output_size = self.proj_size or self.hidden_size
         directions = 2 if self.bidirectional else 1
         shapes: dict[str, tuple[int, ...]] = {
@@ -576,7 +504,7 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _advance(self, step: Step, input: Tensor, state: State | None, parts: int) -> State:
+    def _advance(self, mode: str, input: Tensor, state: State | None) -> State:
         """Check ``input`` and ``state``, make a batch of them, and take one step."""
         name = self._get_name()
         if input.dim() not in (1, 2):
@@ -590,7 +518,7 @@ class RNNCellBase(Module):
             raise RuntimeError(f"{name}: input has inconsistent input_size: got {x.size(1)} expected {self.input_size}")
         if state is None:
             zeros = weft.zeros((x.size(0), self.hidden_size), dtype=x.dtype, device=x.device)
-            state = (zeros,) * parts
+            state = (zeros, zeros) if mode == "LSTM" else (zeros,)
         elif not batched:
             state = tuple(part.unsqueeze(0) for part in state)
         for part in state:
@@ -598,7 +526,7 @@ class RNNCellBase(Module):
                 raise RuntimeError(
                     f"{name}: expected hidden of shape {(x.size(0), self.hidden_size)}, got {tuple(part.shape)}"
                 )
-        state = step(F.linear(x, self.weight_ih, self.bias_ih), state)
+        state = _one_step(mode, x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return state if batched else tuple(part.squeeze(0) for part in state)
 
     def extra_repr(self) -> str:
@@ -638,9 +566,7 @@ class RNNCell(RNNCellBase):
         """Map ``input`` (N, input_size) and ``hx`` (N, hidden_size) to the next hidden state; N may be absent."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"RNNCell: unknown nonlinearity: {self.nonlinearity}")
-        activation = weft.tanh if self.nonlinearity == "tanh" else F.relu
-        step = _elman_step(activation, self.weight_hh, self.bias_hh)
-        return self._advance(step, input, None if hx is None else (hx,), 1)[0]
+        return self._advance(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -666,7 +592,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Map ``input`` (N, input_size) and ``hx``, a pair (h, c), to the next pair; N may be absent."""
-        h, c = self._advance(_lstm_step(self.weight_hh, self.bias_hh), input, hx, 2)
+        h, c = self._advance("LSTM", input, hx)
         return h, c
 
 
@@ -693,5 +619,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Map ``input`` (N, input_size) and ``hx`` (N, hidden_size) to the next hidden state; N may be absent."""
-        step = _gru_step(self.weight_hh, self.bias_hh)
-        return self._advance(step, input, None if hx is None else (hx,), 1)[0]
+        return self._advance("GRU", input, None if hx is None else (hx,))[0]
