@@ -88,3 +88,23 @@ def test_a_position_out_of_range_is_an_error(wrong):
 def test_negative_positions_count_from_the_end_where_they_are_allowed():
     x = weft.arange(12000.0).reshape(300, 40)
     assert (x[weft.tensor([-1, 0])] == x[[299, 0]]).all()
+
+
+@pytest.mark.parametrize("element", ["bool", "float32", "int64"])
+@pytest.mark.parametrize("shape", [(9000,), (70, 200), (3, 40, 90), (400, 30)])
+def test_what_is_not_zero_is_found_and_taken(shape, element):
+    x = RANDOM.integers(0, 2, shape).astype(element)
+    assert (weft.from_numpy(x).nonzero().numpy() == np.argwhere(x)).all()
+    values = array(shape)
+    assert (weft.from_numpy(values)[weft.from_numpy(x != 0)].numpy() == values[x != 0]).all()
+
+
+def test_positions_along_two_dimensions():
+    x, rows, columns = array((90, 110, 3)), RANDOM.integers(0, 90, 500), RANDOM.integers(0, 110, 500)
+    found = weft.from_numpy(x)[weft.from_numpy(rows), weft.from_numpy(columns)]
+    assert (found.numpy() == x[rows, columns]).all()
+    rows[7] = -1
+    assert (weft.from_numpy(x)[weft.from_numpy(rows), weft.from_numpy(columns)].numpy() == x[rows, columns]).all()
+    rows[7] = 90
+    with pytest.raises(IndexError):
+        weft.from_numpy(x)[weft.from_numpy(rows), weft.from_numpy(columns)]

@@ -26,7 +26,7 @@ FAMILIES = {  # module: the ops that it serves
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
-        nn::embedding nn::embedding_gradient
+        nn::embedding nn::embedding_gradient core::nonzero
     """,
     "attention": "nn::attention nn::attention_gradient",
     "losses": """
@@ -51,6 +51,7 @@ FAMILIES = {  # module: the ops that it serves
         core::sum core::mean core::prod core::var core::logsumexp core::vector_norm
         core::count_nonzero
     """,
+    "sorting": "core::topk",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}

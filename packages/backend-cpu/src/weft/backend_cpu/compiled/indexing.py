@@ -43,8 +43,8 @@ def bits(array: Any) -> Any:
 
 @loop
 def take_loop(x, index, y, wrong, lo, hi):
-    count, inner, size = index.size, x.shape[2], x.shape[1]
-    outer, j = lo // np.uintp(count), np.int64(lo % np.uintp(count))
+    count, inner, size = np.uintp(index.size), x.shape[2], x.shape[1]
+    outer, j = lo // count, lo % count
     for _ in range(lo, hi):
         at = index[j]
         if 0 <= at < size:
@@ -53,9 +53,9 @@ def take_loop(x, index, y, wrong, lo, hi):
                 target[i] = source[i]
         else:
             wrong[0] = True
-        j += 1
+        j += np.uintp(1)
         if j == count:
-            outer, j = outer + np.uintp(1), 0
+            outer, j = outer + np.uintp(1), np.uintp(0)
 
 
 @launcher
@@ -93,6 +93,17 @@ def embedding_kernel(generic: Any) -> Any:
     return run
 
 
+def joined(indices: Any, sizes: tuple[int, ...]) -> Any:
+    """Positions along the first dimensions as positions in all of them together; None if one is out of range."""
+    flat = np.zeros(indices[0].shape, np.int64)
+    for index, size in zip(indices, sizes):
+        if index.shape != flat.shape or not is_taken(index) or index.view(np.uint64).max() >= size:
+            return None
+        flat *= size
+        flat += index
+    return flat
+
+
 @serves("core::index", ALL)
 def index_kernel(generic: Any) -> Any:
     def run(x: Any, indices: Any) -> Any:
@@ -100,7 +111,71 @@ def index_kernel(generic: Any) -> Any:
         if len(places) == 1 and is_taken(indices[places[0]], x):
             dim, index = places[0], indices[places[0]]
             made = taken(x, dim, index.reshape(-1), (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]))
+        elif places == list(range(len(places))) and x.size and x.flags.c_contiguous:
+            count = len(places)
+            index = joined([indices[place] for place in places], x.shape)
+            if index is not None:
+                made = taken(x.reshape(-1, *x.shape[count:]), 0, index.reshape(-1), (*index.shape, *x.shape[count:]))
         return generic(x, indices) if made is None else made
+
+    return BySize(generic, run, LEAST)
+
+
+# Where elements are not 0
+
+
+@loop
+def count_loop(x, counts, lo, hi):
+    for row in range(lo, hi):
+        count, values = 0, x[row]
+        for i in range(np.uintp(x.shape[1])):
+            count += values[i] != 0
+        counts[row] = count
+
+
+@loop
+def find_loop(x, shape, starts, found, lo, hi):
+    place = np.empty(x.shape[1] + 1, np.int64)
+    for row in range(lo, hi):
+        count, values = np.uintp(0), x[row]
+        for i in range(np.uintp(x.shape[1])):  # without a branch, which nothing could predict
+            place[count] = i
+            count += np.uintp(values[i] != 0)
+        target, first = found[-1], np.uintp(starts[row])
+        for i in range(count):
+            target[first + i] = place[i]
+        rest = np.int64(row)
+        for dim in range(len(found) - 2, -1, -1):
+            target, at = found[dim], rest % shape[dim]
+            rest //= shape[dim]
+            for i in range(first, first + count):
+                target[i] = at
+
+
+@launcher
+def count_rows(x, counts):
+    parallel(count_loop, (x, counts), len(x), x.size)
+
+
+@launcher
+def find_rows(x, shape, starts, found):
+    parallel(find_loop, (x, shape, starts, found), len(x), x.size * 2)
+
+
+@serves("core::nonzero", "bool float32 float64 int64")
+def nonzero_kernel(generic: Any) -> Any:
+    def run(x: Any) -> Any:
+        if not x.ndim or not x.size or not x.flags.c_contiguous:
+            return generic(x)
+        rows = x.reshape(-1, x.shape[-1] if x.ndim > 1 else x.size)
+        if rows.shape[1] < 16:
+            return generic(x)
+        starts = np.zeros(len(rows) + 1, np.int64)
+        count_rows(rows, starts[1:])
+        np.cumsum(starts, out=starts)
+        found = np.empty((x.ndim, starts[-1]), np.int64)
+        find_rows(rows, np.array(x.shape), starts, found)
+        return found.T  # the positions of one dimension lie together
 
     return BySize(generic, run, LEAST)
 
