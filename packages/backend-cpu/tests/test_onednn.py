@@ -8,6 +8,7 @@ import pytest
 
 import weft
 from weft.backend_cpu import libraries, onednn
+from weft.nn.functional import convolution as declared
 from weft.testing import assert_close
 
 pytestmark = pytest.mark.skipif(onednn not in libraries.available(), reason="needs oneDNN")
@@ -132,22 +133,137 @@ def test_threads_at_the_same_time_do_not_disturb_each_other(matmul):
     assert right == [True] * 180
 
 
-def forked(queue):
+# Convolutions: input, weight, stride, padding, dilation, groups
+CONVOLUTIONS = [
+    ((2, 3, 11), (4, 3, 3), (1,), (1,), (1,), 1),
+    ((2, 4, 11, 12), (6, 4, 3, 2), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 16, 11, 12), (32, 16, 3, 3), (2, 1), (1, 1), (1, 1), 1),
+    ((2, 16, 13, 12), (16, 16, 3, 3), (2, 3), (2, 0), (2, 1), 1),
+    ((2, 16, 9, 9), (32, 4, 3, 3), (1, 1), (1, 1), (1, 1), 4),
+    ((2, 16, 9, 9), (16, 1, 3, 3), (2, 2), (1, 1), (1, 1), 16),
+    ((2, 16, 9, 9), (32, 16, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 16, 9, 9), (32, 16, 1, 1), (2, 2), (0, 0), (1, 1), 1),
+    ((2, 1, 9, 9), (8, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    ((1, 1, 3, 3), (1, 1, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    ((2, 3, 5, 6, 7), (4, 3, 2, 3, 2), (1, 2, 1), (0, 1, 0), (1, 1, 2), 1),
+]
+convolutions = pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+
+ORDERS = {
+    "contiguous": lambda x: x,
+    "channels last": lambda x: np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1),
+    "sliced": lambda x: np.repeat(x, 2, -1)[..., ::2],
+    "images and channels swapped": lambda x: np.ascontiguousarray(x.swapaxes(0, 1)).swapaxes(0, 1),
+    "reversed": lambda x: np.ascontiguousarray(x[..., ::-1])[..., ::-1],
+}
+orders = pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+
+
+@pytest.fixture
+def convolution(monkeypatch):
+    """The family of convolutions, which takes the smallest ones too."""
+    from weft.backend_cpu.onednn import convolution
+
+    monkeypatch.setattr(convolution, "LEAST", 0)
+    return convolution
+
+
+def out_of(input, weight, stride, padding, dilation):
+    return tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(input[2:], weight[2:], stride, padding, dilation)
+    )
+
+
+@orders
+@convolutions
+def test_a_convolution_and_its_gradients_are_those_of_numpy(case, order, convolution):
+    input_shape, weight_shape, *geometry, groups = case
+    input, weight, bias = random(*input_shape), random(*weight_shape), random(weight_shape[0])
+    grad = random(input_shape[0], weight_shape[0], *out_of(*case[:5]))
+    found = convolution.convolution(none)(order(input), order(weight), bias, *geometry, groups)
+    np.testing.assert_allclose(found, declared.convolve(np, input, weight, bias, *geometry, groups), atol=1e-4)
+    found = convolution.input_gradient(none)(order(grad), order(weight), input_shape, *geometry, groups)
+    expected = declared.input_gradient(np, grad, weight, input_shape, *geometry, groups)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    found = convolution.weight_gradient(none)(order(grad), order(input), weight_shape, *geometry, groups)
+    expected = declared.weight_gradient(np, grad, input, weight_shape, *geometry, groups)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_result_has_its_channels_last_as_the_input_has(convolution):
+    input = ORDERS["channels last"](random(2, 16, 9, 9))
+    found = convolution.convolution(none)(input, random(32, 16, 3, 3), None, (1, 1), (1, 1), (1, 1), 1)
+    assert found.transpose(0, 2, 3, 1).flags.c_contiguous
+
+
+def test_a_gradient_that_is_expanded_from_one_number_will_do(convolution):
+    grad, weight = np.broadcast_to(np.float32(2), (2, 4, 9, 9)), random(4, 3, 3, 3)
+    args = (weight, (2, 3, 11, 11), (1, 1), (0, 0), (1, 1), 1)
+    expected = declared.input_gradient(np, grad, *args)
+    np.testing.assert_allclose(convolution.input_gradient(none)(grad, *args), expected, atol=1e-4)
+
+
+def test_an_empty_batch_is_left_to_numpy(convolution):
+    run = convolution.convolution(lambda *args: declared.convolve(np, *args))
+    found = run(random(0, 3, 9, 9), random(4, 3, 3, 3), None, (1, 1), (0, 0), (1, 1), 1)
+    assert found.shape == (0, 4, 7, 7)
+
+
+def test_an_output_smaller_than_it_would_be_is_left_to_numpy(convolution):
+    args = (random(1, 4, 2, 2), random(4, 3, 2, 2), (1, 3, 9, 9), (2, 2), (0, 0), (1, 1), 1)
+    run = convolution.input_gradient(lambda *args: declared.input_gradient(np, *args))
+    np.testing.assert_allclose(run(*args), declared.input_gradient(np, *args), atol=1e-5)
+
+
+def step():
+    """A product, and a convolution with its gradients, which several threads compute."""
     x = weft.ones(256, 256)
-    queue.put((x @ x).sum().item())
+    images, weight = weft.ones(4, 16, 32, 32), weft.ones(32, 16, 3, 3, requires_grad=True)
+    weft.nn.functional.conv2d(images, weight).sum().backward()
+    return (x @ x).sum().item(), weight.grad.sum().item()
+
+
+SUMS = (256.0**3, 4 * 30 * 30 * 32 * 16 * 9.0)
+
+
+def test_the_number_of_threads_may_change_between_calls():
+    count = weft.get_num_threads()
+    try:
+        for number in (1, 2, 4, 1, count):
+            weft.set_num_threads(number)
+            assert step() == SUMS
+    finally:
+        weft.set_num_threads(count)
+
+
+def test_another_thread_takes_the_number_that_was_set():
+    count = weft.get_num_threads()
+    found = []
+    try:
+        weft.set_num_threads(1)
+        thread = threading.Thread(target=lambda: found.append(step()))
+        thread.start()
+        thread.join()
+    finally:
+        weft.set_num_threads(count)
+    assert found == [SUMS]
+
+
+def forked(queue):
+    queue.put(step())
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_computes_after_its_parent_did():
-    x = weft.ones(256, 256)
-    assert (x @ x).sum().item() == 256.0**3
+    assert step() == SUMS
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=forked, args=(queue,))
     child.start()
     try:
-        assert queue.get(timeout=60) == 256.0**3
+        assert queue.get(timeout=60) == SUMS
     finally:
         child.kill()
         child.join()

@@ -6,7 +6,8 @@ with the channels last (``channels_last``) are taken as they are, and so is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -45,7 +46,7 @@ Kernel = Callable[..., Array]
 FORWARD_TRAINING, DIRECT = 64, 1
 
 FEW = 4
-"""Channels of an input, up to which its gradient is better found as a matrix product than in blocks of 16 (measured)."""
+"""Channels up to which the input's gradient is better found as a matrix product than in blocks of 16 (measured)."""
 
 LEAST = 20_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy (measured)."""
@@ -54,7 +55,7 @@ LEAST = 20_000 if libraries.LEAST else 0
 class Geometry:
     """A convolution's sizes as the library takes them, and the layouts of its three arrays.
 
-    Each array is given by its shape and strides, the weight's with the groups as a dimension of their own.
+    Each array is given by its shape and strides. The weight gets the groups as a dimension of its own.
     """
 
     def __init__(
@@ -71,22 +72,24 @@ class Geometry:
         reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
         after = [(o - 1) * s + r - n - p for o, s, r, n, p in zip(out, stride, reach, spatial, padding)]
         self.steps = sizes(stride), sizes([d - 1 for d in dilation]), sizes(padding), sizes(after)
-        self.is_small = groups == 1 and max(kernel) == 1
+        self.is_pointwise = groups == 1 and max(kernel) == 1
+        self.is_dense = self.is_pointwise and max(stride) == 1
         self.has_few_channels = groups == 1 and input[0][1] <= FEW
         self.is_last = is_last(*input) or is_last(*output)
-        weight = grouped(*weight, groups)
-        self.input, self.weight, self.output = described(*input), described(*weight), described(*output)
-        self.wanted = any_layout(input[0]), any_layout(weight[0]), any_layout(output[0])
-        if self.is_last:
-            self.keep_layouts()
+        shape, strides = grouped(*weight, groups)
+        self.input, self.weight, self.output = described(*input), described(shape, strides), described(*output)
+        self.free = any_layout(input[0]), any_layout(shape), any_layout(output[0])
 
-    def keep_layouts(self) -> None:
-        """Have the input and the output taken as they are: what it saves is the reorders."""
-        self.wanted = self.input, self.wanted[1], self.output
+    def layouts(self, keeps: bool) -> list[tuple[Handle, Handle, Handle]]:
+        """Layouts of input, weight and output to ask for, the best first.
 
-    def forward(self, bias: Handle | None) -> Handle:
+        Where the input and the output keep their layouts, no reorders are needed; else the library chooses.
+        """
+        kept = self.input, self.free[1], self.output
+        return [kept, self.free] if keeps or self.is_last else [self.free]
+
+    def forward(self, bias: Handle | None, x: Handle, w: Handle, y: Handle) -> Handle:
         """The convolution's own description, which its gradients' ask for too."""
-        x, w, y = self.wanted
         create = "dnnl_convolution_forward_primitive_desc_create"
         options = attributes()
         handle = make(create, engine(), FORWARD_TRAINING, DIRECT, x, w, bias, y, *self.steps, options)
@@ -106,49 +109,54 @@ def is_last(shape: Sizes, strides: Sizes) -> bool:
     return shape[1] > 1 and prod(shape[2:]) > 1 and strides[1] < min(strides[2:])
 
 
+def first_fast(describe: Callable[..., Handle], candidates: Sequence[Any]) -> Handle:
+    """The description for the first layouts for which the library has a fast primitive."""
+    for layouts in candidates:
+        try:
+            description = describe(*layouts)
+        except UnsupportedError:
+            continue
+        if is_fast(description):
+            return description
+    raise UnsupportedError("no fast convolution of this geometry")
+
+
 def forward(with_bias: bool, *geometry: Any) -> Arranged:
     """The convolution: input, weight, bias if there is one, output."""
     found = Geometry(*geometry)
-    if found.is_small:
-        found.keep_layouts()
     channels = geometry[1][0][0]
     bias = described((channels,), (4,)) if with_bias else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
-    return Arranged(fast(found.forward(bias)), given, [DST])
+    description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise))
+    return Arranged(description, given, [DST])
 
 
 def by_input(*geometry: Any) -> Arranged:
     """The gradient with respect to the input: the output's gradient, weight, input's gradient."""
     found = Geometry(*geometry)
-    if found.is_small or found.has_few_channels:
-        found.keep_layouts()
-    x, w, y = found.wanted
-    create = "dnnl_convolution_backward_data_primitive_desc_create"
-    hint, options = found.forward(None), attributes()
-    handle = make(create, engine(), DIRECT, x, w, y, *found.steps, hint, options)
+
+    def describe(x: Handle, w: Handle, y: Handle) -> Handle:
+        create = "dnnl_convolution_backward_data_primitive_desc_create"
+        hint, options = found.forward(None, x, w, y), attributes()
+        return Handle("primitive_desc", make(create, engine(), DIRECT, x, w, y, *found.steps, hint, options))
+
     arguments = [(DIFF_DST, found.output), (WEIGHTS, found.weight), (DIFF_SRC, found.input)]
-    return Arranged(fast(Handle("primitive_desc", handle)), arguments, [DIFF_SRC])
+    layouts = found.layouts(found.is_pointwise or found.has_few_channels)
+    return Arranged(first_fast(describe, layouts), arguments, [DIFF_SRC])
 
 
 def by_weight(*geometry: Any) -> Arranged:
     """The gradient with respect to the weight: the output's gradient, input, weight's gradient."""
     found = Geometry(*geometry)
-    if found.is_small and max(geometry[3]) == 1:
-        found.keep_layouts()
-    x, w, y = found.wanted
-    create = "dnnl_convolution_backward_weights_primitive_desc_create"
-    hint, options = found.forward(None), attributes()
-    handle = make(create, engine(), DIRECT, x, w, None, y, *found.steps, hint, options)
+
+    def describe(x: Handle, w: Handle, y: Handle) -> Handle:
+        create = "dnnl_convolution_backward_weights_primitive_desc_create"
+        hint, options = found.forward(None, x, w, y), attributes()
+        return Handle("primitive_desc", make(create, engine(), DIRECT, x, w, None, y, *found.steps, hint, options))
+
     arguments = [(DIFF_DST, found.output), (SRC, found.input), (DIFF_WEIGHTS, found.weight)]
-    return Arranged(fast(Handle("primitive_desc", handle)), arguments, [DIFF_WEIGHTS])
-
-
-def fast(description: Handle) -> Handle:
-    """The description, if it is of a fast primitive."""
-    if not is_fast(description):
-        raise UnsupportedError("only the plain loops")
-    return description
+    return Arranged(first_fast(describe, found.layouts(found.is_dense)), arguments, [DIFF_WEIGHTS])
 
 
 # Kernels
