@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend import BySize
-from weft.backend_cpu.compiled.mathematics import exp, like, log
+from weft.backend_cpu.compiled.mathematics import exp, like, log, sigmoid, softplus
 from weft.backend_cpu.compiled.normalization import contiguous, parameter
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.softmax import EXP, WIDTH, column_maxima, columns_of, parts_of, row_maximum
@@ -204,3 +204,141 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         return (run if input.size >= LEAST else generic)(grad, input, *rest)
 
     return by_size
+
+
+# Losses of pairs. Sums are taken for parts of the pairs side by side, in float64.
+
+PARTS = np.uintp(64)
+
+
+@loop
+def first_of(part, size):
+    """The first index of a part."""
+    return part * np.uintp(size) // PARTS
+
+
+@loop
+def difference(x, t, limit, curve, slope, shift):
+    d = x - t
+    size = abs(d)
+    return like(d, curve) * d * d if size < like(d, limit) else like(d, slope) * size - like(d, shift)
+
+
+@loop
+def difference_elements(x, t, limit, curve, slope, shift, y, lo, hi):
+    for i in range(lo, hi):
+        y[i] = difference(x[i], t[i], limit, curve, slope, shift)
+
+
+@loop
+def difference_parts(x, t, limit, curve, slope, shift, sums, lo, hi):
+    for part in range(lo, hi):
+        total = like(x[0], 0.0)
+        for i in range(first_of(part, x.size), first_of(part + np.uintp(1), x.size)):
+            total += difference(x[i], t[i], limit, curve, slope, shift)
+        sums[part] = total
+
+
+@loop
+def difference_backward_elements(share, x, t, limit, curve, slope, y, lo, hi):
+    for i in range(lo, hi):
+        d = x[i] - t[i]
+        outside = like(d, slope) if d > 0 else like(d, -slope)
+        outside = d if d == 0 or d != d else outside
+        y[i] = (like(d, 2 * curve) * d if abs(d) < like(d, limit) else outside) * like(d, share)
+
+
+@launcher
+def difference_each(x, t, limit, curve, slope, shift, y):
+    parallel(difference_elements, (x, t, limit, curve, slope, shift, y), x.size, x.size)
+
+
+@launcher
+def difference_sums(x, t, limit, curve, slope, shift, sums):
+    parallel(difference_parts, (x, t, limit, curve, slope, shift, sums), PARTS, x.size)
+
+
+@launcher
+def difference_backward(share, x, t, limit, curve, slope, y):
+    parallel(difference_backward_elements, (share, x, t, limit, curve, slope, y), x.size, x.size)
+
+
+@loop
+def logits_loss(x, t):
+    return softplus(x) - x * t
+
+
+@loop
+def logits_elements(x, t, y, lo, hi):
+    for i in range(lo, hi):
+        y[i] = logits_loss(x[i], t[i])
+
+
+@loop
+def logits_parts(x, t, sums, lo, hi):
+    for part in range(lo, hi):
+        total = like(x[0], 0.0)
+        for i in range(first_of(part, x.size), first_of(part + np.uintp(1), x.size)):
+            total += logits_loss(x[i], t[i])
+        sums[part] = total
+
+
+@loop
+def logits_backward_elements(share, x, t, y, lo, hi):
+    for i in range(lo, hi):
+        y[i] = (sigmoid(x[i]) - t[i]) * like(x[i], share)
+
+
+@launcher
+def logits_each(x, t, y):
+    parallel(logits_elements, (x, t, y), x.size, 2 * EXP * x.size)
+
+
+@launcher
+def logits_sums(x, t, sums):
+    parallel(logits_parts, (x, t, sums), PARTS, 2 * EXP * x.size)
+
+
+@launcher
+def logits_backward(share, x, t, y):
+    parallel(logits_backward_elements, (share, x, t, y), x.size, EXP * x.size)
+
+
+def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None:
+    """Serve a loss of pairs, and its gradient; what comes between the arrays and the reduction are numbers."""
+
+    @serves(name, REAL)
+    def make(generic: Any) -> Any:
+        def run(input: Any, target: Any, *rest: Any) -> Any:
+            numbers, reduction = [float(value) for value in rest[:-1]], rest[-1]
+            if not input.size or input.shape != target.shape or input.dtype != target.dtype:
+                return generic(input, target, *rest)
+            pair = contiguous(input).reshape(-1), contiguous(target).reshape(-1)
+            if reduction == "none":
+                result = np.empty(input.shape, input.dtype)
+                each(*pair, *numbers, result.reshape(-1))
+                return result
+            parts = np.empty(int(PARTS))
+            sums(*pair, *numbers, parts)
+            total = np.add.reduce(parts)
+            return np.asarray(total if reduction == "sum" else total / input.size, input.dtype)
+
+        return BySize(generic, run, LEAST)
+
+    @serves(gradient, REAL)
+    def make_gradient(generic: Any) -> Any:
+        def run(grad: Any, input: Any, target: Any, *rest: Any) -> Any:
+            fits = input.size >= LEAST and input.shape == target.shape and input.dtype == target.dtype
+            if not fits or not input.size or grad.ndim or rest[-1] == "none":
+                return generic(grad, input, target, *rest)
+            share = float(grad) / (input.size if rest[-1] == "mean" else 1)
+            result = np.empty(input.shape, input.dtype)
+            pair = contiguous(input).reshape(-1), contiguous(target).reshape(-1)
+            backward(share, *pair, *[float(value) for value in rest[:-1]], result.reshape(-1))
+            return result
+
+        return run
+
+
+serve("nn::difference_loss", "nn::difference_loss_gradient", difference_each, difference_sums, difference_backward)
+serve("nn::binary_cross_entropy_with_logits", "nn::logits_loss_gradient", logits_each, logits_sums, logits_backward)

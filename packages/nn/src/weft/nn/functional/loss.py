@@ -27,6 +27,7 @@ from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.matrices import same_dtype
+from weft.ops.reductions import total as total_of
 from weft.ops.softmax import log_softmax_op
 
 
@@ -516,6 +517,100 @@ def entropy_of_probabilities(
 # Regression
 
 
+def in_one_pass(input: Tensor, target: Tensor) -> bool:
+    """Whether a loss of each pair and its reduction are one op: nothing to promote, broadcast or round between."""
+    return (
+        input.kind is target.kind
+        and input.kind.is_real_float
+        and not input.dtype.is_half
+        and input._array.shape == target._array.shape
+    )
+
+
+def reduced(xp: Any, losses: Any, reduction: str) -> Any:
+    """An array of losses, their mean or their sum."""
+    if reduction == "none":
+        return losses
+    whole = total_of(xp, losses, tuple(range(losses.ndim)), False)
+    return xp.asarray(whole if reduction == "sum" else whole / losses.dtype.type(losses.size))
+
+
+def share_of(grad: Any, size: int, reduction: str) -> Any:
+    """The gradient of each loss, by that of the reduced one."""
+    return grad / size if reduction == "mean" else grad
+
+
+@op(tensors="input target", half="native", accepts="float", namespace="nn", name="difference_loss")
+def difference_loss_op(input, target, limit, curve, slope, shift, reduction):
+    """``curve d**2`` for differences d below ``limit`` in size, else ``slope |d| - shift``; reduced."""
+    return difference_loss_op.op(input, target, limit, curve, slope, shift, reduction)
+
+
+@difference_loss_op.kernel
+def _(xp, input, target, limit, curve, slope, shift, reduction):
+    difference = xp.asarray(input - target)
+    size = xp.absolute(difference)
+    if limit == 0:
+        return reduced(xp, size * slope, reduction)
+    losses = xp.square(difference, out=difference)
+    losses *= curve
+    return reduced(xp, losses if limit == math.inf else xp.where(size < limit, losses, size * slope - shift), reduction)
+
+
+@difference_loss_op.gradient("input target")
+def _(grad, input, target, limit, curve, slope, reduction, needs):
+    if local.grad_enabled:
+        by_input = difference_slope(grad, input, target, limit, curve, slope, reduction)
+    else:
+        by_input = difference_loss_gradient.op(grad, input, target, limit, curve, slope, reduction)
+    return by_input, -by_input if needs[1] else None
+
+
+@difference_loss_op.batch
+def _(batch):
+    input, target, limit, curve, slope, shift, reduction = batch.as_seen()
+    difference = input - target
+    size = difference.abs()
+    inside = difference.square() * curve
+    losses = inside if limit == math.inf else weft.where(size < limit, inside, size * slope - shift)
+    return batch.whole(reduce_loss("difference_loss", losses, reduction))
+
+
+def difference_slope(
+    grad: Tensor, input: Tensor, target: Tensor, limit: float, curve: float, slope: float, reduction: str
+) -> Tensor:
+    """The gradient of a loss of differences in ops that are differentiable again."""
+    difference = input - target
+    share = share_of(grad, input.numel(), reduction)
+    inside = difference * (2 * curve)
+    if limit == math.inf:
+        return share * inside
+    return share * weft.where(difference.abs() < limit, inside, difference.sgn() * slope)
+
+
+@op(tensors="output_grad input target", half="native", gradient="refused", namespace="nn")
+def difference_loss_gradient(output_grad, input, target, limit, curve, slope, reduction):
+    """The gradient of a loss of differences with respect to its input; that of its target is the negated one."""
+    return difference_loss_gradient.op(output_grad, input, target, limit, curve, slope, reduction)
+
+
+@difference_loss_gradient.batch
+def _(batch):
+    return batch.whole(difference_slope(*batch.as_seen()))
+
+
+@difference_loss_gradient.kernel
+def _(xp, output_grad, input, target, limit, curve, slope, reduction):
+    difference = xp.asarray(input - target)
+    share = share_of(output_grad, input.size, reduction)
+    if limit != math.inf:
+        outside = xp.sign(difference) * difference.dtype.type(slope)
+        inside = xp.absolute(difference) < limit
+        difference *= 2 * curve
+        return xp.where(inside, difference, outside) * share
+    return difference * xp.asarray(share * 2 * curve, difference.dtype)
+
+
 @in_full_precision
 def mse_loss(
     input: Tensor,
@@ -543,6 +638,9 @@ def mse_loss(
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("mse_loss", input, target)
     require_real("mse_loss", input, target)
+    if weight is None and in_one_pass(input, target):
+        check_reduction("mse_loss", reduction)
+        return difference_loss_op.op(input, target, math.inf, 1.0, math.inf, 0.0, reduction)
     return weighted("mse_loss", difference_of(input, target).square(), weight, reduction)
 
 
@@ -573,6 +671,9 @@ def l1_loss(
     """The absolute difference of each pair of elements; see `mse_loss`."""
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("l1_loss", input, target)
+    if weight is None and in_one_pass(input, target):
+        check_reduction("l1_loss", reduction)
+        return difference_loss_op.op(input, target, 0.0, 0.0, 1.0, 0.0, reduction)
     return weighted("l1_loss", (input - target).abs(), weight, reduction)
 
 
@@ -596,6 +697,10 @@ def smooth_l1_loss(
     require_real("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: does not support negative values for beta, got beta={beta}")
+    if in_one_pass(input, target):
+        check_reduction("smooth_l1_loss", reduction)
+        curve = 0.5 / beta if beta else 0.0
+        return difference_loss_op.op(input, target, float(beta), curve, 1.0, 0.5 * beta, reduction)
     difference = difference_of(input, target)
     size = difference.abs()
     loss = size if beta == 0 else weft.where(size < beta, difference.square() * (0.5 / beta), size - 0.5 * beta)
@@ -611,6 +716,10 @@ def huber_loss(
     require_real("huber_loss", input, target)
     if not delta > 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
+    if weight is None and in_one_pass(input, target):
+        check_reduction("huber_loss", reduction)
+        delta = float(delta)
+        return difference_loss_op.op(input, target, delta, 0.5, delta, 0.5 * delta * delta, reduction)
     difference = difference_of(input, target)
     element, difference = difference.dtype, in_single(difference)
     size = difference.abs()
@@ -707,6 +816,63 @@ def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
         )
 
 
+@op(tensors="input target", half="native", accepts="float", namespace="nn", name="binary_cross_entropy_with_logits")
+def logits_loss_op(input, target, reduction):
+    """``log(1 + exp(x)) - t x`` of each pair of a logit and a target, reduced."""
+    return logits_loss_op.op(input, target, reduction)
+
+
+@logits_loss_op.kernel
+def _(xp, input, target, reduction):
+    losses = xp.asarray(-xp.absolute(input))
+    xp.exp(losses, out=losses)
+    xp.log1p(losses, out=losses)
+    losses += xp.maximum(input, 0)
+    losses -= input * target
+    return reduced(xp, losses, reduction)
+
+
+@logits_loss_op.gradient("input target")
+def _(grad, input, target, reduction, needs):
+    by_target = -input * share_of(grad, input.numel(), reduction) if needs[1] else None
+    if local.grad_enabled:
+        return logits_loss_slope(grad, input, target, reduction), by_target
+    return logits_loss_gradient.op(grad, input, target, reduction), by_target
+
+
+@logits_loss_op.batch
+def _(batch):
+    input, target, reduction = batch.as_seen()
+    losses = input - target * input - logsigmoid(input)
+    return batch.whole(reduce_loss("binary_cross_entropy_with_logits", losses, reduction))
+
+
+def logits_loss_slope(grad: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The gradient of `logits_loss_op` in ops that are differentiable again."""
+    return (input.sigmoid() - target) * share_of(grad, input.numel(), reduction)
+
+
+@op(tensors="output_grad input target", half="native", gradient="refused", namespace="nn")
+def logits_loss_gradient(output_grad, input, target, reduction):
+    """The gradient of `binary_cross_entropy_with_logits` with respect to its input."""
+    return logits_loss_gradient.op(output_grad, input, target, reduction)
+
+
+@logits_loss_gradient.batch
+def _(batch):
+    return batch.whole(logits_loss_slope(*batch.as_seen()))
+
+
+@logits_loss_gradient.kernel
+def _(xp, output_grad, input, target, reduction):
+    result = xp.asarray(-input)
+    xp.exp(result, out=result)
+    result += 1
+    xp.divide(1, result, out=result)
+    result -= target
+    return result * xp.asarray(share_of(output_grad, input.size, reduction), result.dtype)
+
+
 @in_full_precision
 def binary_cross_entropy_with_logits(
     input: Tensor,
@@ -737,6 +903,12 @@ def binary_cross_entropy_with_logits(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     require_same_size("binary_cross_entropy_with_logits", input, target)
+    if pos_weight is None and in_one_pass(input, target):
+        check_reduction("binary_cross_entropy_with_logits", reduction)
+        if weight is None:
+            return logits_loss_op.op(input, target, reduction)
+        loss = logits_loss_op.op(input, target, "none") * weight
+        return reduce_loss("binary_cross_entropy_with_logits", loss, reduction)
     logarithm = logsigmoid(input)
     if pos_weight is not None:
         logarithm = logarithm * ((pos_weight - 1) * target + 1)
