@@ -22,6 +22,7 @@ from typing import Any
 
 import weft
 from weft import _api, _tensor
+from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase
 from weft._portions import LAZY
 from weft.ops._declare import public_functions
@@ -136,7 +137,7 @@ def methods() -> Iterator[str]:
     yield "from weft._tensor import Tensor\n"
     yield "class Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
-    for name, value in sorted((vars(TensorBase) | vars(weft.Tensor)).items()):
+    for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items()):
         if name in written_by_hand() or (name in dir(object) and name not in COMPARISONS):
             continue
         if isinstance(value, property):

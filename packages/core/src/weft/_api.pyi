@@ -240,6 +240,11 @@ float: _dtype
 float16: _dtype
 float32: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 inf: Any
 int: _dtype

@@ -68,6 +68,9 @@ class Methods(TensorBase):
     def __ge__(self, other: Any) -> Tensor:
         ...
 
+    def __getitem__(self, index: Any) -> Any:
+        """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
+
     def __gt__(self, other: Any) -> Tensor:
         ...
 
@@ -623,6 +626,9 @@ class Methods(TensorBase):
     def det(self) -> Any:
         """The determinant of each square matrix of a batch."""
 
+    def detach(self) -> Any:
+        """The same memory, without history: a new leaf that does not require grad."""
+
     def detach_(self) -> Tensor:
         """Forget the history: from here on the tensor is a leaf that does not require grad."""
 
@@ -718,6 +724,9 @@ class Methods(TensorBase):
 
     def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
+
+    def expand(self, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+        """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
 
     def expand_as(self, other: Any) -> Any:
         """`expand` to the shape of another tensor."""
@@ -1032,6 +1041,9 @@ class Methods(TensorBase):
 
     def istft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
         """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
+
+    def item(self) -> Any:
+        """Return the only element as a Python number."""
 
     def kron(self, other: Any) -> Any:
         """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
@@ -1375,6 +1387,9 @@ class Methods(TensorBase):
     @property
     def output_nr(self) -> Any: ...
 
+    def permute(self, *args: Any, dims: Any = None) -> Any:
+        """The dimensions in another order, sharing memory."""
+
     def pin_memory(self, device: Any = None) -> Any:
         """Refuse: memory is page-locked for an accelerator, and none here pins."""
 
@@ -1472,6 +1487,9 @@ class Methods(TensorBase):
 
     def repeat_interleave(self, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
         """Each element (or slice along ``dim``) repeated, one after the other."""
+
+    def reshape(self, *args: Any, shape: Any = None) -> Any:
+        """The same elements under another shape: a view where the strides allow it, else a copy."""
 
     def reshape_as(self, other: Any) -> Any:
         """`reshape` to the shape of another tensor."""
@@ -1590,6 +1608,9 @@ class Methods(TensorBase):
     def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
+    def size(self, dim: Any = None) -> Any:
+        ...
+
     def slice_scatter(self, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
         """A copy of ``input`` with a slice along a dimension replaced."""
 
@@ -1625,6 +1646,9 @@ class Methods(TensorBase):
 
     def square_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.square`: writes into ``self`` and returns it."""
+
+    def squeeze(self, dim: Any = None) -> Any:
+        """Without the dimensions of size 1, or without those among ``dim``."""
 
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
@@ -1680,6 +1704,9 @@ class Methods(TensorBase):
     def symeig(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.symeig` of this tensor."""
 
+    def t(self) -> Any:
+        """The transpose of a tensor of at most 2 dimensions."""
+
     def t_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
@@ -1727,6 +1754,9 @@ class Methods(TensorBase):
 
     def trace(self) -> Any:
         """The sum of a matrix's diagonal."""
+
+    def transpose(self, dim0: Any, dim1: Any) -> Any:
+        """Two dimensions exchanged, sharing memory."""
 
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
@@ -1791,6 +1821,9 @@ class Methods(TensorBase):
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
         """`split`, in pieces that may be written to, since each has a history of its own."""
 
+    def unsqueeze(self, dim: Any) -> Any:
+        """With another dimension of size 1 in front of ``dim``."""
+
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
@@ -1802,6 +1835,9 @@ class Methods(TensorBase):
 
     def vdot(self, other: Any) -> Any:
         """`dot` with the first vector conjugated."""
+
+    def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
+        """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
 
     def view_as(self, other: Any) -> Any:
         """`view` with the shape of another tensor."""

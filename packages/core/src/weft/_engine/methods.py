@@ -207,8 +207,7 @@ class TensorMethods(TensorBase):
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""
         if self.kind.quick:
-            out = plain_twin(self, self._array)
-            return out
+            return plain_twin(self, self._array)
         return quick_methods["detach"](self)
 
 
@@ -244,9 +243,7 @@ def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]
     """Numbers given one by one or as one sequence, if all are plain ints, and none is too small."""
     if len(args) == 1:
         first = args[0]
-        if type(first) is tuple or type(first) is list:
-            args = tuple(first)
-        elif isinstance(first, tuple):  # weft.Size
+        if isinstance(first, (tuple, list)):
             args = tuple(first)
     for each in args:
         if type(each) is not int or each < least:

@@ -116,7 +116,7 @@ def declared(declaration: Any, args: list[Any], tangents: dict[int, Any], output
 
 def saved_for(declaration: Any, plan: Any, args: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
     """What the gradient functions of a plan take besides gradients."""
-    saved = [args[place] if place >= 0 else fact(declaration.op, args, place) for place in plan.saves]
+    saved = [args[place] if place >= 0 else fact(declaration.op, tuple(args), place) for place in plan.saves]
     if plan.saves_output:
         saved.append(outputs[0] if len(outputs) == 1 and plan.takes_first else list(outputs[plan.skips :]))
     return saved

@@ -11,7 +11,8 @@ import numpy
 from weft import _levels
 from weft._dtypes import can_cast
 from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
-from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly, state
+from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly
+from weft._float8 import assigned
 from weft._intercept import flatten
 
 
@@ -132,6 +133,8 @@ def write_array(target: Any, array: Any) -> None:
 def copy_into(target: Any, array: Any) -> None:
     if target.dtype.kind != "c" and array.dtype.kind == "c":
         array = array.real
+    if target.dtype.itemsize == 1 or array.dtype.itemsize == 1:
+        array = assigned(target, array)
     target[...] = array
 
 

@@ -45,7 +45,7 @@ def get_total_norm(
             return weft.tensor(0.0)
         norm_type = float(norm_type)
         device = tensors[0].device
-        norms = weft._foreach_norm(tensors, norm_type)
+        norms = weft._foreach_norm(tensors, norm_type)  # type: ignore[attr-defined]  # made by name
         total_norm = weft.stack([norm if norm.device == device else norm.to(device) for norm in norms]).norm(norm_type)
         if error_if_nonfinite and not bool(weft.isfinite(total_norm)):
             raise RuntimeError(
@@ -75,7 +75,7 @@ def clip_grads_with_norm_(
         gradients = _gradients(parameters)
         for device in {gradient.device for gradient in gradients}:
             there = [gradient for gradient in gradients if gradient.device == device]
-            weft._foreach_mul_(there, scale.to(device))
+            weft._foreach_mul_(there, scale.to(device))  # type: ignore[attr-defined]
 
 
 def clip_grad_norm_(
