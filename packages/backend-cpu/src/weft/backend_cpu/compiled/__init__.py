@@ -47,6 +47,10 @@ FAMILIES = {  # module: the ops that it serves
         core::clamp core::pow
     """,
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
+    "recurrent": """
+        nn::lstm_layer nn::lstm_layer_gradient nn::gru_layer nn::gru_layer_gradient nn::rnn_layer
+        nn::rnn_layer_gradient
+    """,
     "reductions": """
         core::sum core::mean core::prod core::var core::logsumexp core::vector_norm
         core::count_nonzero

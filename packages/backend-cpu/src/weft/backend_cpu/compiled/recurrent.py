@@ -1,0 +1,661 @@
+"""Layers of LSTM, GRU and Elman's networks over whole sequences, forward and backward.
+
+What all steps have in common are single products: the projection of the input, and the gradients of the weights. A step
+has one product left, and pointwise work, which is one loop over its sequences. Steps of few sequences are products of
+vectors: there all steps run in one compiled loop. In larger ones the product is oneDNN's, with the weights arranged
+once for all steps, or NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from weft import float32, float64
+from weft._layout import in_order
+from weft.backend_cpu import libraries
+from weft.backend_cpu.compiled.mathematics import like, sigmoid, tanh
+from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.libraries import LEAST, serves
+
+Array = np.ndarray[Any, Any]
+Kernel = Callable[..., Any]
+Multiply = Callable[[Array, Array], Any]
+
+REAL = "float32 float64"
+LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
+FEW = 4  # sequences whose products with a vector each are faster than one of matrices (measured)
+SMALL = 1 << 18  # multiplications of a step whose product takes no longer than a call from Python (measured)
+WORK = 12  # simple operations that all gates of one element count as
+
+
+# A step's product, in a compiled loop over all steps
+
+
+@loop
+def add_product(vector, matrix, result):
+    """Add a vector times a matrix to the result; four rows of the matrix at a time."""
+    whole = vector.size // 4 * 4
+    for k in range(0, whole, 4):
+        a, b, c, d = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
+        for j in range(result.size):
+            result[j] += (a * matrix[k, j] + b * matrix[k + 1, j]) + (c * matrix[k + 2, j] + d * matrix[k + 3, j])
+    for k in range(whole, vector.size):
+        a = vector[k]
+        for j in range(result.size):
+            result[j] += a * matrix[k, j]
+
+
+# LSTM
+
+
+@loop
+def lstm_forward_rows(gates, product, h, c, before, cells, output, start, lo, hi):
+    """One step of the sequences from lo to hi: ``product`` is what h adds to the gates."""
+    size = c.shape[1]
+    for n in range(lo, hi):
+        gate, more = gates[start + n], product[n]
+        old_h, old_c, new_h, new_c = before[start + n], cells[start + n], h[n], c[n]
+        out = output[start + n]
+        for j in range(size):
+            i = sigmoid(gate[j] + more[j])
+            f = sigmoid(gate[size + j] + more[size + j])
+            g = tanh(gate[2 * size + j] + more[2 * size + j])
+            o = sigmoid(gate[3 * size + j] + more[3 * size + j])
+            gate[j], gate[size + j], gate[2 * size + j], gate[3 * size + j] = i, f, g, o
+            old_h[j], old_c[j] = new_h[j], new_c[j]
+            cell = f * new_c[j] + i * g
+            hidden = o * tanh(cell)
+            new_c[j], new_h[j], out[j] = cell, hidden, hidden
+
+
+@launcher
+def lstm_forward_step(gates, product, h, c, before, cells, output, start, count):
+    arrays = (gates, product, h, c, before, cells, output, np.uintp(start))
+    parallel(lstm_forward_rows, arrays, count, WORK * count * c.shape[1])
+
+
+@launcher
+def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, reverse):
+    """All steps; ``weight`` is weight_hh, transposed."""
+    product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
+    stop = gates.shape[0] if reverse else 0
+    for k in range(sizes.size):
+        step = sizes.size - 1 - k if reverse else k
+        count = sizes[step]
+        start = stop - count if reverse else stop
+        stop = start if reverse else start + count
+        product[:count] = 0
+        for n in range(count):
+            add_product(h[n], weight, product[n])
+        lstm_forward_rows(gates, product, h, c, before, cells, output, np.uintp(start), np.uintp(0), np.uintp(count))
+
+
+@loop
+def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, start, lo, hi):
+    """One step back: from the gradients of h and c after it to those of its gates, and of c before it."""
+    size = cells.shape[1]
+    for n in range(lo, hi):
+        gate, old_c, result = gates[start + n], cells[start + n], by_gates[start + n]
+        to_h, to_c = by_h[n], by_c[n]
+        if grad.shape[0]:
+            more = grad[start + n]
+            for j in range(size):
+                to_h[j] += more[j]
+        for j in range(size):
+            i, f, g, o = gate[j], gate[size + j], gate[2 * size + j], gate[3 * size + j]
+            one = like(i, 1.0)
+            t = tanh(f * old_c[j] + i * g)
+            by_cell = to_c[j] + to_h[j] * o * (one - t * t)
+            result[j] = by_cell * g * (i * (one - i))
+            result[size + j] = by_cell * old_c[j] * (f * (one - f))
+            result[2 * size + j] = by_cell * i * (one - g * g)
+            result[3 * size + j] = to_h[j] * t * (o * (one - o))
+            to_c[j] = by_cell * f
+
+
+@launcher
+def lstm_backward_step(gates, cells, grad, by_h, by_c, by_gates, start, count):
+    arrays = (gates, cells, grad, by_h, by_c, by_gates, np.uintp(start))
+    parallel(lstm_backward_rows, arrays, count, WORK * count * cells.shape[1])
+
+
+@launcher
+def lstm_backward_steps(gates, cells, grad, weight, by_h, by_c, by_gates, sizes, reverse):
+    """All steps, the last one that ran first."""
+    stop = 0 if reverse else gates.shape[0]
+    for k in range(sizes.size):
+        step = k if reverse else sizes.size - 1 - k
+        count = sizes[step]
+        start = stop if reverse else stop - count
+        stop = start + count if reverse else start
+        lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, np.uintp(start), np.uintp(0), np.uintp(count))
+        by_h[:count] = 0
+        for n in range(count):
+            add_product(by_gates[start + n], weight, by_h[n])
+
+
+# GRU
+
+
+@loop
+def gru_forward_rows(gates, product, bias, h, before, news, output, start, lo, hi):
+    """One step of the sequences from lo to hi: ``product`` and ``bias`` are what h adds to the gates."""
+    size = h.shape[1]
+    for n in range(lo, hi):
+        gate, more = gates[start + n], product[n]
+        old_h, new, new_h, out = before[start + n], news[start + n], h[n], output[start + n]
+        for j in range(size):
+            r = sigmoid(gate[j] + (more[j] + bias[j]))
+            z = sigmoid(gate[size + j] + (more[size + j] + bias[size + j]))
+            inner = more[2 * size + j] + bias[2 * size + j]
+            m = tanh(gate[2 * size + j] + r * inner)
+            gate[j], gate[size + j], gate[2 * size + j] = r, z, m
+            old_h[j], new[j] = new_h[j], inner
+            hidden = m + z * (new_h[j] - m)
+            new_h[j], out[j] = hidden, hidden
+
+
+@launcher
+def gru_forward_step(gates, product, bias, h, before, news, output, start, count):
+    arrays = (gates, product, bias, h, before, news, output, np.uintp(start))
+    parallel(gru_forward_rows, arrays, count, WORK * count * h.shape[1])
+
+
+@launcher
+def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, reverse):
+    """All steps; ``weight`` is weight_hh, transposed."""
+    product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
+    stop = gates.shape[0] if reverse else 0
+    for k in range(sizes.size):
+        step = sizes.size - 1 - k if reverse else k
+        count = sizes[step]
+        start = stop - count if reverse else stop
+        stop = start if reverse else start + count
+        product[:count] = 0
+        for n in range(count):
+            add_product(h[n], weight, product[n])
+        gru_forward_rows(gates, product, bias, h, before, news, output, np.uintp(start), np.uintp(0), np.uintp(count))
+
+
+@loop
+def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, start, lo, hi):
+    """One step back: to the gradients of both parts of its gates, and what of h goes past them."""
+    size = before.shape[1]
+    for n in range(lo, hi):
+        gate, old_h, new, to_h = gates[start + n], before[start + n], news[start + n], by_h[n]
+        result, other = by_input[start + n], by_hidden[start + n]
+        if grad.shape[0]:
+            more = grad[start + n]
+            for j in range(size):
+                to_h[j] += more[j]
+        for j in range(size):
+            r, z, m = gate[j], gate[size + j], gate[2 * size + j]
+            one = like(r, 1.0)
+            by_m = to_h[j] * (one - z) * (one - m * m)
+            by_z = to_h[j] * (old_h[j] - m) * (z * (one - z))
+            by_r = by_m * new[j] * (r * (one - r))
+            result[j], result[size + j], result[2 * size + j] = by_r, by_z, by_m
+            other[j], other[size + j], other[2 * size + j] = by_r, by_z, by_m * r
+            to_h[j] *= z
+
+
+@launcher
+def gru_backward_step(gates, before, news, grad, by_h, by_input, by_hidden, start, count):
+    arrays = (gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start))
+    parallel(gru_backward_rows, arrays, count, WORK * count * before.shape[1])
+
+
+@launcher
+def gru_backward_steps(gates, before, news, grad, weight, by_h, by_input, by_hidden, sizes, reverse):
+    """All steps, the last one that ran first."""
+    stop = 0 if reverse else gates.shape[0]
+    for k in range(sizes.size):
+        step = k if reverse else sizes.size - 1 - k
+        count = sizes[step]
+        start = stop if reverse else stop - count
+        stop = start + count if reverse else start
+        first, last = np.uintp(0), np.uintp(count)
+        gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start), first, last)
+        for n in range(count):
+            add_product(by_hidden[start + n], weight, by_h[n])
+
+
+# Elman's
+
+
+@loop
+def rnn_forward_rows(states, product, h, before, output, rectified, start, lo, hi):
+    """One step of the sequences from lo to hi: ``product`` is what h adds."""
+    size = h.shape[1]
+    for n in range(lo, hi):
+        state, more = states[start + n], product[n]
+        old_h, new_h, out = before[start + n], h[n], output[start + n]
+        for j in range(size):
+            value = state[j] + more[j]
+            if rectified:
+                value = value if value > 0 or value != value else like(value, 0.0)
+            else:
+                value = tanh(value)
+            old_h[j] = new_h[j]
+            state[j], new_h[j], out[j] = value, value, value
+
+
+@launcher
+def rnn_forward_step(states, product, h, before, output, rectified, start, count):
+    arrays = (states, product, h, before, output, rectified, np.uintp(start))
+    parallel(rnn_forward_rows, arrays, count, 4 * count * h.shape[1])
+
+
+@launcher
+def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, reverse):
+    """All steps; ``weight`` is weight_hh, transposed."""
+    product = np.empty((h.shape[0], states.shape[1]), states.dtype)
+    stop = states.shape[0] if reverse else 0
+    for k in range(sizes.size):
+        step = sizes.size - 1 - k if reverse else k
+        count = sizes[step]
+        start = stop - count if reverse else stop
+        stop = start if reverse else start + count
+        product[:count] = 0
+        for n in range(count):
+            add_product(h[n], weight, product[n])
+        rnn_forward_rows(states, product, h, before, output, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
+
+
+@loop
+def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
+    """One step back: to the gradient of what the activation takes."""
+    size = states.shape[1]
+    for n in range(lo, hi):
+        state, to_h, result = states[start + n], by_h[n], by_sum[start + n]
+        if grad.shape[0]:
+            more = grad[start + n]
+            for j in range(size):
+                to_h[j] += more[j]
+        for j in range(size):
+            value = state[j]
+            if rectified:
+                result[j] = to_h[j] if value > 0 else like(value, 0.0)
+            else:
+                result[j] = to_h[j] * (like(value, 1.0) - value * value)
+
+
+@launcher
+def rnn_backward_step(states, grad, by_h, by_sum, rectified, start, count):
+    arrays = (states, grad, by_h, by_sum, rectified, np.uintp(start))
+    parallel(rnn_backward_rows, arrays, count, 2 * count * states.shape[1])
+
+
+@launcher
+def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, reverse):
+    """All steps, the last one that ran first."""
+    stop = 0 if reverse else states.shape[0]
+    for k in range(sizes.size):
+        step = k if reverse else sizes.size - 1 - k
+        count = sizes[step]
+        start = stop if reverse else stop - count
+        stop = start + count if reverse else start
+        rnn_backward_rows(states, grad, by_h, by_sum, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
+        by_h[:count] = 0
+        for n in range(count):
+            add_product(by_sum[start + n], weight, by_h[n])
+
+
+# Products
+
+
+def is_compiled_whole(rows: int, weight: Array) -> bool:
+    """Whether the products of a step are done in the compiled loop over all steps."""
+    return rows <= FEW or rows * weight.size <= SMALL
+
+
+def multiplied(rows: int, other: Array, work: Callable[[Multiply], None]) -> None:
+    """Call ``work`` with a function that multiplies a matrix of ``rows`` with ``other``, for each step."""
+    if other.dtype == np.float32 and any(each.__name__.endswith(".onednn") for each in libraries.available()):
+        from weft.backend_cpu.onednn.repeated import repeated
+
+        if repeated(rows, other, work):
+            return
+    work(lambda matrix, result: np.dot(matrix, other, out=result))
+
+
+def places(sizes: Sequence[int], reverse: bool) -> list[tuple[int, int]]:
+    """The first row and the number of rows of each step, in the order in which they run."""
+    found, start = [], 0
+    for count in sizes:
+        found.append((start, count))
+        start += count
+    return found[::-1] if reverse else found
+
+
+def plain_linear(input: Array, weight: Array, bias: Array | None) -> Array:
+    result = np.matmul(input, weight.T)
+    if bias is not None:
+        result += bias
+    return result
+
+
+def projection(input: Array, weight: Array, bias: Array | None) -> Array:
+    """The input of all steps times its weights."""
+    element = float32 if input.dtype == np.float32 else float64
+    best = libraries.kernel("nn::linear", element, plain_linear) or plain_linear
+    result: Array = best(input, weight, bias)
+    return result
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """The product of two matrices by the best library."""
+    best = libraries.kernel("core::matmul", float32 if a.dtype == np.float32 else float64, np.matmul) or np.matmul
+    result: Array = best(a, b)
+    return result
+
+
+def weight_gradients(
+    by_input: Array, by_hidden: Array, input: Array, before: Array, weight_ih: Array, needs: Sequence[bool]
+) -> list[Array | None]:
+    """The gradients of input, weight_ih, weight_hh, bias_ih and bias_hh that are asked for."""
+    rules = (
+        lambda: matmul(by_input, weight_ih),
+        lambda: matmul(by_input.T, input),
+        lambda: matmul(by_hidden.T, before),
+        lambda: np.add.reduce(by_input, axis=0),
+        lambda: np.add.reduce(by_hidden, axis=0),
+    )
+    return [rule() if wanted else None for rule, wanted in zip(rules, needs)]
+
+
+def step_back(
+    by_gates: Array,
+    by_h: Array,
+    weight: Array,
+    sizes: Sequence[int],
+    reverse: bool,
+    step: Callable[[int, int], None],
+    adds: bool = False,
+) -> None:
+    """All steps back: each by ``step``, and the product of the gradients of its gates with ``weight``.
+
+    ``by_gates`` has rows enough for the product of a whole batch at the last step. The products become the gradients of
+    h, or are added to them.
+    """
+
+    def work(multiply: Multiply) -> None:
+        product = np.empty_like(by_h) if adds or sizes[-1] < sizes[0] else by_h
+        for start, count in places(sizes, not reverse):
+            step(start, count)
+            multiply(by_gates[start : start + sizes[0]], product)
+            if adds:
+                by_h[:count] += product[:count]
+            elif product is not by_h:
+                by_h[:count] = product[:count]
+
+    multiplied(sizes[0], weight, work)
+
+
+# What ops call
+
+
+def is_served(arrays: Sequence[Array | None]) -> bool:
+    """Whether all are of one dtype."""
+    element = arrays[0].dtype  # type: ignore[union-attr]
+    return all(each is None or each.dtype == element for each in arrays)
+
+
+def dense(array: Array) -> Array:
+    found: Array = in_order(np, array)
+    return found
+
+
+def state_of(grad: Array | None, shape: tuple[int, int], element: Any) -> Array:
+    """The gradient of a last state, in memory that may be written to."""
+    return np.zeros(shape, element) if grad is None else np.array(grad, order="C")
+
+
+def grad_of(grad: Array | None, like: Array) -> Array:
+    """The gradient of the outputs, of no rows where there is none."""
+    return np.empty((0, 0), like.dtype) if grad is None else dense(grad)
+
+
+def new(rows: int, columns: int, like: Array) -> Array:
+    return np.empty((rows, columns), like.dtype)
+
+
+def both(first: Array | None, second: Array | None) -> Array | None:
+    """The sum of two biases."""
+    return first if second is None else second if first is None else first + second
+
+
+@serves("nn::lstm_layer", REAL)
+def lstm_layer(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        h: Array,
+        c: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        bias_ih: Array | None,
+        bias_hh: Array | None,
+        weight_hr: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+    ) -> Any:
+        rows, batch = input.shape[0], h.shape[0]
+        arrays = (input, h, c, weight_ih, weight_hh, bias_ih, bias_hh)
+        if weight_hr is not None or rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+            return generic(*arrays, weight_hr, sizes, reverse)
+        gates = projection(input, weight_ih, both(bias_ih, bias_hh))
+        h, c = np.array(h, order="C"), np.array(c, order="C")
+        output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
+        if is_compiled_whole(batch, weight_hh):
+            weight = np.ascontiguousarray(weight_hh.T)
+            lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse)
+            return output, h, c, gates, before, cells
+        product = new(batch, gates.shape[1], gates)
+
+        def work(multiply: Multiply) -> None:
+            for start, count in places(sizes, reverse):
+                multiply(h, product)
+                lstm_forward_step(gates, product, h, c, before, cells, output, start, count)
+
+        multiplied(batch, weight_hh.T, work)
+        return output, h, c, gates, before, cells
+
+    return run
+
+
+@serves("nn::lstm_layer_gradient", REAL)
+def lstm_layer_gradient(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        weight_hr: Array | None,
+        gates: Array,
+        before: Array,
+        cells: Array,
+        output_grad: Array | None,
+        h_grad: Array | None,
+        c_grad: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+        needs: tuple[bool, ...],
+    ) -> Any:
+        arrays = (gates, before, cells, output_grad, h_grad, c_grad)
+        if weight_hr is not None or gates.size < LEAST_GATES or not is_served((input, weight_ih, weight_hh, *arrays)):
+            return generic(input, weight_ih, weight_hh, weight_hr, *arrays, sizes, reverse, needs)
+        shape = sizes[0], cells.shape[1]
+        by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
+        padded = new(gates.shape[0] + sizes[0] - sizes[-1], gates.shape[1], gates)
+        by_gates, grad = padded[: gates.shape[0]], grad_of(output_grad, gates)
+        gates, cells = dense(gates), dense(cells)
+        if is_compiled_whole(sizes[0], weight_hh):
+            steps = np.array(sizes)
+            lstm_backward_steps(gates, cells, grad, dense(weight_hh), by_h, by_c, by_gates, steps, reverse)
+        else:
+
+            def step(start: int, count: int) -> None:
+                lstm_backward_step(gates, cells, grad, by_h, by_c, by_gates, start, count)
+
+            step_back(padded, by_h, weight_hh, sizes, reverse, step)
+        wanted = (needs[0], *needs[3:7])
+        by_input, *by_parameters = weight_gradients(by_gates, by_gates, input, before, weight_ih, wanted)
+        return asked((by_input, by_h if needs[1] else None, by_c if needs[2] else None, *by_parameters))
+
+    return run
+
+
+def asked(results: Sequence[Array | None]) -> tuple[Array, ...]:
+    """The gradients that were asked for."""
+    return tuple(each for each in results if each is not None)
+
+
+@serves("nn::gru_layer", REAL)
+def gru_layer(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        h: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        bias_ih: Array | None,
+        bias_hh: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+    ) -> Any:
+        rows, batch = input.shape[0], h.shape[0]
+        arrays = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
+        if rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+            return generic(*arrays, sizes, reverse)
+        gates = projection(input, weight_ih, bias_ih)
+        bias = np.zeros(gates.shape[1], gates.dtype) if bias_hh is None else dense(bias_hh)
+        h = np.array(h, order="C")
+        output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
+        if is_compiled_whole(batch, weight_hh):
+            weight = np.ascontiguousarray(weight_hh.T)
+            gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse)
+            return output, h, gates, before, news
+        product = new(batch, gates.shape[1], gates)
+
+        def work(multiply: Multiply) -> None:
+            for start, count in places(sizes, reverse):
+                multiply(h, product)
+                gru_forward_step(gates, product, bias, h, before, news, output, start, count)
+
+        multiplied(batch, weight_hh.T, work)
+        return output, h, gates, before, news
+
+    return run
+
+
+@serves("nn::gru_layer_gradient", REAL)
+def gru_layer_gradient(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        gates: Array,
+        before: Array,
+        news: Array,
+        output_grad: Array | None,
+        h_grad: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+        needs: tuple[bool, ...],
+    ) -> Any:
+        arrays = (input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad)
+        if gates.size < LEAST_GATES or not is_served(arrays):
+            return generic(*arrays, sizes, reverse, needs)
+        by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
+        padded = new(gates.shape[0] + sizes[0] - sizes[-1], gates.shape[1], gates)
+        by_hidden, by_input = padded[: gates.shape[0]], new(*gates.shape, gates)
+        kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
+        if is_compiled_whole(sizes[0], weight_hh):
+            steps = np.array(sizes)
+            gru_backward_steps(*kept, grad, dense(weight_hh), by_h, by_input, by_hidden, steps, reverse)
+        else:
+
+            def step(start: int, count: int) -> None:
+                gru_backward_step(*kept, grad, by_h, by_input, by_hidden, start, count)
+
+            step_back(padded, by_h, weight_hh, sizes, reverse, step, adds=True)
+        wanted = (needs[0], *needs[2:])
+        found, *by_parameters = weight_gradients(by_input, by_hidden, input, before, weight_ih, wanted)
+        return asked((found, by_h if needs[1] else None, *by_parameters))
+
+    return run
+
+
+@serves("nn::rnn_layer", REAL)
+def rnn_layer(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        h: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        bias_ih: Array | None,
+        bias_hh: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+        rectified: bool,
+    ) -> Any:
+        rows, batch = input.shape[0], h.shape[0]
+        arrays = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
+        if rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+            return generic(*arrays, sizes, reverse, rectified)
+        states = projection(input, weight_ih, both(bias_ih, bias_hh))
+        h = np.array(h, order="C")
+        output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
+        if is_compiled_whole(batch, weight_hh):
+            weight = np.ascontiguousarray(weight_hh.T)
+            rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse)
+            return output, h, states, before
+        product = new(batch, states.shape[1], states)
+
+        def work(multiply: Multiply) -> None:
+            for start, count in places(sizes, reverse):
+                multiply(h, product)
+                rnn_forward_step(states, product, h, before, output, rectified, start, count)
+
+        multiplied(batch, weight_hh.T, work)
+        return output, h, states, before
+
+    return run
+
+
+@serves("nn::rnn_layer_gradient", REAL)
+def rnn_layer_gradient(generic: Kernel) -> Kernel:
+    def run(
+        input: Array,
+        weight_ih: Array,
+        weight_hh: Array,
+        states: Array,
+        before: Array,
+        output_grad: Array | None,
+        h_grad: Array | None,
+        sizes: tuple[int, ...],
+        reverse: bool,
+        rectified: bool,
+        needs: tuple[bool, ...],
+    ) -> Any:
+        arrays = (input, weight_ih, weight_hh, states, before, output_grad, h_grad)
+        if states.size < LEAST_GATES or not is_served(arrays):
+            return generic(*arrays, sizes, reverse, rectified, needs)
+        by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
+        padded = new(states.shape[0] + sizes[0] - sizes[-1], states.shape[1], states)
+        by_sum, grad, states = padded[: states.shape[0]], grad_of(output_grad, states), dense(states)
+        if is_compiled_whole(sizes[0], weight_hh):
+            steps = np.array(sizes)
+            rnn_backward_steps(states, grad, dense(weight_hh), by_h, by_sum, rectified, steps, reverse)
+        else:
+
+            def step(start: int, count: int) -> None:
+                rnn_backward_step(states, grad, by_h, by_sum, rectified, start, count)
+
+            step_back(padded, by_h, weight_hh, sizes, reverse, step)
+        wanted = (needs[0], *needs[2:])
+        found, *by_parameters = weight_gradients(by_sum, by_sum, input, before, weight_ih, wanted)
+        return asked((found, by_h if needs[1] else None, *by_parameters))
+
+    return run
