@@ -188,7 +188,7 @@ def parameter(array: Array | None, default: float, input: Array) -> Array:
     """A weight or bias; where there is none, what changes nothing."""
     if array is None:
         return np.full(input.shape[1], default, input.dtype)
-    return np.ascontiguousarray(array)
+    return in_order(np, array)
 
 
 def with_places(array: Array) -> Array:
@@ -223,9 +223,7 @@ def batch_norm_training(generic: Kernel) -> BySize:
         mean, variance = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
         if is_last(input):
             result = like_rows(input)
-            forward_last(
-                np.ascontiguousarray(as_rows(input)), scale, shift, as_rows(result), mean, variance, float(eps)
-            )
+            forward_last(in_order(np, as_rows(input)), scale, shift, as_rows(result), mean, variance, float(eps))
         else:
             result = np.empty(input.shape, input.dtype)
             x = with_places(in_order(np, input))
@@ -244,11 +242,11 @@ def batch_norm_gradient(generic: Kernel) -> BySize:
             return generic(grad, input, weight, mean, variance, eps)
         scale = parameter(weight, 1, input)
         by_weight, by_bias = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
-        statistics = np.ascontiguousarray(mean), np.ascontiguousarray(variance)
+        statistics = in_order(np, mean), in_order(np, variance)
         if is_last(input):
             result = like_rows(input)
-            arrays = as_rows(grad), as_rows(input), scale, *statistics, as_rows(result)
-            backward_last(*map(np.ascontiguousarray, arrays), by_weight, by_bias, float(eps))
+            rows = in_order(np, as_rows(grad)), in_order(np, as_rows(input))
+            backward_last(*rows, scale, *statistics, as_rows(result), by_weight, by_bias, float(eps))
         else:
             result = np.empty(input.shape, input.dtype)
             arrays = with_places(in_order(np, grad)), with_places(in_order(np, input)), scale, *statistics

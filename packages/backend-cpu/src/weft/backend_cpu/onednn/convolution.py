@@ -27,7 +27,6 @@ from weft.backend_cpu.onednn.primitives import (
     WEIGHTS,
     Arranged,
     Handle,
-    Pool,
     address,
     any_layout,
     attributes,
@@ -121,20 +120,81 @@ def first_fast(describe: Callable[..., Handle], candidates: Sequence[Any]) -> Ha
     raise UnsupportedError("no fast convolution of this geometry")
 
 
-def forward(with_bias: bool, *geometry: Any) -> Arranged:
-    """The convolution: input, weight, bias if there is one, output."""
-    found = Geometry(*geometry)
-    channels = geometry[1][0][0]
-    bias = described((channels,), (4,)) if with_bias else None
+class Convolution:
+    """A convolution or one of its gradients for arrays of certain shapes and strides.
+
+    Parameters
+    ----------
+    primitive : Arranged
+        It takes the operands and then the result.
+    shape : tuple of int
+        The result's.
+    last : bool
+        The result gets its channels innermost in memory.
+    """
+
+    def __init__(self, primitive: Arranged, shape: Sizes, last: bool) -> None:
+        self.primitive = primitive
+        self.shape, self.order = shape, None
+        if last:
+            self.shape = (shape[0], *shape[2:], shape[1])
+            self.order = (0, len(shape) - 1, *range(1, len(shape) - 1))
+
+    def run(self, *operands: Array) -> Array:
+        """The result for operands in the order of the primitive."""
+        result = numpy.empty(self.shape, numpy.float32)
+        self.primitive.run(*map(address, operands), address(result))
+        return result if self.order is None else result.transpose(self.order)
+
+
+def require_work(*sizes: int) -> None:
+    """Refuse what NumPy does as fast, or what is empty."""
+    work = prod(sizes)
+    if work < LEAST or not work:
+        raise UnsupportedError("too small")
+
+
+def new(shape: Sizes, last: bool) -> tuple[Sizes, Sizes]:
+    """Shape and strides of a result."""
+    strides = tuple(4 * prod(shape[dim + 1 :]) for dim in range(len(shape)))
+    return shape, (strides[0], 4, *[stride * shape[1] for stride in strides[2:]]) if last else strides
+
+
+def forward(
+    input: Sizes,
+    input_strides: Sizes,
+    weight: Sizes,
+    weight_strides: Sizes,
+    with_bias: bool,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+) -> Convolution:
+    """The convolution: input, weight, bias if there is one."""
+    out = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(input[2:], weight[2:], stride, padding, dilation)
+    ]
+    shape = (input[0], weight[0], *out)
+    require_work(*shape, *weight[1:])
+    last = len(shape) > 3 and (is_last(input, input_strides) or is_last(weight, weight_strides))
+    operands = (input, input_strides), (weight, weight_strides), new(shape, last)
+    found = Geometry(*operands, stride, padding, dilation, groups)
+    bias = described(weight[:1], (4,)) if with_bias else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
     description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise))
-    return Arranged(description, given, [DST])
+    return Convolution(Arranged(description, given, [DST]), shape, last)
 
 
-def by_input(*geometry: Any) -> Arranged:
-    """The gradient with respect to the input: the output's gradient, weight, input's gradient."""
-    found = Geometry(*geometry)
+def by_input(
+    grad: Sizes, grad_strides: Sizes, weight: Sizes, weight_strides: Sizes, shape: Sizes, *geometry: Any
+) -> Convolution:
+    """The gradient with respect to the input: the output's gradient, weight."""
+    require_work(*grad, *weight[1:], *shape)
+    last = len(shape) > 3 and is_last(grad, grad_strides)
+    found = Geometry(new(shape, last), (weight, weight_strides), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
         create = "dnnl_convolution_backward_data_primitive_desc_create"
@@ -143,12 +203,15 @@ def by_input(*geometry: Any) -> Arranged:
 
     arguments = [(DIFF_DST, found.output), (WEIGHTS, found.weight), (DIFF_SRC, found.input)]
     layouts = found.layouts(found.is_pointwise or found.has_few_channels)
-    return Arranged(first_fast(describe, layouts), arguments, [DIFF_SRC])
+    return Convolution(Arranged(first_fast(describe, layouts), arguments, [DIFF_SRC]), shape, last)
 
 
-def by_weight(*geometry: Any) -> Arranged:
-    """The gradient with respect to the weight: the output's gradient, input, weight's gradient."""
-    found = Geometry(*geometry)
+def by_weight(
+    grad: Sizes, grad_strides: Sizes, input: Sizes, input_strides: Sizes, shape: Sizes, *geometry: Any
+) -> Convolution:
+    """The gradient with respect to the weight: the output's gradient, input."""
+    require_work(*grad, *shape[1:], *input)
+    found = Geometry((input, input_strides), new(shape, False), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
         create = "dnnl_convolution_backward_weights_primitive_desc_create"
@@ -156,111 +219,59 @@ def by_weight(*geometry: Any) -> Arranged:
         return Handle("primitive_desc", make(create, engine(), DIRECT, x, w, None, y, *found.steps, hint, options))
 
     arguments = [(DIFF_DST, found.output), (SRC, found.input), (DIFF_WEIGHTS, found.weight)]
-    return Arranged(first_fast(describe, found.layouts(found.is_dense)), arguments, [DIFF_WEIGHTS])
+    primitive = Arranged(first_fast(describe, found.layouts(found.is_dense)), arguments, [DIFF_WEIGHTS])
+    return Convolution(primitive, shape, False)
 
 
 # Kernels
 
 
-def layout(array: Array) -> tuple[Sizes, Sizes]:
-    """What the library has to know of an array."""
-    return array.shape, array.strides
-
-
-def plain(array: Array) -> Array:
-    """An array that the library takes: itself, unless its elements are expanded or go backwards."""
-    return array if min(array.strides) > 0 else in_order(numpy, array)
-
-
-def result_like(shape: Sizes, last: bool) -> Array:
-    """A new array (N, C, *spatial), with the channels last in memory if that is asked for."""
-    if not last or len(shape) < 4:
-        return numpy.empty(shape, numpy.float32)
-    moved = numpy.empty((shape[0], *shape[2:], shape[1]), numpy.float32)
-    return moved.transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
+def plain(a: Array, b: Array) -> tuple[Array, Array] | None:
+    """Two arrays without what the library does not take: elements that are expanded or go backwards; None if so."""
+    if not a.size or not b.size or min(*a.strides, *b.strides) > 0:
+        return None
+    return in_order(numpy, a), in_order(numpy, b)
 
 
 @serves("nn::conv1d nn::conv2d nn::conv3d")
 def convolution(generic: Kernel) -> Kernel:
     """The convolution with its bias."""
 
-    def run(
-        input: Array,
-        weight: Array,
-        bias: Array | None,
-        stride: Sizes,
-        padding: Sizes,
-        dilation: Sizes,
-        groups: int,
-    ) -> Array:
-        out = tuple(
-            (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, k, s, p, d in zip(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-        )
-        shape = (input.shape[0], weight.shape[0], *out)
-        work = prod(shape) * prod(weight.shape[1:])
-        if work < LEAST or not work:
-            return generic(input, weight, bias, stride, padding, dilation, groups)
-        input, weight = plain(input), plain(weight)
-        result = result_like(shape, is_last(*layout(input)) or is_last(*layout(weight)))
-        arrays = [input, weight, result] if bias is None else [input, weight, in_order(numpy, bias), result]
-        geometry = layout(input), layout(weight), layout(result), stride, padding, dilation, groups
-        if not run_on(pool_of(forward, bias is not None, *geometry), arrays):
-            return generic(input, weight, bias, stride, padding, dilation, groups)
-        return result
+    def run(input: Array, weight: Array, bias: Array | None, *geometry: Any) -> Array:
+        on_this_thread()
+        layouts = input.shape, input.strides, weight.shape, weight.strides
+        found = pool(forward, *layouts, bias is not None, *geometry)
+        if found is None:
+            copies = plain(input, weight)
+            return generic(input, weight, bias, *geometry) if copies is None else run(*copies, bias, *geometry)
+        if bias is None:
+            return found.run(input, weight)
+        return found.run(input, weight, in_order(numpy, bias))
+
+    return run
+
+
+def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
+    """A kernel of two arrays."""
+
+    def run(a: Array, b: Array, *geometry: Any) -> Array:
+        on_this_thread()
+        found = pool(build, a.shape, a.strides, b.shape, b.strides, *geometry)
+        if found is None:
+            copies = plain(a, b)
+            return generic(a, b, *geometry) if copies is None else run(*copies, *geometry)
+        return found.run(a, b)
 
     return run
 
 
 @serves("nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient")
 def input_gradient(generic: Kernel) -> Kernel:
-    """The transposed convolution."""
-
-    def run(
-        grad: Array, weight: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Array:
-        work = grad.size * prod(weight.shape[1:])
-        if work < LEAST or not work or not prod(shape):
-            return generic(grad, weight, shape, stride, padding, dilation, groups)
-        grad, weight = plain(grad), plain(weight)
-        result = result_like(shape, is_last(*layout(grad)))
-        geometry = layout(result), layout(weight), layout(grad), stride, padding, dilation, groups
-        if not run_on(pool_of(by_input, *geometry), [grad, weight, result]):
-            return generic(grad, weight, shape, stride, padding, dilation, groups)
-        return result
-
-    return run
+    """The transposed convolution: of the output's gradient and the weight."""
+    return bilinear(by_input, generic)
 
 
 @serves("nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient")
 def weight_gradient(generic: Kernel) -> Kernel:
-    """What the output's gradient is for the weight."""
-
-    def run(
-        grad: Array, input: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Array:
-        work = grad.size * prod(shape[1:])
-        if work < LEAST or not work or not input.size:
-            return generic(grad, input, shape, stride, padding, dilation, groups)
-        grad, input = plain(grad), plain(input)
-        result = numpy.empty(shape, numpy.float32)
-        geometry = layout(input), layout(result), layout(grad), stride, padding, dilation, groups
-        if not run_on(pool_of(by_weight, *geometry), [grad, input, result]):
-            return generic(grad, input, shape, stride, padding, dilation, groups)
-        return result
-
-    return run
-
-
-def pool_of(build: Callable[..., Arranged], *key: Any) -> Pool | None:
-    """The pool of a primitive, with OpenMP ready."""
-    on_this_thread()
-    return pool(build, *key)
-
-
-def run_on(found: Pool | None, arrays: list[Array]) -> bool:
-    """Run a primitive on arrays; False where there is none."""
-    if found is None:
-        return False
-    found.run(*[address(each) for each in arrays])
-    return True
+    """What the output's gradient is for the weight: of that and the input."""
+    return bilinear(by_weight, generic)
