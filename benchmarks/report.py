@@ -66,18 +66,22 @@ def tables(results: dict[str, Any]) -> str:
             lines += [f"Measured on: {facts}.", ""]
             before = facts
         rest = any("products" in each for each in known)
-        lines += [f"| {suite} | ratio | quartiles |" + (" products, here and there | the rest |" if rest else "")]
-        lines += ["| --- | ---: | --- |" + (" --- | ---: |" if rest else "")]
-        lines += [row(each, rest) for each in known]
+        other = found["machine"]["compared with"]
+        lines += [
+            f"| {suite} | ratio | quartiles | weft | {other} |" + (" products in both | the rest |" if rest else "")
+        ]
+        lines += ["| --- | ---: | --- | ---: | ---: |" + (" --- | ---: |" if rest else "")]
+        lines += [row(each, rest, suite == "memory") for each in known]
         if suite in ("overhead", "kernels", "training"):
-            lines += [f"| **geometric mean** | **{mean(known):.2f}** | |" + (" | |" if rest else "")]
+            lines += [f"| **geometric mean** | **{mean(known):.2f}** | | | |" + (" | |" if rest else "")]
         lines += [""]
     return "\n".join(lines)
 
 
-def row(found: dict[str, Any], rest: bool) -> str:
+def row(found: dict[str, Any], rest: bool, memory: bool) -> str:
     """A table's line."""
     text = f"| {found['name']} | {found['ratio']:.2f} | {found['low']:.2f} to {found['high']:.2f} |"
+    text += f" {amount(found['taken'], memory)} | {amount(found['other'], memory)} |"
     if not rest:
         return text
     if "other_products" not in found:
@@ -85,6 +89,14 @@ def row(found: dict[str, Any], rest: bool) -> str:
     mine, theirs = found["products"], found["other_products"]
     others = found["other"] * (1 - theirs) / max(found["taken"] * (1 - mine), 1e-12)
     return f"{text} {100 * mine:.0f} %, {100 * theirs:.0f} % | {others:.2f} |"
+
+
+def amount(value: float, memory: bool = False) -> str:
+    """A time or a number of bytes, with the unit that suits it."""
+    if memory:
+        return f"{value / (1 << 20):.0f} MB"
+    unit, size = next(((unit, size) for unit, size in (("s", 1.0), ("ms", 1e-3)) if value >= size), ("us", 1e-6))
+    return f"{value / size:.3g} {unit}" if value < 100 * size else f"{value / size:.0f} {unit}"
 
 
 def mean(found: list[dict[str, Any]]) -> float:

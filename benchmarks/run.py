@@ -59,7 +59,9 @@ def line(found: Measurement) -> str:
     rest = ""
     if found.rest_ratio is not None and found.products is not None:
         rest = f"products {100 * found.products:.0f}%, the rest {found.rest_ratio:.2f}"
-    return f"  {found.name:<58} {found.ratio:6.2f}   {spread:<16} {rest}{found.note}"
+    memory = found.name in processes.MEMORY_CASES
+    both = f"{report.amount(found.taken or 0.0, memory)} : {report.amount(found.other or 0.0, memory)}"
+    return f"  {found.name:<58} {found.ratio:6.2f}   {spread:<16} {both:<20} {rest}{found.note}"
 
 
 def summary(found: list[Measurement]) -> str:
@@ -76,7 +78,10 @@ def run_suite(name: str, pattern: str, contestants: list[Contestant], quick: boo
     """All cases of one suite whose name holds ``pattern``."""
     if name in OF_PROCESSES:
         measure, runs = OF_PROCESSES[name]
-        found = measure(contestants, 3 if quick else runs)
+        try:
+            found = measure(contestants, 3 if quick else runs)
+        except RuntimeError as error:
+            found = [Measurement(name, note=str(error))]
         for each in found:
             print(line(each), flush=True)
         return found

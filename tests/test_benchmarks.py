@@ -76,15 +76,17 @@ def test_a_recorded_run_is_in_the_tables_and_keeps_other_suites(tmp_path, monkey
     monkeypatch.setattr(report, "HERE", tmp_path)
     monkeypatch.setattr(report, "plot", lambda results, path: None)
     (tmp_path / "README.md").write_text(f"before\n{report.BEGIN}old\n{report.END}after\n")
-    found = {"name": "add", "ratio": 2.0, "low": 1.5, "high": 2.5}
-    report.record({"overhead": {"machine": {"Python": "3.11"}, "cases": [found]}})
-    report.record({"kernels": {"machine": {"Python": "3.12"}, "cases": [found | {"name": "exp"}]}})
+    found = {"name": "add", "ratio": 2.0, "low": 1.5, "high": 2.5, "taken": 0.25, "other": 5e-5}
+    report.record({"overhead": {"machine": {"Python": "3.11", "compared with": "PyTorch"}, "cases": [found]}})
+    report.record(
+        {"kernels": {"machine": {"Python": "3.12", "compared with": "PyTorch"}, "cases": [found | {"name": "exp"}]}}
+    )
     text = (tmp_path / "README.md").read_text()
-    assert "| add | 2.00 | 1.50 to 2.50 |" in text
+    assert "| add | 2.00 | 1.50 to 2.50 | 250 ms | 50 us |" in text
     assert "| exp | 2.00" in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
-    assert "Python 3.11." in text
-    assert "Python 3.12." in text
+    assert "Python 3.11; compared with PyTorch." in text
+    assert "Python 3.12; compared with PyTorch." in text
     assert set(json.loads((tmp_path / "results.json").read_text())) == {"overhead", "kernels"}

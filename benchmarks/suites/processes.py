@@ -78,7 +78,10 @@ def memory_of_training(contestants: list[Contestant], runs: int) -> list[Measure
         amounts: list[list[float]] = [[] for _ in contestants]
         for _ in range(runs):
             for amount, each in zip(amounts, contestants, strict=True):
-                output, _ = each.once("memory", case).communicate()
+                process = each.once("memory", case)
+                output, _ = process.communicate()
+                if not output:
+                    raise RuntimeError(f"{each.label}: memory: the process ended with status {process.returncode}")
                 amount.append(float(output))
         middle = statistics.median(amounts[0])
         found.append(compared(case, *amounts, memory=True) if len(amounts) == 2 else Measurement(case, taken=middle))
