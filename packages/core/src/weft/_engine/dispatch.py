@@ -678,10 +678,11 @@ def binary_operator(op: Op, slow: Any) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        mine = self._array
         if isinstance(kernel, BySize):
-            kernel = kernel.choose(self._array)
+            kernel = kernel.large if mine.size >= kernel.least else kernel.small
         try:
-            array = run(kernel, self._array, other._array)
+            array = run(kernel, mine, other._array)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array, other._array), (self, other))
         if type(array) is not kind.array_type:
@@ -689,8 +690,6 @@ def binary_operator(op: Op, slow: Any) -> Any:
         out: TensorBase = new_tensor(tensor_class)
         out._array = array
         out.kind = kinds[index]
-        out._requires_grad = False
-        out._node = None
         out._grad = None
         out._version_counter = None
         out._extra = None
@@ -703,6 +702,8 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 pair_plans[mask] = plan
             pair = plan.pair
             if pair < 0 or self._version_counter is not None or other._version_counter is not None:
+                out._requires_grad = False
+                out._node = None
                 record(op, out, (self, other), mask)
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
@@ -730,6 +731,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 )
             out._requires_grad = True
             out._node = node
+            return out
+        out._requires_grad = False
+        out._node = None
         return out
 
     return operator
@@ -819,10 +823,11 @@ def unary_operator(op: Op) -> Any:
         kernel = kernels[index]
         if kernel is None:
             kernel = op.kernel(kind)
+        mine = self._array
         if isinstance(kernel, BySize):
-            kernel = kernel.choose(self._array)
+            kernel = kernel.large if mine.size >= kernel.least else kernel.small
         try:
-            array = run(kernel, self._array)
+            array = run(kernel, mine)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array,), (self,))
         if type(array) is not kind.array_type:
