@@ -1,0 +1,61 @@
+"""Compiled attention and its gradients give what NumPy's kernels give, for heads in any order in memory."""
+
+import numpy as np
+import pytest
+
+import weft
+import weft.nn
+from weft.backend_cpu import compiled, libraries
+from weft.ops._declare import registry
+
+pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
+
+
+def generic(name):
+    return np.errstate(all="ignore")(lambda *args: registry[name].generic(np, *args))
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+def masked(kind, batch, heads, length, sources):
+    """The mask, what dropout leaves, and whether attention is causal."""
+    mask = random(batch, heads, length, sources)
+    if kind == "bool":
+        mask = mask > 0
+        mask[0, 0, 0] = False  # a query that sees nothing
+        return mask, None, False
+    if kind == "of keys":
+        return mask[:, :1, :1] > -1, None, False
+    if kind == "added":
+        return mask[0, 0], None, False
+    return None, (mask > 0) * np.float32(2) if kind == "dropout" else None, kind == "causal"
+
+
+@pytest.mark.parametrize("order", ["by head", "by position"])
+@pytest.mark.parametrize("kind", ["none", "causal", "bool", "of keys", "added", "dropout"])
+@pytest.mark.parametrize(("length", "sources"), [(5, 7), (150, 70), (70, 150)])
+def test_attention_is_numpys(length, sources, kind, order, monkeypatch):
+    from weft.backend_cpu.compiled import attention
+
+    monkeypatch.setattr(attention, "LEAST", 0)
+    batch, heads, width, value_width = 2, 3, 8, 4
+
+    def drawn(rows, columns):
+        by_position = random(batch, rows, heads, columns).transpose(0, 2, 1, 3)
+        return by_position if order == "by position" else np.ascontiguousarray(by_position)
+
+    query, key, value = drawn(length, width), drawn(sources, width), drawn(sources, value_width)
+    grad = drawn(length, value_width)
+    mask, left, causal = masked(kind, batch, heads, length, sources)
+    args = (query, key, value, mask, left)
+    kernel = libraries.kernel("nn::attention", weft.float32, generic("nn::attention"))
+    exact, sums = generic("nn::attention")(*args, 0.4, causal)
+    found, found_sums = kernel(*args, 0.4, causal)
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found_sums, sums, rtol=1e-4, atol=1e-5)
+    gradient = libraries.kernel("nn::attention_gradient", weft.float32, generic("nn::attention_gradient"))
+    theirs = generic("nn::attention_gradient")(grad, *args, sums, 0.4, causal)
+    for ours, each in zip(gradient(grad, *args, sums, 0.4, causal), theirs, strict=True):
+        np.testing.assert_allclose(ours, each, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,77 @@
+"""Compiled losses and their gradients give what NumPy's kernels give."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+import weft.nn
+from weft.backend_cpu import compiled, libraries
+from weft.ops._declare import registry
+
+pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
+
+REDUCTIONS = ["mean", "sum", "none"]
+DIFFERENCES = [(math.inf, 1.0, math.inf, 0.0), (0.0, 0.0, 1.0, 0.0), (0.7, 0.5 / 0.7, 1.0, 0.35), (0.6, 0.5, 0.6, 0.18)]
+
+
+@pytest.fixture(autouse=True)
+def every_size(monkeypatch):
+    """Small arrays take the compiled kernels as well."""
+    if compiled in libraries.available():
+        from weft.backend_cpu.compiled import losses
+
+        monkeypatch.setattr(losses, "LEAST", 0)
+
+
+def kernels(name):
+    def generic(*args):
+        return registry[name].generic(np, *args)
+
+    return generic, libraries.kernel(name, weft.float32, generic)
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
+
+
+def assert_same(found, exact):
+    for ours, theirs in zip(found, exact, strict=True):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(6, 5, 1), (3, 4, 7), (2, 3, 600)], ids=str)
+def test_cross_entropy_is_numpys(shape, reduction, weighted, smoothing):
+    batch, classes, places = shape
+    input = random(*shape) * 3
+    target = np.random.default_rng(0).integers(0, classes, (batch, places))
+    target[0, 0] = 1  # which is ignored
+    weight = np.abs(random(classes)) if weighted else None
+    options = (reduction, 1, smoothing)
+    generic, kernel = kernels("nn::cross_entropy")
+    exact = generic(input, target, weight, *options)
+    assert_same(kernel(input, target, weight, *options), exact)
+    grad = random(batch, places) if reduction == "none" else np.asarray(np.float32(0.7))
+    generic, kernel = kernels("nn::cross_entropy_gradient")
+    args = (grad, input, target, weight, *exact[1:], *options)
+    assert_same([kernel(*args)], [generic(*args)])
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(3, 5), (), (300,)], ids=str)
+def test_losses_of_pairs_are_numpys(shape, reduction):
+    input, target = np.asarray(random(*shape)), np.asarray(random(*shape) / 2)
+    grad = np.asarray(random(*shape)) if reduction == "none" else np.asarray(np.float32(0.7))
+    cases = [("nn::difference_loss", "nn::difference_loss_gradient", numbers) for numbers in DIFFERENCES]
+    cases.append(("nn::binary_cross_entropy_with_logits", "nn::logits_loss_gradient", ()))
+    for name, gradient, numbers in cases:
+        generic, kernel = kernels(name)
+        assert_same([kernel(input, target, *numbers, reduction)], [generic(input, target, *numbers, reduction)])
+        generic, kernel = kernels(gradient)
+        args = (grad, input, target, *numbers[:3], reduction)
+        assert_same([kernel(*args)], [generic(*args)])
