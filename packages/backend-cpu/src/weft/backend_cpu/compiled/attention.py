@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from weft._layout import in_order
 from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.products import gemm, is_available, on_one_thread
@@ -194,7 +195,7 @@ def as_heads(array: Any) -> Any:
     size = array.itemsize
     rows, columns = array.strides[2:]
     fits = (columns == size or array.shape[3] == 1) and (rows >= array.shape[3] * size or array.shape[2] == 1)
-    return array if fits and rows % size == 0 and min(array.strides) >= 0 else np.ascontiguousarray(array)
+    return array if fits and rows % size == 0 and min(array.strides) >= 0 else in_order(np, array)
 
 
 def layout(arrays: list[Any]) -> tuple[Any, Any]:
@@ -243,7 +244,7 @@ def prepared(query: Any, key: Any, value: Any, mask: Any, noise: Any) -> Any:
     hidden = additive(mask, (*heads[0].shape[:2], length, sources), query.dtype)
     if hidden is None:
         return None
-    drawn = np.empty(0, query.dtype) if noise is None else np.ascontiguousarray(noise).reshape(-1)
+    drawn = np.empty(0, query.dtype) if noise is None else in_order(np, noise).reshape(-1)
     shape = heads[0].shape[1], length, sources, query.shape[-1], value.shape[-1], query.itemsize
     return heads, shape, hidden, drawn
 
@@ -289,7 +290,7 @@ def attention_gradient_kernel(generic: Any) -> Any:
         heads, shape, hidden, drawn = found
         results = [new_heads(np.empty, heads[0], query.shape[-1])]
         results += [new_heads(np.zeros, each, each.shape[-1]) for each in heads[1:]]
-        flat = np.ascontiguousarray(sums).reshape(-1, query.shape[-2])
+        flat = in_order(np, sums).reshape(-1, query.shape[-2])
         work = 2 * product_work(shape, heads[0].shape[0])
         arrays = [*heads, as_heads(grad), *results]  # alive as long as their addresses are used
         with on_one_thread():

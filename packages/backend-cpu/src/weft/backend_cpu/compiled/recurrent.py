@@ -450,7 +450,7 @@ def lstm_layer(generic: Kernel) -> Kernel:
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight = np.ascontiguousarray(weight_hh.T)
+            weight = in_order(np, weight_hh.T)
             lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse)
             return output, h, c, gates, before, cells
         product = new(batch, gates.shape[1], gates)
@@ -533,7 +533,7 @@ def gru_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight = np.ascontiguousarray(weight_hh.T)
+            weight = in_order(np, weight_hh.T)
             gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse)
             return output, h, gates, before, news
         product = new(batch, gates.shape[1], gates)
@@ -608,7 +608,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
         if is_compiled_whole(batch, weight_hh):
-            weight = np.ascontiguousarray(weight_hh.T)
+            weight = in_order(np, weight_hh.T)
             rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse)
             return output, h, states, before
         product = new(batch, states.shape[1], states)

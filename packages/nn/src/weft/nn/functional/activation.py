@@ -7,6 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._layout import in_order
 from weft._precision import in_half_precision
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
 from weft.ops._declare import composite, op
@@ -39,7 +40,7 @@ def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
     if output_grad.shape != input.shape:  # in a vmap one of them may not be of the batch
         return function(output_grad, input)
     if input.flags.c_contiguous and not output_grad.flags.c_contiguous:
-        output_grad = xp.ascontiguousarray(output_grad)
+        output_grad = in_order(xp, output_grad)
     return in_blocks(xp, function, output_grad, input)
 
 
