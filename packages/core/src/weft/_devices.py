@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import ALL, default_listeners, dtype, get_default_dtype
+from weft._dtypes import STORABLE, default_listeners, dtype, get_default_dtype
 from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
 from weft._engine.tensor import intercept, local, state
 
@@ -189,7 +189,7 @@ def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
         slot = _slots.setdefault(where, len(_slots))
         make_room((slot + 1) * DTYPES_PER_DEVICE)
         kinds: dict[Any, Kind] = {}
-        for number, element in enumerate(ALL):
+        for number, element in enumerate(STORABLE):
             index = slot * DTYPES_PER_DEVICE + number
             kinds[element.numpy] = Kind(
                 element,

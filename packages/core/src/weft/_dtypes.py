@@ -15,6 +15,7 @@ import numpy
 from weft import _spoken
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+FLOAT8 = 4  # beside the categories, in what ops accept: the 8-bit floats, whose category is FLOATING
 
 
 class dtype:
@@ -25,12 +26,14 @@ class dtype:
     name : str
         ``"float32"``.
     numpy : numpy.dtype
-        What a backend's arrays carry; bfloat16 comes from ml_dtypes.
+        What a backend's arrays carry; bfloat16 and the 8-bit floats come from ml_dtypes.
     itemsize : int
         Bytes.
     is_floating_point, is_complex, is_signed : bool
     category : int
         0 bool, 1 integer, 2 floating, 3 complex.
+    is_float8 : bool
+        Whether it has 8 bits and is floating: for storage, without arithmetic.
     """
 
     def __init__(self, name: str, array_dtype: Any, category: int, spoken: str) -> None:
@@ -41,7 +44,8 @@ class dtype:
         self.itemsize = self.numpy.itemsize
         self.is_floating_point = category == FLOATING
         self.is_complex = category == COMPLEX
-        self.is_signed = not (category == BOOL or name.startswith("uint"))
+        self.is_float8 = name.startswith("float8")
+        self.is_signed = not (category == BOOL or name.startswith("uint") or name.endswith("fnu"))
 
     def __repr__(self) -> str:
         return f"{_spoken.name}.{self.name}"
@@ -62,7 +66,9 @@ class dtype:
 
     @property
     def abbr(self) -> str:
-        """The short name: ``f32``, ``i64``, ``c128``, ``bf16``, ``b8``."""
+        """The short name: ``f32``, ``i64``, ``c128``, ``bf16``, ``b8``, ``f8e5m2``."""
+        if self.is_float8:
+            return self.name.replace("float8_", "f8")
         letters = self.name.rstrip("0123456789")
         short = {"bool": "b", "int": "i", "uint": "u", "float": "f", "bfloat": "bf", "complex": "c"}[letters]
         return f"{short}{8 * self.itemsize}"
@@ -72,7 +78,17 @@ class dtype:
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     def to_complex(self) -> dtype:
-        """The complex dtype with parts of this dtype."""
+        """The complex dtype with parts of this dtype.
+
+        Raises
+        ------
+        RuntimeError
+            For the 8-bit floating-point dtypes.
+        """
+        if self.is_float8:
+            raise RuntimeError(
+                f"to_complex: Unknown Complex ScalarType for {self.spoken}; convert with .to(weft.float32)"
+            )
         return complex128 if self in (float64, complex128) else complex64
 
 
@@ -91,8 +107,13 @@ float32 = dtype("float32", numpy.float32, FLOATING, "Float")
 float64 = dtype("float64", numpy.float64, FLOATING, "Double")
 complex64 = dtype("complex64", numpy.complex64, COMPLEX, "ComplexFloat")
 complex128 = dtype("complex128", numpy.complex128, COMPLEX, "ComplexDouble")
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, FLOATING, "Float8_e4m3fn")
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, FLOATING, "Float8_e5m2")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, FLOATING, "Float8_e4m3fnuz")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, FLOATING, "Float8_e5m2fnuz")
+float8_e8m0fnu = dtype("float8_e8m0fnu", ml_dtypes.float8_e8m0fnu, FLOATING, "Float8_e8m0fnu")
 
-ALL = (
+ALL = (  # that one can compute with
     bool_,
     uint8,
     int8,
@@ -109,6 +130,8 @@ ALL = (
     uint32,
     uint64,
 )
+FLOAT8_DTYPES = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu)
+STORABLE = ALL + FLOAT8_DTYPES  # that tensors may have
 ALIASES = {
     "bool": bool_,
     "half": float16,
@@ -120,9 +143,9 @@ ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-BY_NUMPY: dict[Any, dtype] = {each.numpy: each for each in ALL}
+BY_NUMPY: dict[Any, dtype] = {each.numpy: each for each in STORABLE}
 BY_PYTHON = {bool: bool_, int: int64, float: float32, complex: complex64}
-NAMES = {each.name: each for each in ALL}
+NAMES = {each.name: each for each in STORABLE}
 # NumPy's long long is int64 by another number on some platforms.
 BY_NUMPY.setdefault(numpy.dtype(numpy.longlong), int64)
 BY_NUMPY.setdefault(numpy.dtype(numpy.ulonglong), uint64)
@@ -171,10 +194,13 @@ def set_default_dtype(d: dtype) -> None:
     Raises
     ------
     TypeError
-        If ``d`` is not a floating-point dtype.
+        If ``d`` is not a floating-point dtype, or has 8 bits: those are for storage.
     """
-    if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"set_default_dtype: only floating-point types are supported as the default type; got {d}")
+    if not isinstance(d, dtype) or not d.is_floating_point or d.is_float8:
+        raise TypeError(
+            "set_default_dtype: only floating-point types of 16 bits and more are supported as the default type; "
+            f"got {d}"
+        )
     global _default
     _default = d
     for listener in default_listeners:
@@ -222,7 +248,8 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Raises
     ------
     RuntimeError
-        For uint16, uint32 or uint64 with another integer dtype: PyTorch defines none.
+        For uint16, uint32 or uint64 with another integer dtype, and for an 8-bit floating-point dtype with any other:
+        PyTorch defines none.
 
     Examples
     --------
@@ -234,6 +261,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     if type1 is type2:
         return type1
     require_dtypes("promote_types", type1=type1, type2=type2)
+    if type1.is_float8 or type2.is_float8:
+        raise RuntimeError(
+            f"promote_types: Promotion for Float8 Types is not supported, attempted to promote {type1.spoken} and "
+            f"{type2.spoken}; convert one of them first, for example with .to(weft.float32)"
+        )
     low, high = sorted((type1, type2), key=lambda each: each.category)
     if (type1 in _WIDE_UNSIGNED or type2 in _WIDE_UNSIGNED) and high.category != FLOATING:
         raise RuntimeError(
@@ -323,6 +355,8 @@ class finfo:
         self.dtype = of.name
         self.bits = int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        if of is float8_e5m2fnuz:
+            self.eps = 0.125  # what PyTorch says; neighbours of 1 are 0.25 apart
         self.tiny = self.smallest_normal = float(info.smallest_normal)
         self.resolution = 10.0 ** -int(-math.log10(self.eps))
 

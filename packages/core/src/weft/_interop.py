@@ -10,11 +10,24 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of, cpu, device, kind_of, remember_new_kind, resolve_device
-from weft._dtypes import BY_NUMPY, INTEGER, bfloat16, dtype, element_type, get_default_dtype
+from weft._dtypes import (
+    BY_NUMPY,
+    INTEGER,
+    bfloat16,
+    dtype,
+    element_type,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    get_default_dtype,
+)
 from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
+from weft._float8 import converted
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
@@ -126,7 +139,7 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
     RuntimeError
         If the tensor requires grad, unless under `no_grad`.
     TypeError
-        If it is not in the host's memory.
+        If it is not in the host's memory, or of an 8-bit floating-point dtype: NumPy has none.
 
     Examples
     --------
@@ -143,6 +156,11 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
                 f"numpy: can't convert {self.kind.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
             )
+    if self.kind.dtype.is_float8:
+        raise TypeError(
+            f"numpy: Got unsupported ScalarType {self.kind.dtype.spoken}: NumPy has no such numbers. Use "
+            ".float().numpy() for the values, .view(weft.uint8).numpy() for the bytes"
+        )
     return host_array(self).view()
 
 
@@ -227,7 +245,11 @@ def tensor(
         made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
     elif isinstance(data, numpy.ndarray):
         array = shareable("tensor", data)
-        made = on_device(run_quietly(array.astype, (element or BY_NUMPY[array.dtype]).numpy, "C"), device)
+        target = (element or BY_NUMPY[array.dtype]).numpy
+        narrow = element is not None and element.is_float8
+        made = on_device(
+            run_quietly(converted, array, target) if narrow else run_quietly(array.astype, target, "C"), device
+        )
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made
@@ -397,7 +419,17 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
 # DLPack --------------------------------------------------------------------------------------------------
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3  # DLDeviceType
-UNSIGNED, BFLOAT = 1, 4  # DLDataTypeCode
+UNSIGNED = 1  # DLDataTypeCode
+# The codes of what NumPy has not, which therefore travels as unsigned integers.
+CODES = {
+    bfloat16: 4,
+    float8_e4m3fn: 10,
+    float8_e4m3fnuz: 11,
+    float8_e5m2: 12,
+    float8_e5m2fnuz: 13,
+    float8_e8m0fnu: 14,
+}
+FOREIGN = {(code, 8 * element.itemsize): element for element, code in CODES.items()}
 DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA}
 
 
@@ -460,19 +492,19 @@ class Capsule:
 
 
 def imported(obj: Any, kind: int, index: int, source: device) -> Any:
-    """The backend's array over another library's memory. Array libraries know no bfloat16: it goes as uint16."""
+    """The backend's array over another library's memory; what array libraries do not know goes as unsigned integers."""
     xp = backend_of(source).xp
     try:
         capsule = obj.__dlpack__(max_version=(1, 0)) if source is cpu else obj.__dlpack__()
     except TypeError:  # of before DLPack 1.0
         capsule = obj.__dlpack__()
     element = data_type(capsule)
-    is_bfloat16 = (element.code, element.bits, element.lanes) == (BFLOAT, 16, 1)
-    if is_bfloat16:
+    own = FOREIGN.get((element.code, element.bits)) if element.lanes == 1 else None
+    if own is not None:
         element.code = UNSIGNED
     array = xp.from_dlpack(Capsule(capsule, (kind, index)))
-    if is_bfloat16:
-        array = array.view(bfloat16.numpy)
+    if own is not None:
+        array = array.view(own.numpy)
     if array.dtype not in BY_NUMPY:
         raise BufferError(f"from_dlpack: weft has no dtype for arrays of {array.dtype}")
     return array
@@ -559,10 +591,11 @@ def __dlpack__(
             options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
     elif stream is not None:
         options = {"stream": stream}
-    if tensor.kind.dtype is not bfloat16:
+    code = CODES.get(tensor.kind.dtype)
+    if code is None:
         return array.__dlpack__(**options)
-    capsule = array.view(numpy.uint16).__dlpack__(**options)
-    data_type(capsule).code = BFLOAT
+    capsule = array.view(f"u{array.itemsize}").__dlpack__(**options)
+    data_type(capsule).code = code
     return capsule
 
 

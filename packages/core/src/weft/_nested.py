@@ -24,6 +24,7 @@ from weft._dtypes import (
     uint64,
 )
 from weft._engine.tensor import TensorBase, run_quietly
+from weft._float8 import converted
 
 MAX_DIMS = 64  # NumPy's
 NO_SEQUENCES = (str, bytes, dict, set, frozenset)
@@ -206,6 +207,8 @@ def convert(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndarr
         raise TypeError(f"tensor: a complex number cannot become {element}, which is real; take its .real first")
     if element.category == FLOATING:
         array = numpy.array(numbers, numpy.float64)
+        if element.is_float8:
+            return converted(array, element.numpy)
         if element.is_half:  # rounded twice, as PyTorch does
             array = array.astype(numpy.float32)
         return array.astype(element.numpy)

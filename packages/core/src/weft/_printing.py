@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft import _spoken
+from weft._float8 import SMALLEST_E8M0FNU
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr", "tensor_text"]
 
@@ -195,9 +196,12 @@ def body_text(array: Any, to_numpy: Callable[[Any], Array], indent: int) -> str:
     """Return the values in their brackets."""
     shortened = array.size > options.threshold
     values = to_numpy(edges(array) if shortened else array)
-    if values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
+    deciding = None
+    if values.dtype.itemsize < 4 and values.dtype.kind not in "biu":
+        powers = values.dtype.name == "float8_e8m0fnu"
         values = values.astype(np.float32)
-    element, width = formatter(values)
+        deciding = values != SMALLEST_E8M0FNU if powers else None  # which stands for zero; and nan counts
+    element, width = formatter(values) if deciding is None else float_formatter(values, deciding)
     skipped = [shortened and length > 2 * options.edgeitems for length in array.shape]
     return nested_text(values, skipped, indent, element, width)
 
@@ -255,12 +259,12 @@ def complex_formatter(values: Array) -> tuple[Callable[[complex], str], int]:
     return element, real_width + imaginary_width + 1
 
 
-def float_formatter(values: Array) -> tuple[Callable[[float], str], int]:
+def float_formatter(values: Array, deciding: Any = None) -> tuple[Callable[[float], str], int]:
     """Format whole numbers as 1., others with all digits of the precision; scientifically where ranges are wide.
 
-    Only the finite numbers other than zero decide, about the notation as about the width.
+    Only the finite numbers other than zero decide, or those that are asked for, about the notation as about the width.
     """
-    deciding = values[np.isfinite(values) & (values != 0)].astype(np.float64)
+    deciding = values[np.isfinite(values) & (values != 0) if deciding is None else deciding].astype(np.float64)
     whole = bool((deciding == np.ceil(deciding)).all())
     scientific = False
     if deciding.size:

@@ -522,16 +522,19 @@ def conversion(name: str) -> Any:
     """The method of a typed storage that gives the same elements in another dtype."""
 
     def method(self: TypedStorage) -> Any:
-        from weft._dtypes import ALL
+        from weft._dtypes import NAMES
 
-        return self.type(next(each for each in ALL if each.name == name))
+        return self.type(NAMES[name])
 
     method.__doc__ = f"Return these elements as {name}."
     return method
 
 
 for _name, _dtype in {
-    **{each: each for each in ("bool", "bfloat16")},
+    **{
+        each: each
+        for each in ("bool", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+    },
     "byte": "uint8",
     "char": "int8",
     "short": "int16",

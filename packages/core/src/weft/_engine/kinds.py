@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-DTYPES_PER_DEVICE = 16  # the kernels of an op are a list; a device's share of it starts at 16 times its slot
+DTYPES_PER_DEVICE = 24  # the kernels of an op are a list; a device's share of it starts at 24 times its slot
 
 VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose")
 
@@ -12,8 +12,8 @@ VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose"
 class BySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
 
-    A call costs nothing more where the engine knows of it: it asks for the size itself. Where an op's kernel is a ufunc,
-    both take the array to write to behind their operands, as that does.
+    A call costs nothing more where the engine knows of it: it asks for the size itself. Where an op's kernel is a
+    ufunc, both take the array to write to behind their operands, as that does.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Kind:
         self.plain = plain
         self.wrapped = wrapped
         self.fast = plain  # plain, and no mode wants to see each call
-        self.has_views: bool = all([hasattr(array_type, name) for name in VIEW_METHODS])
+        self.has_views: bool = set(VIEW_METHODS).issubset(dir(array_type))
         self.quick = self.fast and self.has_views
         self.index = index
         self.is_complex: bool = dtype.is_complex

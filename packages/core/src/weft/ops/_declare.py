@@ -31,7 +31,17 @@ import numpy
 
 from weft import _levels
 from weft._devices import backend_of, kind_of
-from weft._dtypes import COMPLEX, FLOATING, _by_name, default_listeners, dtype, float32, get_default_dtype, result_dtype
+from weft._dtypes import (
+    COMPLEX,
+    FLOAT8,
+    FLOATING,
+    _by_name,
+    default_listeners,
+    dtype,
+    float32,
+    get_default_dtype,
+    result_dtype,
+)
 from weft._engine.dispatch import Op, Plan, Step, binary_operator, inplace_operator, unary_operator, with_number
 from weft._engine.kinds import Kind
 from weft._engine.methods import quick_methods
@@ -47,7 +57,8 @@ __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "r
 
 registry: dict[str, Declaration] = {}
 OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take of its results: one of them
-CATEGORIES = ("bool", "int", "float", "complex")
+CATEGORIES = ("bool", "int", "float", "complex", "float8")
+ALL_DTYPES = "bool int float complex float8"  # for `accepts`: what moves elements, or looks at each
 
 
 class Declaration:
@@ -61,7 +72,8 @@ class Declaration:
         The dtype of the result: ``"same"`` as the inputs; ``"float"``: as well, but integers become the
         default dtype before the kernel; ``"bool"``; ``"real"``: the real part's; ``"any"``: what the kernel returns.
     accepts : str
-        Which categories of dtypes have a kernel.
+        Which categories of dtypes have a kernel. ``"float8"``: the 8-bit floats as well. Views have them anyhow; ops
+        with a result of ``"any"`` dtype take them as they are, the others compute in float32.
     promotes : bool
         Tensors and numbers are brought to their common dtype first.
     half : str
@@ -86,6 +98,7 @@ class Declaration:
         self.short = name.partition("::")[2]
         self.result = result
         self.accepts = tuple(CATEGORIES.index(word) for word in accepts.split())
+        self.accepts_float8 = is_view or FLOAT8 in self.accepts
         self.promotes = promotes
         self.half = half
         self.refusal = NotImplementedError
@@ -131,6 +144,8 @@ class Declaration:
     def prepare(self, kind: Kind) -> tuple[Any, Kind | None]:
         """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
         element: dtype = kind.dtype
+        if element.is_float8:
+            return self.prepare_float8(kind)
         if element.category not in self.accepts:
             raise self.refusal(
                 f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
@@ -152,6 +167,19 @@ class Declaration:
         if compute is not element:
             kernel = converting(kernel, element, compute, result)
         return kernel, kind_of(result, kind.device)
+
+    def prepare_float8(self, kind: Kind) -> tuple[Any, Kind | None]:
+        """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
+        from weft import _float8
+
+        element: dtype = kind.dtype
+        if not self.accepts_float8:
+            _float8.refuse_float8(self.short, element)
+        if self.result == "any":
+            return self.find_kernel(kind.device, element), None
+        truth = self.result == "bool"
+        kernel = _float8.computed(self.find_kernel(kind.device, float32), element, not truth)
+        return kernel, kind_of(_by_name("bool") if truth else element, kind.device)
 
     def find_kernel(self, device: Any, compute: dtype) -> Any:
         """A plugin's or the backend's own kernel by the op's name, else the generic one."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from weft._engine.tensor import TensorBase
+from weft._float8 import is_float8
 
 MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's
@@ -224,3 +225,13 @@ def same_shape_except(name: str, shapes: Sequence[tuple[int, ...]], dim: int) ->
                 f"{name}: Sizes of tensors must match except in dimension {dim}. Expected {list(first)}, but got "
                 f"{list(shape)} for tensor number {number} in the list"
             )
+
+
+# Strides
+
+
+def with_strides(xp: Any, array: Any, shape: Any, strides: Any) -> Any:
+    """``as_strided`` of the array namespace, also for dtypes that it cannot describe, such as float8_e5m2."""
+    if not is_float8(array.dtype):
+        return xp.lib.stride_tricks.as_strided(array, shape, strides)
+    return xp.lib.stride_tricks.as_strided(array.view(xp.uint8), shape, strides).view(array.dtype)

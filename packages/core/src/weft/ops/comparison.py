@@ -7,7 +7,7 @@ from typing import Any
 from weft._dtypes import bool_, result_dtype
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
-from weft.ops._declare import composite, op, pointwise
+from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops.creation import fitting
 
@@ -15,7 +15,7 @@ REAL = "bool int float"
 BITS = "bool int"
 
 
-@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", half="native", numbers="other")
+@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", accepts=ALL_DTYPES, half="native", numbers="other")
 def eq(input, other):
     """Where the elements are equal.
 
@@ -26,7 +26,15 @@ def eq(input, other):
     """
 
 
-@pointwise("ne not_equal __ne__", "ne_ not_equal_", kernel="not_equal", result="bool", half="native", numbers="other")
+@pointwise(
+    "ne not_equal __ne__",
+    "ne_ not_equal_",
+    kernel="not_equal",
+    result="bool",
+    accepts=ALL_DTYPES,
+    half="native",
+    numbers="other",
+)
 def ne(input, other):
     """Where the elements differ."""
 
@@ -143,18 +151,18 @@ def bitwise_right_shift(xp, input, other):
     return (xp.where(gone, 0, shifted) if input.dtype.kind == "u" else shifted).astype(input.dtype)
 
 
-@pointwise("isnan", kernel="isnan", result="bool", half="native")
+@pointwise("isnan", kernel="isnan", result="bool", accepts=ALL_DTYPES, half="native")
 def isnan(input):
     """Where the element is not a number."""
 
 
-@pointwise("isinf", result="bool", half="native")
+@pointwise("isinf", result="bool", accepts=ALL_DTYPES, half="native")
 def isinf(xp, input):
     """Where the element is infinite."""
     return xp.isinf(input)
 
 
-@pointwise("isfinite", kernel="isfinite", result="bool", half="native")
+@pointwise("isfinite", kernel="isfinite", result="bool", accepts=ALL_DTYPES, half="native")
 def isfinite(input):
     """Where the element is neither infinite nor nan."""
 
@@ -171,7 +179,7 @@ def isneginf(xp, input):
     return input == -xp.inf
 
 
-@pointwise("isreal", result="bool", half="native")
+@pointwise("isreal", result="bool", accepts=ALL_DTYPES, half="native")
 def isreal(xp, input):
     """Where the imaginary part is 0."""
     return xp.isreal(input)
@@ -322,7 +330,7 @@ def _(xp, elements, tests, invert):
 # Choosing by a condition
 
 
-@op(tensors="condition input other", name="where", batch="elementwise")
+@op(tensors="condition input other", accepts=ALL_DTYPES, name="where", batch="elementwise")
 def choose(condition, input, other):
     """``input`` where the condition holds, else ``other``."""
     return choose.op(condition, input, other)

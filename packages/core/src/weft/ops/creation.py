@@ -30,6 +30,7 @@ from weft._dtypes import dtype as dtype_class
 from weft._engine import functions
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
+from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
 from weft._interop import tensor
 from weft._layout import (
     NEEDS,
@@ -41,8 +42,8 @@ from weft._layout import (
     preserve_format,
 )
 from weft._levels import batched_like
-from weft.ops._declare import composite, op
-from weft.ops._geometry import as_shape, elements, integer
+from weft.ops._declare import ALL_DTYPES, composite, op
+from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import write_array
 
 
@@ -104,6 +105,10 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     fits = True
     if isinstance(value, complex) and not element.is_complex:
         value, fits = value.real, value.imag == 0
+    if element.is_float8:
+        if not fits:
+            raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
+        return rounded_number(value, element)  # however large it is
     if element.category == 1:
         most = iinfo(element).max
         least = -most - 1 if element.is_signed else -most
@@ -119,7 +124,8 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
 def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires_grad: bool) -> Any:
     """A new tensor with one value everywhere."""
     made = empty_on(as_shape(name, size), element, resolve_device(device))
-    made._array[...] = value if type(value) is int and 0 <= value < 128 else fitting(name, value, made.kind.dtype)
+    short = type(value) is int and 0 <= value < 128 and not made.kind.dtype.is_float8
+    made._array[...] = value if short else fitting(name, value, made.kind.dtype)
     return finished(made, requires_grad)
 
 
@@ -294,7 +300,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     flat = empty_on((reach,), dtype or get_default_dtype(), resolve_device(device))
     xp = backend_of(flat.device).xp
     strides = tuple(each * flat.itemsize for each in stride)
-    return finished(make(xp.lib.stride_tricks.as_strided(flat._array, size, strides), flat.kind), requires_grad)
+    return finished(make(with_strides(xp, flat._array, size, strides), flat.kind), requires_grad)
 
 
 @composite(out="dtype")
@@ -326,6 +332,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
         )
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
     element = element_type("arange", dtype) or (int64 if whole else get_default_dtype())
+    refuse_float8("arange", element)
     if element is int64 and not whole:
         start, end, step, whole = int(start), int(end), int(step), True
         if step == 0:
@@ -345,6 +352,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
     if end is None:
         start, end = 0, start
     element = element_type("range", dtype) or get_default_dtype()
+    refuse_float8("range", element)
     if step == 0:
         raise RuntimeError("range: step must be nonzero")
     if (end - start) * step < 0:
@@ -366,6 +374,7 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
         raise RuntimeError(f"{name}: only supports 0-dimensional start and end tensors")
     chosen = element_type(name, dtype)
     if chosen is not None:
+        refuse_float8(name, chosen)
         return chosen
     kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
@@ -445,7 +454,7 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
     made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
     diagonal = make(made._array.diagonal(), made.kind)._array
     diagonal.flags.writeable = True
-    diagonal[...] = 1
+    diagonal[...] = fitting("eye", 1, made.kind.dtype)
     return finished(made, requires_grad)
 
 
@@ -488,7 +497,7 @@ def vander(x, N=None, increasing=False):
     return wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
 
 
-@op("clone", batch="elementwise", linear="input")
+@op("clone", accepts=ALL_DTYPES, batch="elementwise", linear="input")
 def clone(input, *, memory_format=None):
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
     if memory_format is None or memory_format is preserve_format:
@@ -519,7 +528,7 @@ def _(grad):
     return grad
 
 
-@op(name="contiguous_copy", batch="elementwise", linear="input")
+@op(name="contiguous_copy", accepts=ALL_DTYPES, batch="elementwise", linear="input")
 def contiguous_copy(input):
     """A copy with its dimensions in order in memory."""
     return contiguous_copy.op(input)
@@ -556,7 +565,7 @@ def _is_contiguous(self, memory_format=None):
     return builtins.bool(array.flags.c_contiguous)
 
 
-@op(name="convert", batch="elementwise", linear="input")
+@op(name="convert", accepts=ALL_DTYPES, batch="elementwise", linear="input")
 def convert(input, dtype):
     """The elements converted to another dtype."""
     return convert.op(input, dtype)
@@ -566,6 +575,10 @@ def convert(input, dtype):
 def _(xp, input, dtype):
     if input.dtype.kind == "c" and dtype.numpy.kind != "c":
         input = input.real if dtype.numpy.kind != "b" else input != 0
+    if dtype.is_float8:
+        return converted(input, dtype.numpy)
+    if is_float8(input.dtype):
+        input = widened(input)
     return input.astype(dtype.numpy)
 
 
@@ -574,7 +587,7 @@ def _(grad, input_dtype):
     return grad.to(input_dtype)
 
 
-@op(name="transfer", batch="elementwise", linear="input")
+@op(name="transfer", accepts=ALL_DTYPES, batch="elementwise", linear="input")
 def transfer(input, source, target):
     """A copy on another device."""
     host = backend_of(source)
@@ -694,7 +707,14 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     return self.to(where, memory_format=memory_format)
 
 
-@op(inplace="fill_", tensors="input value", out=True, numbers="value", batch="elementwise")
+@op(
+    inplace="fill_",
+    tensors="input value",
+    out=True,
+    accepts=ALL_DTYPES,
+    numbers="value",
+    batch="elementwise",
+)
 def fill(input, value):
     """A tensor like ``input`` with one value everywhere.
 
@@ -720,7 +740,7 @@ def fill(input, value):
 @fill.kernel
 def _(xp, input, value):
     filled = xp.empty(input.shape, input.dtype)
-    filled[...] = value
+    filled[...] = assigned(filled, xp.asarray(value)) if filled.dtype.itemsize == 1 else value
     return filled
 
 
@@ -736,7 +756,7 @@ def _(grad):
 
 @composite(inplace="zero_")
 def _zero(input):
-    return fill.op(input, 0)
+    return fill.op(input, fitting("zero_", 0, input.kind.dtype))
 
 
 def zeros_of(shape: tuple[int, ...], kind: Any) -> Any:

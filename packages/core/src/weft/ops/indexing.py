@@ -15,7 +15,7 @@ from weft._layout import in_order
 from weft._levels import memory_of, stands_for_batch
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
-from weft.ops._declare import composite, op
+from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
 from weft.ops.comparison import fill_where, filling
@@ -202,7 +202,7 @@ def checked_slice(value: slice) -> slice:
 # x[...] with tensors: a copy
 
 
-@op(tensors="input indices", sequence="indices", name="index", linear="input")
+@op(tensors="input indices", sequence="indices", accepts=ALL_DTYPES, name="index", linear="input")
 def advanced(input, indices):
     """Elements at the positions that index tensors give, one (or None) for each dimension."""
     return advanced.op(input, indices)
@@ -302,7 +302,13 @@ def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any
     return total
 
 
-@op(tensors="input indices values", sequence="indices", name="index_put", linear="input values")
+@op(
+    tensors="input indices values",
+    sequence="indices",
+    accepts=ALL_DTYPES,
+    name="index_put",
+    linear="input values",
+)
 def put(input, indices, values, accumulate):
     """A copy of ``input`` with values written (or added) at positions."""
     return put.op(input, indices, values, accumulate)
@@ -514,7 +520,13 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     return target
 
 
-@op(tensors="input source", name="copy", batch="leading", linear="input source")
+@op(
+    tensors="input source",
+    accepts=ALL_DTYPES,
+    name="copy",
+    batch="leading",
+    linear="input source",
+)
 def replaced(input, source):
     """``source`` in place of ``input``."""
     return replaced.op(input, source)
@@ -584,7 +596,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeErr
             )
 
 
-@op("index_select", tensors="input index", out="exact", linear="input")
+@op("index_select", tensors="input index", out="exact", accepts=ALL_DTYPES, linear="input")
 def index_select(input, dim, index):
     """The slices at some positions along a dimension.
 

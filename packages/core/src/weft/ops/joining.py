@@ -9,7 +9,7 @@ from weft._dtypes import int64, result_dtype
 from weft._engine import functions
 from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
-from weft.ops._declare import composite, op
+from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
     MAX_ELEMENTS,
     addressable,
@@ -60,6 +60,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     sequence="tensors",
     out="apart",
     refusal=TypeError,
+    accepts=ALL_DTYPES,
     batch="along_dims",
     linear="tensors",
     precision="widest",
@@ -180,6 +181,7 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     sequence="tensors",
     out="apart",
     refusal=TypeError,
+    accepts=ALL_DTYPES,
     batch="along_dims",
     linear="tensors",
     precision="widest",
@@ -525,7 +527,7 @@ def flipud(input):
     return flip(input, 0)
 
 
-@op("roll", batch="along_dims", linear="input")
+@op("roll", accepts=ALL_DTYPES, batch="along_dims", linear="input")
 def roll(input, shifts, dims=()):
     """The elements moved along some dimensions, those pushed out coming in at the other end.
 

@@ -13,6 +13,7 @@ from weft._devices import kind_of, resolve_device
 from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
+from weft._float8 import refuse_float8
 from weft._levels import drawn
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, op
@@ -293,6 +294,7 @@ def sampled_like(
     """A new tensor of another's shape and, unless a memory format is given, of its order in memory."""
     check_tensor(name, input)
     element = element_type(name, dtype) or input.dtype
+    refuse_float8(name, element)
     if sampler != "integers":
         check_continuous(name, element)
     where = input.device if device is None else resolve_device(device)
@@ -310,10 +312,13 @@ def sampled_like(
 def chosen_dtype(name: str, out: Any, dtype: Any, default: Any) -> Any:
     """The dtype asked for, which is that of `out` where there is one."""
     if out is None:
-        return element_type(name, dtype) or default
+        element = element_type(name, dtype) or default
+        refuse_float8(name, element)
+        return element
     check_tensor(name, out, "out")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"{name}: dtype {dtype} does not match dtype of out parameter ({out.dtype}); leave out one")
+    refuse_float8(name, out.dtype)
     return out.dtype
 
 

@@ -13,7 +13,7 @@ from weft._layout import in_order
 from weft._levels import is_wrapped
 from weft._named import named
 from weft._tensor import Tensor
-from weft.ops._declare import composite, op
+from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 
 REAL = "bool int float"
@@ -598,7 +598,7 @@ def truth_over(name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    declared = op(name, out="exact", gradient=None, batch="along_dims")(function)
+    declared = op(name, out="exact", accepts=ALL_DTYPES, gradient=None, batch="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):

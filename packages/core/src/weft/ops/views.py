@@ -15,7 +15,7 @@ from weft._engine.methods import ops as methods_ops
 from weft._layout import order_of
 from weft._tensor import Tensor
 from weft.ops._batching import Batch, rule_for
-from weft.ops._declare import composite, op
+from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
     addressable,
     as_shape,
@@ -25,6 +25,7 @@ from weft.ops._geometry import (
     integers,
     one_by_one,
     require_tensors,
+    with_strides,
     wrap_dim,
     wrap_dims,
 )
@@ -305,7 +306,7 @@ def _(xp, input, size):
         stride if have == want else 0
         for stride, have, want in zip(input.strides, input.shape, size[len(size) - input.ndim :])
     )
-    return xp.lib.stride_tricks.as_strided(input, size, strides)
+    return with_strides(xp, input, size, strides)
 
 
 @expand.gradient("input")
@@ -535,7 +536,7 @@ def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[A
     return embed.op(grad, shape, of, args)
 
 
-@op(name="embed", linear="input")
+@op(name="embed", accepts=ALL_DTYPES, linear="input")
 def embed(input, shape, of, args):
     """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
     return embed.op(input, shape, of, args)
@@ -637,7 +638,8 @@ def _(xp, input, offset, dim1, dim2):
     start: list[Any] = [slice(None)] * input.ndim
     if size:
         start[dim2 if offset >= 0 else dim1] = slice(abs(offset), None)
-    return xp.lib.stride_tricks.as_strided(
+    return with_strides(
+        xp,
         input[tuple(start)],
         (*[shape[d] for d in rest], size),
         (*[strides[d] for d in rest], strides[dim1] + strides[dim2]),
@@ -672,11 +674,11 @@ def unfold(input, dimension, size, step):
 @unfold.kernel
 def _(xp, input, dim, size, step):
     if not input.ndim:
-        return xp.lib.stride_tricks.as_strided(input, (size,), (input.itemsize,))
+        return with_strides(xp, input, (size,), (input.itemsize,))
     shape, strides = list(input.shape), list(input.strides)
     shape[dim] = (shape[dim] - size) // step + 1
     strides[dim] *= step
-    return xp.lib.stride_tricks.as_strided(input, (*shape, size), (*strides, input.strides[dim]))
+    return with_strides(xp, input, (*shape, size), (*strides, input.strides[dim]))
 
 
 @unfold.gradient("input")
@@ -755,7 +757,7 @@ def _(xp, input, size, stride, first, own_stride):
     begin = first * item + (address(input) - address(flat) if input.size else 0)
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if math.prod(size) else 0
     start = flat[begin : begin + count * item].view(input.dtype)
-    return xp.lib.stride_tricks.as_strided(start, size, tuple(each * item for each in stride))
+    return with_strides(xp, start, size, tuple(each * item for each in stride))
 
 
 @as_strided.gradient("input")
@@ -1271,7 +1273,7 @@ def resize_as_(input, the_template, *, memory_format=None):
 # What recorded writes to views leave behind
 
 
-@op(tensors="base source", name="view_scatter")
+@op(tensors="base source", accepts=ALL_DTYPES, name="view_scatter")
 def view_scatter(base, source, view):
     """A copy of ``base`` in which a view of it has the values of ``source``."""
     return view_scatter.op(base, source, view)

@@ -14,6 +14,7 @@ import numpy
 from weft._devices import resolve_device
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import get_default_dtype
+from weft._float8 import refuse_float8
 from weft._layout import strided
 from weft.ops._declare import composite
 from weft.ops._geometry import elements
@@ -65,6 +66,7 @@ def checked_length(name: str, count: Any, dtype: Any, layout: Any) -> Any:
     element = get_default_dtype() if dtype is None else dtype
     if not isinstance(element, dtype_class) or not element.is_floating_point:
         raise RuntimeError(f"{name}: expects floating point dtypes, got: {element}")
+    refuse_float8(name, element)
     if layout not in (None, strided):
         raise RuntimeError(f"{name}: is not implemented for {layout}; windows are strided")
     if count < 0:

@@ -19,7 +19,7 @@ import numpy
 
 from weft import _layout
 from weft._devices import device
-from weft._dtypes import NAMES
+from weft._dtypes import FLOAT8_DTYPES, NAMES
 from weft._size import Size
 from weft._tensor import Tensor
 from weft.serialization._unpickler import Builder, SafeUnpickler, described
@@ -43,7 +43,7 @@ STORAGE_DTYPES = {
 LEGACY_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C  # the first pickle of a file of before PyTorch 1.6
 LEGACY_PROTOCOL_VERSION = 1001
 STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
-DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64")
+DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64", *[each.name for each in FLOAT8_DTYPES])
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
 LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(_layout).values() if isinstance(kind, _layout.layout)}
 DIMENSIONS = 64  # what NumPy has

@@ -8,14 +8,14 @@ import numpy
 
 from weft import Tensor
 from weft.nn.functional._common import in_layout_of
-from weft.ops._declare import op
+from weft.ops._declare import ALL_DTYPES, op
 from weft.ops._geometry import elements, integers
 from weft.ops.creation import fitting, from_host
 
 __all__ = ["pad"]
 
 
-@op(tensors="input", namespace="nn")
+@op(tensors="input", accepts=ALL_DTYPES, namespace="nn")
 def pad_constant(input, before, after, value):
     """Values before and after each dimension; negative numbers crop."""
     return pad_constant.op(input, before, after, value)

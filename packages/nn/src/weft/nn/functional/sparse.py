@@ -9,7 +9,7 @@ from weft import Tensor
 from weft._levels import memory_of, refuse_values
 from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
-from weft.ops._declare import op
+from weft.ops._declare import ALL_DTYPES, op
 from weft.ops.indexing import in_range
 
 __all__ = ["embedding", "one_hot"]
@@ -34,7 +34,7 @@ def checked_indices(name: str, indices: Any, rows: int, refusal: type[Exception]
     in_range(name, indices, rows, 0, refusal)
 
 
-@op(tensors="weight indices", namespace="nn", name="embedding", linear="weight")
+@op(tensors="weight indices", accepts=ALL_DTYPES, namespace="nn", name="embedding", linear="weight")
 def embedding_op(weight, indices, padding_idx, scale_grad_by_freq):
     """Rows of a table."""
     return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
