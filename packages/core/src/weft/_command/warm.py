@@ -234,7 +234,8 @@ def sequences(make: Maker) -> None:
         heads = make.random(4, 4, 32, 16)
         backward(functional.scaled_dot_product_attention(heads, heads, heads, is_causal=causal))
     for recurrent in (nn.LSTM, nn.GRU, nn.RNN):
-        backward(make.module(recurrent(64, 64, batch_first=True))(x)[0])
+        for first in (False, True):
+            backward(make.module(recurrent(64, 64, batch_first=first))(x)[0])
     encoder = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
     backward(make.module(encoder)(x))
     with weft.no_grad():
