@@ -74,41 +74,55 @@ def cross_entropy_columns(x, target, weight, ignored, smoothing, most, sums, los
                 losses[block, column] = losses[block, column] * like(top[j], 1 - smoothing) - spread * share
 
 
+@loop
+def totals(losses, counts):
+    """The sums of losses and of counts."""
+    loss, count = 0.0, 0.0
+    for i in range(losses.size):
+        loss += losses[i]
+        count += counts[i]
+    return loss, count
+
+
 @launcher
 def cross_entropy_by_rows(x, target, weight, ignored, smoothing, most, sums, losses, counts):
     arguments = (x, target, weight, ignored, smoothing, most, sums, losses, counts)
     parallel(cross_entropy_rows, arguments, x.shape[0], EXP * x.size)
+    return totals(losses, counts)
 
 
 @launcher
 def cross_entropy_by_columns(x, target, weight, ignored, smoothing, most, sums, losses, counts):
     arguments = (x, target, weight, ignored, smoothing, most, sums, losses, counts)
     parallel(cross_entropy_columns, arguments, x.shape[0] * parts_of(x), EXP * x.size)
+    return totals(losses.reshape(-1), counts.reshape(-1))
+
+
+def by_row_or_column(input: Any, target: Any, *arrays: Any) -> tuple[Any, list[Any]]:
+    """Scores as (N, C) where each sample has one place, else as (N, C, places), and what is there of each place."""
+    batch, classes = input.shape[:2]
+    places = target.size // batch
+    x = contiguous(input)
+    scores, shape = (
+        (x.reshape(batch, classes), (batch,)) if places == 1 else (x.reshape(batch, classes, -1), (batch, -1))
+    )
+    return scores, [each.reshape(shape) for each in (np.ascontiguousarray(target, np.int64), *arrays)]
 
 
 @serves("nn::cross_entropy", REAL)
 def cross_entropy_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
-        batch, classes, places = input.shape
         if not input.size:
             return generic(input, target, weight, reduction, ignore_index, smoothing)
-        statistics = np.empty((2, batch, places), input.dtype)
-        losses, counts = np.empty((2, batch, places), input.dtype)
-        weights = parameter(weight, classes, 1, input)
-        chosen = np.ascontiguousarray(target, np.int64)
-        arrays = contiguous(input), chosen, *statistics, losses, counts
-        by_columns = places > 1
-        shape = (batch, places) if by_columns else (batch,)
-        x = arrays[0] if by_columns else arrays[0].reshape(batch, classes)
-        flat = [each.reshape(shape) for each in arrays[1:]]
-        launch = cross_entropy_by_columns if by_columns else cross_entropy_by_rows
-        launch(x, flat[0], weights, int(ignore_index), float(smoothing), *flat[1:])
+        arrays = np.empty((4, *target.shape), input.dtype)  # the largest scores, logarithms of sums, losses, counts
+        x, (chosen, *flat) = by_row_or_column(input, target, *arrays)
+        launch = cross_entropy_by_rows if x.ndim == 2 else cross_entropy_by_columns
+        weights = parameter(weight, input.shape[1], 1, input)
+        loss, count = launch(x, chosen, weights, int(ignore_index), float(smoothing), *flat)
         if reduction == "none":
-            return losses, np.zeros((), input.dtype), statistics
-        total = np.asarray(np.sum(losses, dtype=np.float64))
-        size = np.asarray(np.sum(counts, dtype=np.float64))
-        total = total / size if reduction == "mean" else total
-        return np.asarray(total, input.dtype), size.astype(input.dtype), statistics
+            return arrays[2], np.zeros((), input.dtype), arrays[:2]
+        loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
+        return np.asarray(loss, input.dtype), np.asarray(count, input.dtype), arrays[:2]
 
     return BySize(generic, run, LEAST)
 
@@ -183,21 +197,15 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         ignore_index: int,
         smoothing: float,
     ) -> Any:
-        batch, classes, places = input.shape
-        share = grad / total if reduction == "mean" else grad
-        shares = np.empty((batch, places), input.dtype)
-        shares[...] = share
-        weights = parameter(weight, classes, 1, input)
+        shares = np.empty(target.shape, input.dtype)
+        shares[...] = grad / total if reduction == "mean" else grad
         result = np.empty(input.shape, input.dtype)
-        chosen = np.ascontiguousarray(target, np.int64)
-        arrays = (contiguous(input), result, shares, chosen, *contiguous(statistics))
-        by_columns = places > 1
-        shape = (batch, places) if by_columns else (batch,)
-        x, y = arrays[:2] if by_columns else [each.reshape(batch, classes) for each in arrays[:2]]
-        shares, chosen, most, sums = (each.reshape(shape) for each in arrays[2:])
-        launch = cross_entropy_backward_by_columns if by_columns else cross_entropy_backward_by_rows
-        numbers = float(np.sum(weights, dtype=np.float64)), int(ignore_index), float(smoothing)
-        launch(shares, x, chosen, weights, *numbers, most, sums, y)
+        x, (chosen, shares, most, sums) = by_row_or_column(input, target, shares, *contiguous(statistics))
+        weights = parameter(weight, input.shape[1], 1, input)
+        whole = float(weights.size if weight is None else np.sum(weights, dtype=np.float64))
+        launch = cross_entropy_backward_by_rows if x.ndim == 2 else cross_entropy_backward_by_columns
+        numbers = whole, int(ignore_index), float(smoothing)
+        launch(shares, x, chosen, weights, *numbers, most, sums, result.reshape(x.shape))
         return result
 
     def by_size(grad: Any, input: Any, *rest: Any) -> Any:

@@ -350,25 +350,32 @@ def entropy_of_classes(
 ) -> Tensor:
     """`cross_entropy` for targets that are classes, after the checks."""
     ignore_index = whole_number("cross_entropy", "ignore_index", ignore_index)
-    batch, classes = (1, input.shape[0]) if input.ndim == 1 else input.shape[:2]
-    places = math.prod(input.shape[2:])
-    scores, chosen = input.reshape(batch, classes, places), target.reshape(batch, places)
+    if input.ndim > 1:
+        return cross_entropy_op.op(input, target, weight, reduction, ignore_index, float(smoothing))[0]
+    scores, chosen = input.unsqueeze(0), target.reshape(1)
     result = cross_entropy_op.op(scores, chosen, weight, reduction, ignore_index, float(smoothing))[0]
     return result.reshape(target.shape) if reduction == "none" else result
 
 
 @op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="cross_entropy")
 def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
-    """The cross entropy of classes (N, places) and the softmax of scores (N, C, places).
+    """The cross entropy of classes (N, ...) and the softmax of scores (N, C, ...).
 
     With it come what the mean is divided by, and for each place the largest score and the logarithm of the sum of the
-    exponentials, (2, N, places): with them the gradient needs one pass.
+    exponentials, (2, N, ...): with them the gradient needs one pass.
     """
     return cross_entropy_op.op(input, target, weight, reduction, ignore_index, smoothing)
 
 
+def by_place(scores: Any) -> Any:
+    """(N, C, ...) as (N, C, places)."""
+    return scores.reshape(*scores.shape[:2], math.prod(scores.shape[2:]))
+
+
 @cross_entropy_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index, smoothing):
+    shape = target.shape
+    input, target = by_place(input), target.reshape(shape[0], -1)
     most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
     shifted = input - most
     sums = xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
@@ -381,9 +388,9 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
         spread = xp.sum(shifted if weight is None else shifted * weight[:, None], axis=1) / -input.shape[1]
         spread[target == ignore_index] = 0
         losses = losses * (1 - smoothing) + spread * smoothing
-    statistics = xp.concatenate([most, sums], axis=1).transpose(1, 0, 2)
+    statistics = xp.concatenate([most, sums], axis=1).transpose(1, 0, 2).reshape(2, *shape)
     if reduction == "none":
-        return losses, xp.zeros((), input.dtype), statistics
+        return losses.reshape(shape), xp.zeros((), input.dtype), statistics
     size = xp.asarray(safe.size, input.dtype) if counts is None else xp.sum(counts)
     total = xp.sum(losses)
     return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
@@ -402,12 +409,16 @@ def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoo
 @cross_entropy_op.batch
 def _(batch):
     input, target, weight, reduction, ignore_index, smoothing = batch.as_seen()
+    shape = target.shape
+    input, target = by_place(input), target.reshape(shape[0], -1)
     logarithms = log_softmax_op.op(input, 1)
     loss, size = nll_loss_op.op(logarithms, target, weight, reduction, ignore_index)
     if smoothing:
         loss = smoothed(loss, logarithms, target, weight, reduction, smoothing, ignore_index, 1)
     most = input.amax(1)
-    return batch.whole((loss, size, weft.stack([most, input.select(1, 0) - logarithms.select(1, 0) - most])))
+    statistics = weft.stack([most, input.select(1, 0) - logarithms.select(1, 0) - most])
+    loss = loss.reshape(shape) if reduction == "none" else loss
+    return batch.whole((loss, size, statistics.reshape(2, *shape)))
 
 
 def cross_entropy_slope(
@@ -421,14 +432,17 @@ def cross_entropy_slope(
     smoothing: float,
 ) -> Tensor:
     """The gradient of `cross_entropy` in ops that are differentiable again."""
+    shape = input.shape
+    input, target = by_place(input), target.reshape(shape[0], -1)
     share = grad / total.detach() if reduction == "mean" else grad
+    share = share.reshape(target.shape) if reduction == "none" else share
     own = share * counts_of(target, weight, ignore_index, input) * (1 - smoothing)
     classes = target.masked_fill(target == ignore_index, 0).unsqueeze(1)
     size = input.shape[1]
     every = input.new_ones(size) if weight is None else weight
     each = (share * (target != ignore_index) * (smoothing / size)).unsqueeze(1) * every.unsqueeze(-1)
     wanted = each.scatter_add(1, classes, own.unsqueeze(1))
-    return log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted
+    return (log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted).reshape(shape)
 
 
 @op(
@@ -453,7 +467,10 @@ def _(batch):
 
 @cross_entropy_gradient.kernel
 def _(xp, output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
+    shape = input.shape
     share = xp.broadcast_to(output_grad / total if reduction == "mean" else output_grad, target.shape)
+    share, target = share.reshape(shape[0], -1), target.reshape(shape[0], -1)
+    input, statistics = by_place(input), statistics.reshape(2, *target.shape)
     safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
     own = share * (1 - smoothing) if counts is None else share * counts * (1 - smoothing)
     every = xp.asarray(1, input.dtype) if weight is None else weight[:, None]
@@ -466,7 +483,7 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
     if smoothing:
         result -= each[:, None] * every
     result[places_of(xp, safe)] -= own
-    return result.astype(input.dtype, copy=False)
+    return result.astype(input.dtype, copy=False).reshape(shape)
 
 
 def smoothed(
