@@ -116,7 +116,7 @@ CASES: dict[str, Build] = {
     "zeros": many(square, lambda lib, x: lib.zeros(4, 4)),
     "tensor([1., 2., 3.])": many(square, lambda lib, x: lib.tensor([1.0, 2.0, 3.0])),
     "item": many(lambda lib: lib.tensor(1.0), lambda lib, x: x.item()),
-    "requires_grad_ and grad of a sum": many(
+    "sum and its gradient": many(
         lambda lib: lib.ones(4, 4, requires_grad=True), lambda lib, x: lib.autograd.grad(x.sum(), x)
     ),
     "a module's call": many(nothing, lambda lib, x: x[0](x[1])),
