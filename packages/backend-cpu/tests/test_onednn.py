@@ -116,6 +116,16 @@ def test_an_activation_follows_in_the_same_call(activation, matmul):
     assert_close(weft.from_numpy(result), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_bfloat16_is_multiplied_as_it_is_and_rounded_once(matmul):
+    a, b = (random(*shape).astype("bfloat16") for shape in ((40, 50), (50, 30)))
+    found = matmul.multiply(a, b, None, (40, 30))
+    if found is None:
+        pytest.skip("this processor has no products of bfloat16")
+    assert found.dtype == "bfloat16"
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(found.astype(np.float64), exact, rtol=2**-7, atol=1e-3)
+
+
 def test_threads_at_the_same_time_do_not_disturb_each_other(matmul):
     run = matmul.matmul(none)
     operands = [(random(40, 50) + i, random(50, 60)) for i in range(6)]

@@ -155,14 +155,9 @@ def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
 
 def as_rows(array: Array) -> Array:
     """All but the last dimension as one, if that takes no copy; else the array."""
-    if array.flags.c_contiguous:
-        return array.reshape(-1, array.shape[-1])
-    view = array.view()
-    try:
-        view.shape = (-1, array.shape[-1])
-    except AttributeError:  # its strides do not allow it
-        return array if array.ndim > 1 else array.reshape(1, -1)
-    return view
+    shape, strides = array.shape, array.strides
+    follows = all(outer == inner * size for outer, inner, size in zip(strides[:-2], strides[1:-1], shape[1:-1]))
+    return array.reshape(-1, shape[-1]) if follows or array.flags.c_contiguous else array
 
 
 @serves("core::addmm", "float32 bfloat16")

@@ -63,7 +63,8 @@ class RepeatedProduct:
             raise UnsupportedError(f"{create}: only the plain loops")
         layout = layout_of(description, WEIGHTS)
         self.size = size_of(layout)
-        self.arrange = reorder(described(shape, strides).value, layout or 0)
+        given = described(shape, strides)
+        self.arrange = reorder(given.value, layout or 0)
         self.product = Primitive(description, [(SRC, a), (WEIGHTS, layout), (DST, result)])
 
     def run(self, other: Array, work: Callable[[Multiply], None]) -> None:
