@@ -21,7 +21,8 @@ NUMBERS = {
     "nn::gelu": ("tanh",),
 }
 CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in compiled.MODULES]
-CASES = [case for case in CASES if compiled.MODULES[case[0]] == ".activations" and case[0] != "nn::shrink"]
+OTHERS = ("nn::shrink", "nn::glu", "nn::glu_backward")
+CASES = [case for case in CASES if compiled.MODULES[case[0]] == ".activations" and case[0] not in OTHERS]
 CASES += [
     ("nn::shrink", (0.5, True)),
     ("nn::shrink", (0.5, False)),
@@ -81,3 +82,14 @@ def test_strided_and_empty_inputs_are_taken():
     array = np.linspace(-3, 3, 40, dtype=np.float32)[::3]
     np.testing.assert_allclose(kernel.large(array), generic(array), rtol=1e-6)
     assert kernel.large(np.empty((0, 3), np.float32)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_glu_is_numpys_along_each_dimension(dim):
+    shape = (4, 6, 8)
+    arrays = operands("core::s", "float32", shape)
+    generic, kernel = kernels("nn::glu", weft.float32)
+    exact = generic(*arrays, dim)
+    np.testing.assert_allclose(kernel.large(*arrays, dim), exact, rtol=1e-6, atol=1e-6)
+    generic, kernel = kernels("nn::glu_backward", weft.float32)
+    np.testing.assert_allclose(kernel.large(exact, *arrays, dim), generic(exact, *arrays, dim), rtol=1e-5, atol=1e-6)

@@ -20,7 +20,7 @@ FAMILIES = {  # module: the ops that it serves
         "nn::shrink_backward nn::hardsigmoid nn::hardsigmoid_backward nn::hardswish "
         "nn::hardswish_backward nn::gelu nn::gelu_backward nn::silu nn::silu_backward nn::elu "
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
-        "nn::mish nn::mish_backward"
+        "nn::mish nn::mish_backward nn::glu nn::glu_backward"
     ),
     "copies": "core::contiguous_copy core::convert core::tril core::triu",
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",

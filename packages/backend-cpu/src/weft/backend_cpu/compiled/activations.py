@@ -484,3 +484,62 @@ def mish_backward(grad, x, y):
 
 serve("nn::mish", mish)
 serve("nn::mish_backward", mish_backward, 2)
+
+
+# GLU: blocks of two rows, (values, gates)
+
+
+@loop
+def glu_blocks(x, y, lo, hi):
+    for block in range(lo, hi):
+        value, gate, result = x[block, 0], x[block, 1], y[block]
+        for i in range(result.size):
+            result[i] = value[i] * sigmoid(gate[i])
+
+
+@launcher
+def glu(x, y):
+    parallel(glu_blocks, (x, y), x.shape[0], EXP * y.size)
+
+
+@loop
+def glu_backward_blocks(grad, x, y, lo, hi):
+    for block in range(lo, hi):
+        row, value, gate, by_value, by_gate = grad[block], x[block, 0], x[block, 1], y[block, 0], y[block, 1]
+        for i in range(row.size):
+            share = sigmoid(gate[i])
+            by_value[i] = row[i] * share
+            by_gate[i] = row[i] * share * (like(share, 1.0) - share) * value[i]
+
+
+@launcher
+def glu_backward(grad, x, y):
+    parallel(glu_backward_blocks, (grad, x, y), x.shape[0], EXP * x.size)
+
+
+@serves("nn::glu", REAL)
+def glu_kernel(generic: Any) -> Any:
+    def run(x: Any, dim: int) -> Any:
+        shape = (*x.shape[:dim], x.shape[dim] // 2, *x.shape[dim + 1 :])
+        result = np.empty(shape, x.dtype)
+        if not result.size:
+            return result
+        halves = math.prod(shape[dim:])
+        glu(np.ascontiguousarray(x).reshape(-1, 2, halves), result.reshape(-1, halves))
+        return result
+
+    return BySize(generic, run, LEAST)
+
+
+@serves("nn::glu_backward", REAL)
+def glu_backward_kernel(generic: Any) -> Any:
+    def run(grad: Any, x: Any, dim: int) -> Any:
+        result = np.empty(x.shape, x.dtype)
+        if not result.size:
+            return result
+        halves = math.prod(x.shape[dim:]) // 2
+        rows = np.ascontiguousarray(grad).reshape(-1, halves), np.ascontiguousarray(x).reshape(-1, 2, halves)
+        glu_backward(*rows, result.reshape(-1, 2, halves))
+        return result
+
+    return BySize(generic, run, LEAST)

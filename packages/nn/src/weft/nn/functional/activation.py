@@ -880,5 +880,59 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     size = input.shape[wrap_dim("glu", dim, input.ndim)]
     if size % 2:
         raise RuntimeError(f"glu: Halving dimension must be even, but dimension {dim} is size {size}")
-    value, gate = input.chunk(2, dim) if size else (input, input)
-    return value * gate.sigmoid()
+    return glu_op.op(input, wrap_dim("glu", dim, input.ndim))
+
+
+@op(result="same", half="float32", accepts="float", namespace="nn", name="glu", batch="along_dims")
+def glu_op(input, dim):
+    """The first half of a dimension times the sigmoid of the second."""
+    return glu_op.op(input, dim)
+
+
+@glu_op.kernel
+def _(xp, input, dim):
+    value, gate = xp.split(input, 2, dim)
+    result = xp.exp(-gate)
+    result += 1
+    return xp.divide(value, result, out=result)
+
+
+@glu_op.gradient("input")
+def _(grad, input, dim):
+    return glu_backward.op(grad, input, dim)
+
+
+@op(
+    tensors="output_grad input",
+    result="same",
+    half="float32",
+    accepts="float",
+    namespace="nn",
+    name="glu_backward",
+    batch="along_dims",
+)
+def glu_backward(output_grad, input, dim):
+    """The gradient of `glu` with respect to its input."""
+    return glu_backward.op(output_grad, input, dim)
+
+
+@glu_backward.kernel
+def _(xp, output_grad, input, dim):
+    value, gate = xp.split(input, 2, dim)
+    share = 1 / (1 + xp.exp(-gate))
+    by_value = output_grad * share
+    share -= 1
+    share *= by_value
+    share *= -value
+    return xp.concatenate([by_value, share], axis=dim)
+
+
+@glu_backward.gradient("output_grad input")
+def _(grad, output_grad, input, dim):
+    by_value, by_gate = grad.chunk(2, dim)
+    value, gate = input.chunk(2, dim)
+    share = gate.sigmoid()
+    slope = share * (1 - share)
+    bend = by_value * slope + by_gate * value * slope * (1 - 2 * share)
+    by_input = weft.cat([by_gate * output_grad * slope, bend * output_grad], dim)
+    return by_value * share + by_gate * value * slope, by_input
