@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary, ref
 import numpy
 
 from weft import _spoken
+from weft._float8 import converted
 
 if TYPE_CHECKING:
     from weft._devices import device
@@ -379,7 +380,9 @@ class TypedStorage:
             if isinstance(size, int):
                 wrap_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
             else:
-                content = numpy.array(list(size)).astype(self.dtype.numpy)
+                numbers = numpy.array(list(size))
+                target = self.dtype.numpy
+                content = converted(numbers, target) if self.dtype.is_float8 else numbers.astype(target)
                 wrap_storage = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
         self._untyped_storage = wrap_storage
 
