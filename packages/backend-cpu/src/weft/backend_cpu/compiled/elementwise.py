@@ -22,7 +22,7 @@ from numba.extending import intrinsic, overload
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["operation", "results"]
+__all__ = ["operation", "quick_results", "results"]
 
 # Operations
 
@@ -38,6 +38,42 @@ def operation(name: str, formula: Callable[..., Any]) -> str:
     return key
 
 
+# A result may be written over an operand: element i is read before it is written, and no other. The compiler is told
+# that no element that is written is one that is read, since it would not make vector code of what it cannot prove.
+
+
+def scopes(module: Any) -> Any:
+    """What marks the memory that is read, in a module of LLVM's."""
+    domain = module.add_metadata([ir.MetaDataString(module, "weft elementwise")])
+    return module.add_metadata([module.add_metadata([ir.MetaDataString(module, "operands"), domain])])
+
+
+@intrinsic
+def get(typingctx: Any, x: Any, i: Any) -> Any:
+    """``x[i]``, which nothing writes to."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(x)(context, builder, values[0]).data
+        value = builder.load(builder.gep(data, [values[1]]))
+        value.set_metadata("alias.scope", scopes(builder.module))
+        return context.data_model_manager[x.dtype].from_data(builder, value)
+
+    return x.dtype(x, i), generate
+
+
+@intrinsic
+def put(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
+    """``x[i] = value``, which nothing reads."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(x)(context, builder, values[0]).data
+        value = context.data_model_manager[x.dtype].as_data(builder, values[2])
+        builder.store(value, builder.gep(data, [values[1]])).set_metadata("noalias", scopes(builder.module))
+        return context.get_dummy_value()
+
+    return types.void(x, i, x.dtype), generate
+
+
 def apply(key, x, y, z, i):
     """The result of an operation on the elements at an index of its operands, in compiled code; others are not read."""
     raise NotImplementedError
@@ -48,10 +84,10 @@ def apply_compiled(key, x, y, z, i):
     formula = FORMULAS[key.literal_value]
     count = formula.py_func.__code__.co_argcount
     if count == 1:
-        return lambda key, x, y, z, i: formula(x[i])
+        return lambda key, x, y, z, i: formula(get(x, i))
     if count == 2:
-        return lambda key, x, y, z, i: formula(x[i], y[i])
-    return lambda key, x, y, z, i: formula(x[i], y[i], z[i])
+        return lambda key, x, y, z, i: formula(get(x, i), get(y, i))
+    return lambda key, x, y, z, i: formula(get(x, i), get(y, i), get(z, i))
 
 
 @cache
@@ -64,7 +100,7 @@ def compiled(key: str, result: str, *operands: str) -> int:
         result = array_at(out, size, out_like)
         x, y, z = array_at(a, size, a_like), array_at(b, size, b_like), array_at(c, size, c_like)
         for i in range(np.uintp(size)):
-            result[i] = apply(key, x, y, z, i)
+            put(result, i, apply(key, x, y, z, i))
 
     KEPT.append(run)
     return int(run.address)
@@ -85,6 +121,7 @@ def call(typingctx: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any) 
 
 # Layouts: a table of integers, with a line for the result, one for each of three operands, and one for the shape
 
+LINE = 64  # bytes of the cache's lines, and of the longest vectors
 DIMS = 8  # at most, without those of size 1; a result of more is left to NumPy
 BLOCK = 2048  # elements of a block
 
@@ -186,8 +223,7 @@ def end_of(table, k):
 def describe(table, identities):
     """Fill in the table; False if the arrays are not such that the loop takes them.
 
-    What is written over an operand's own elements goes by way of a buffer, since vector code must know that what it
-    writes is nothing that it reads. A result that shares memory in another way is left to NumPy.
+    A result may lie over an operand, element over element. If it shares memory in another way it is left to NumPy.
     """
     if not load(table, identities):
         return False
@@ -202,7 +238,6 @@ def describe(table, identities):
         table[k, PERIOD] = period_of(table, k)
         whole = whole and table[k, PERIOD] == DIRECT
         if table[k, ADDRESS] < end_of(table, 0) and table[0, ADDRESS] < end_of(table, k):
-            table[0, PERIOD] = NEVER
             for d in range(table[SHAPE, RANK]):
                 if table[k, ADDRESS] != table[0, ADDRESS] or table[k, STRIDES + d] != table[0, STRIDES + d]:
                     return False
@@ -314,9 +349,14 @@ def anyhow(function, identities, items, movers, cost):
 
 @loop
 def straight(function, addresses, items, lo, hi):
-    start = np.int64(lo)
-    a, b, c = addresses[1] + start * items[1], addresses[2] + start * items[2], addresses[3] + start * items[3]
-    call(function, addresses[0] + start * items[0], a, b, c, np.int64(hi) - start)
+    start, stop = np.int64(lo), np.int64(hi)
+    # First as many as come before a line of the cache: what is written then, and what lies alike, crosses none.
+    count = min(-(addresses[0] + start * items[0]) % LINE // items[0], stop - start)
+    while start < stop:
+        a, b, c = addresses[1] + start * items[1], addresses[2] + start * items[2], addresses[3] + start * items[3]
+        call(function, addresses[0] + start * items[0], a, b, c, count)
+        start += count
+        count = stop - start
 
 
 @loop
@@ -335,23 +375,44 @@ def in_step(function, identities, items, size, cost):
 # From Python
 
 
-def result_shape(operands: Sequence[Any], element: Any) -> Any:
+def new_result(operands: Sequence[Any], element: Any) -> Any:
     """A new array for the results, in the order in memory that a function of NumPy gives it; None: ask that one."""
-    first = operands[0]
+    arrays = [each for each in operands if each.ndim] or operands
+    first = arrays[0]
     shape = first.shape
-    if all(each.shape == shape for each in operands):
-        if any(each.flags.c_contiguous for each in operands):
+    if all(each.shape == shape for each in arrays):
+        if any(each.flags.c_contiguous for each in arrays):
             return np.empty(shape, element)
-        same = all(each.strides == first.strides for each in operands)
+        same = all(each.strides == first.strides for each in arrays)
         return np.empty_like(first, dtype=element) if same else None
-    shape = np.broadcast_shapes(*[each.shape for each in operands])
-    full = [each for each in operands if each.shape == shape]
-    if all(each.flags.c_contiguous for each in full or operands):
+    shape = np.broadcast_shapes(*[each.shape for each in arrays])
+    full = [each for each in arrays if each.shape == shape]
+    if all(each.flags.c_contiguous for each in full or arrays):
         return np.empty(shape, element)
-    rest = [each for each in operands if each.shape != shape]
-    if not full or any(max(each.shape, default=1) < each.size for each in rest):
+    rest = [each for each in arrays if each.shape != shape]
+    if not full or any(max(each.shape) < each.size for each in rest):
         return None
     return np.empty_like(full[0], dtype=element) if all(each.strides == full[0].strides for each in full) else None
+
+
+def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) -> Any:
+    """`results` of contiguous arrays of one shape and dtype, which most are; None for others."""
+    first = operands[0]
+    shape, own = first.shape, first.dtype
+    for each in operands:
+        if each.shape != shape or each.dtype != own or not each.flags.c_contiguous:
+            return None
+    made = np.empty(shape, own if element is None else element)
+    rest = 3 - len(operands)
+    plan = plans.get((key, own))
+    if plan is None:
+        function = compiled(key, made.dtype.char, *[own.char] * len(operands), *"?" * rest)
+        plans[key, own] = plan = function, (made.itemsize, *[own.itemsize] * len(operands), *(1,) * rest)
+    in_step(plan[0], (id(made), *map(id, operands), *(0,) * rest), plan[1], made.size, cost)
+    return made
+
+
+plans: dict[Any, tuple[int, Any]] = {}  # what is the same in all calls of `quick_results`
 
 
 def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None) -> Any:
@@ -370,9 +431,9 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     out : array, optional
         What to write to.
     """
-    made = result_shape(operands, element) if out is None else out
-    if made is None:
-        return None
+    made = new_result(operands, element) if out is None else out
+    if made is None or not made.size:
+        return made
     arrays = (made, *operands)
     rest = 4 - len(arrays)
     identities = (*map(id, arrays), *(0,) * rest)

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled import mathematics
-from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.libraries import LEAST, serves
 
@@ -48,6 +48,10 @@ def serve(
     @serves(name, dtypes)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
+            if operands is operands_of and len(args) == count and all(type(each) is np.ndarray for each in args):
+                made = quick_results(key, args, result, cost)
+                if made is not None:
+                    return made
             arrays = operands(args[:count])
             made = None if arrays is None else results(key, arrays, result or arrays[-1].dtype, cost, *args[count:])
             return generic(*args) if made is None else made
@@ -56,6 +60,15 @@ def serve(
 
 
 # Arithmetic
+
+
+def at_least(a, b):
+    return a if a >= b or a != a else b
+
+
+def at_most(a, b):
+    return a if a <= b or a != a else b
+
 
 serve("core::add", lambda a, b: a + b, NUMBERS)
 serve("core::sub", lambda a, b: a - b, NUMBERS)
@@ -67,8 +80,8 @@ serve("core::square", lambda a: a * a, NUMBERS)
 serve("core::sqrt", lambda a: math.sqrt(a), cost=2)
 serve("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3)
 serve("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2)
-serve("core::maximum", lambda a, b: a if a >= b or a != a else b)
-serve("core::minimum", lambda a, b: a if a <= b or a != a else b)
+serve("core::maximum", at_least)
+serve("core::minimum", at_most)
 serve("core::lerp", lambda a, b, c: a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c))
 
 # Functions, with vector code of their own
@@ -110,11 +123,18 @@ def masked_fill_kernel(generic: Any) -> Any:
     return BySize(generic, run, LEAST)
 
 
+@mathematics.function
+def limited(a, b, c):
+    """``a`` but at least ``b``, and of that at most ``c``; nan if one of them is."""
+    a = a if a >= b or a != a else b
+    return a if a <= c or a != a else c
+
+
 @serves("core::clamp", REAL)
 def clamp_kernel(generic: Any) -> Any:
-    least = operation("clamp_min", lambda a, b: a if a >= b or a != a else b)
-    most = operation("clamp_max", lambda a, b: a if a <= b or a != a else b)
-    both = operation("clamp", lambda a, b, c: min(max(a, b), c) if a == a and b == b and c == c else a + b + c)
+    least = operation("clamp_min", at_least)
+    most = operation("clamp_max", at_most)
+    both = operation("clamp", lambda a, b, c: limited(a, b, c))
 
     def run(x: Any, low: Any, high: Any) -> Any:
         arrays = operands_of(tuple(each for each in (x, low, high) if each is not None))

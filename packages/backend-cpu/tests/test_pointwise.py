@@ -1,0 +1,112 @@
+"""The compiled operations element by element, on all layouts, against NumPy's functions."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend_cpu import libraries
+
+pytestmark = pytest.mark.skipif(
+    not any(library.__name__.endswith("compiled") for library in libraries.available()), reason="needs Numba"
+)
+
+RANDOM = np.random.default_rng(0)
+ROWS = 300  # times 300 columns: more than the least that is compiled
+
+SHAPES = [
+    ((ROWS, 300), (ROWS, 300)),
+    ((ROWS, 300), (300,)),
+    ((ROWS, 300), (ROWS, 1)),
+    ((ROWS, 1), (300,)),
+    ((40, 16, 12, 12), (16, 1, 1)),
+    ((40_000, 3), (3,)),
+    ((3, 30_000), (30_000,)),
+    ((5, 40, 500), (5, 1, 500)),
+]
+
+
+def array(shape, element="float32"):
+    values = RANDOM.standard_normal(shape) * 4
+    values = values.astype(element)
+    if values.dtype.kind == "f" and values.size > 9:
+        values.reshape(-1)[:6] = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40]
+    return values
+
+
+def layouts(values):
+    yield values
+    yield np.asfortranarray(values)
+    yield np.repeat(values, 2, axis=-1)[..., ::2]
+    yield values[::-1]
+
+
+@pytest.mark.parametrize("element", ["float32", "float64", "int64"])
+@pytest.mark.parametrize(("left", "right"), SHAPES)
+def test_arithmetic_and_comparisons_of_all_layouts(left, right, element):
+    for a in layouts(array(left, element)):
+        b = array(right, element)
+        x, y = weft.from_numpy(np.array(a, order="K") if min(a.strides) < 0 else a), weft.from_numpy(b)
+        with np.errstate(all="ignore"):
+            for name, function in (("add", np.add), ("mul", np.multiply), ("sub", np.subtract), ("lt", np.less)):
+                np.testing.assert_array_equal(getattr(weft, name)(x, y).numpy(), function(a, b))
+                np.testing.assert_array_equal(getattr(weft, name)(y, x).numpy(), function(b, a))
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["exp", "expm1", "log", "log1p", "tanh", "sqrt", "abs", "neg", "square", "reciprocal", "sigmoid", "rsqrt"]
+)
+def test_functions_are_right_to_a_few_units_in_the_last_place(name, element):
+    values = array((ROWS, 300), element)
+    by_name = {"neg": np.negative, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "rsqrt": lambda x: 1 / np.sqrt(x)}
+    with np.errstate(all="ignore"):
+        expected = by_name.get(name, getattr(np, name, None))(values.astype("float64")).astype(element)
+    found = getattr(weft, name)(weft.from_numpy(values)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=6e-7 if element == "float32" else 2e-15, atol=1e-37)
+
+
+def test_numbers_come_on_either_side():
+    values = array((ROWS, 300))
+    x = weft.from_numpy(values)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((x - 2.5).numpy(), values - np.float32(2.5))
+        np.testing.assert_array_equal((1 - x).numpy(), 1 - values)
+        np.testing.assert_array_equal((3 / x).numpy(), 3 / values)
+        np.testing.assert_allclose((x**3).numpy(), values**3, rtol=1e-6)
+        np.testing.assert_allclose((x**0.5).numpy(), np.power(values.astype("float64"), 0.5), rtol=1e-6)
+
+
+def test_what_is_written_in_place_is_written_where_it_lies():
+    values, others = array((ROWS, 300)), array((ROWS, 300))
+    for a in (values.copy(), np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2]):
+        x = weft.from_numpy(a)
+        with np.errstate(all="ignore"):
+            x.mul_(2.0).add_(weft.from_numpy(others))
+            np.testing.assert_array_equal(a, values * 2 + others)
+
+
+def test_an_operand_that_overlaps_the_result_is_read_before_it_is_written():
+    values = np.arange(90_000.0, dtype="float32")
+    x = weft.from_numpy(values.copy())
+    x[1:].add_(x[:-1])
+    np.testing.assert_array_equal(x.numpy()[1:], values[1:] + values[:-1])
+
+
+def test_choices_limits_and_masks():
+    values, others = array((ROWS, 300)), array((300,))
+    x, y = weft.from_numpy(values), weft.from_numpy(others)
+    np.testing.assert_array_equal(weft.where(x > 0, x, y).numpy(), np.where(values > 0, values, others))
+    np.testing.assert_array_equal(x.masked_fill(y > 1, 7.0).numpy(), np.where(others > 1, np.float32(7), values))
+    np.testing.assert_array_equal(x.clamp(-1, 2).numpy(), np.clip(values, -1, 2))
+    np.testing.assert_array_equal(x.clamp(min=0.5).numpy(), np.maximum(values, np.float32(0.5)))
+    np.testing.assert_array_equal(weft.maximum(x, y).numpy(), np.maximum(values, others))
+
+
+def test_a_result_lies_in_memory_as_its_operands():
+    x = weft.from_numpy(array((16, 20, 20, 16))).permute(0, 3, 1, 2)
+    y = weft.from_numpy(array((16, 1, 1)))
+    assert (x + y).stride() == x.stride()
+    assert x.exp().stride() == x.stride()
+    assert (x.contiguous() + x).is_contiguous()
