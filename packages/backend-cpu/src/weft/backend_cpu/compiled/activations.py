@@ -506,10 +506,10 @@ def glu(x, y):
 def glu_backward_blocks(grad, x, y, lo, hi):
     for block in range(lo, hi):
         row, value, gate, by_value, by_gate = grad[block], x[block, 0], x[block, 1], y[block, 0], y[block, 1]
+        for i in range(row.size):  # one loop for both is no vector code: too much of it might overlap
+            by_value[i] = row[i] * sigmoid(gate[i])
         for i in range(row.size):
-            share = sigmoid(gate[i])
-            by_value[i] = row[i] * share
-            by_gate[i] = row[i] * share * (like(share, 1.0) - share) * value[i]
+            by_gate[i] = by_value[i] * (like(gate[i], 1.0) - sigmoid(gate[i])) * value[i]
 
 
 @launcher
