@@ -15,7 +15,7 @@ from typing import Any
 import weft
 from weft.plugins import backend
 
-ROWS, COLUMNS = 64, 512  # large enough that backends take the kernels that they compile
+ROWS, COLUMNS = 128, 512  # large enough that backends take the kernels that they compile
 
 UNARY = """
 abs neg exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal square sin cos tan asin acos atan sinh cosh tanh asinh
