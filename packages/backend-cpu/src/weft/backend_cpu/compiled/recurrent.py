@@ -4,6 +4,9 @@ What all steps have in common are single products: the projection of the input, 
 has one product left, and pointwise work, which is one loop over its sequences. Steps of few sequences are products of
 vectors: there all steps run in one compiled loop. In larger ones the product is oneDNN's, with the weights arranged
 once for all steps, or NumPy's.
+
+A row of the pointwise work is several loops that write to one array each: one loop that writes to many would not become
+vector code, since the compiler must know that what it writes is not what it reads.
 """
 
 from __future__ import annotations
@@ -37,15 +40,16 @@ WORK = 12  # simple operations that all gates of one element count as
 @loop
 def add_product(vector, matrix, result):
     """Add a vector times a matrix to the result; four rows of the matrix at a time."""
-    whole = vector.size // 4 * 4
+    size, whole = result.size, vector.size // 4 * 4
     for k in range(0, whole, 4):
         a, b, c, d = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
-        for j in range(result.size):
-            result[j] += (a * matrix[k, j] + b * matrix[k + 1, j]) + (c * matrix[k + 2, j] + d * matrix[k + 3, j])
+        first, second, third, fourth = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
+        for j in range(size):
+            result[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
     for k in range(whole, vector.size):
-        a = vector[k]
-        for j in range(result.size):
-            result[j] += a * matrix[k, j]
+        a, first = vector[k], matrix[k]
+        for j in range(size):
+            result[j] += a * first[j]
 
 
 # LSTM
@@ -59,16 +63,27 @@ def lstm_forward_rows(gates, product, h, c, before, cells, output, start, lo, hi
         gate, more = gates[start + n], product[n]
         old_h, old_c, new_h, new_c = before[start + n], cells[start + n], h[n], c[n]
         out = output[start + n]
+        i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
+        for j in range(gate.size):
+            gate[j] += more[j]
         for j in range(size):
-            i = sigmoid(gate[j] + more[j])
-            f = sigmoid(gate[size + j] + more[size + j])
-            g = tanh(gate[2 * size + j] + more[2 * size + j])
-            o = sigmoid(gate[3 * size + j] + more[3 * size + j])
-            gate[j], gate[size + j], gate[2 * size + j], gate[3 * size + j] = i, f, g, o
-            old_h[j], old_c[j] = new_h[j], new_c[j]
-            cell = f * new_c[j] + i * g
-            hidden = o * tanh(cell)
-            new_c[j], new_h[j], out[j] = cell, hidden, hidden
+            i[j] = sigmoid(i[j])
+        for j in range(size):
+            f[j] = sigmoid(f[j])
+        for j in range(size):
+            g[j] = tanh(g[j])
+        for j in range(size):
+            o[j] = sigmoid(o[j])
+        for j in range(size):
+            old_h[j] = new_h[j]
+        for j in range(size):
+            old_c[j] = new_c[j]
+        for j in range(size):
+            new_c[j] = f[j] * new_c[j] + i[j] * g[j]
+        for j in range(size):
+            new_h[j] = o[j] * tanh(new_c[j])
+        for j in range(size):
+            out[j] = new_h[j]
 
 
 @launcher
@@ -104,16 +119,24 @@ def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, start, lo, hi):
             more = grad[start + n]
             for j in range(size):
                 to_h[j] += more[j]
+        i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
+        by_i, by_f = result[:size], result[size : 2 * size]
+        by_g, by_o = result[2 * size : 3 * size], result[3 * size :]
+        one = like(gate[0], 1.0)
         for j in range(size):
-            i, f, g, o = gate[j], gate[size + j], gate[2 * size + j], gate[3 * size + j]
-            one = like(i, 1.0)
-            t = tanh(f * old_c[j] + i * g)
-            by_cell = to_c[j] + to_h[j] * o * (one - t * t)
-            result[j] = by_cell * g * (i * (one - i))
-            result[size + j] = by_cell * old_c[j] * (f * (one - f))
-            result[2 * size + j] = by_cell * i * (one - g * g)
-            result[3 * size + j] = to_h[j] * t * (o * (one - o))
-            to_c[j] = by_cell * f
+            by_o[j] = tanh(f[j] * old_c[j] + i[j] * g[j])
+        for j in range(size):
+            to_c[j] += to_h[j] * o[j] * (one - by_o[j] * by_o[j])
+        for j in range(size):
+            by_o[j] *= to_h[j] * (o[j] * (one - o[j]))
+        for j in range(size):
+            by_i[j] = to_c[j] * g[j] * (i[j] * (one - i[j]))
+        for j in range(size):
+            by_f[j] = to_c[j] * old_c[j] * (f[j] * (one - f[j]))
+        for j in range(size):
+            by_g[j] = to_c[j] * i[j] * (one - g[j] * g[j])
+        for j in range(size):
+            to_c[j] *= f[j]
 
 
 @launcher
@@ -147,15 +170,24 @@ def gru_forward_rows(gates, product, bias, h, before, news, output, start, lo, h
     for n in range(lo, hi):
         gate, more = gates[start + n], product[n]
         old_h, new, new_h, out = before[start + n], news[start + n], h[n], output[start + n]
+        r, z, m = gate[:size], gate[size : 2 * size], gate[2 * size :]
+        inner, inner_bias = more[2 * size :], bias[2 * size :]
+        for j in range(2 * size):
+            gate[j] += more[j] + bias[j]
         for j in range(size):
-            r = sigmoid(gate[j] + (more[j] + bias[j]))
-            z = sigmoid(gate[size + j] + (more[size + j] + bias[size + j]))
-            inner = more[2 * size + j] + bias[2 * size + j]
-            m = tanh(gate[2 * size + j] + r * inner)
-            gate[j], gate[size + j], gate[2 * size + j] = r, z, m
-            old_h[j], new[j] = new_h[j], inner
-            hidden = m + z * (new_h[j] - m)
-            new_h[j], out[j] = hidden, hidden
+            new[j] = inner[j] + inner_bias[j]
+        for j in range(size):
+            r[j] = sigmoid(r[j])
+        for j in range(size):
+            z[j] = sigmoid(z[j])
+        for j in range(size):
+            m[j] = tanh(m[j] + r[j] * new[j])
+        for j in range(size):
+            old_h[j] = new_h[j]
+        for j in range(size):
+            new_h[j] = m[j] + z[j] * (new_h[j] - m[j])
+        for j in range(size):
+            out[j] = new_h[j]
 
 
 @launcher
@@ -191,15 +223,22 @@ def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, star
             more = grad[start + n]
             for j in range(size):
                 to_h[j] += more[j]
+        r, z, m = gate[:size], gate[size : 2 * size], gate[2 * size :]
+        by_r, by_z, by_m = result[:size], result[size : 2 * size], result[2 * size :]
+        by_inner = other[2 * size :]
+        one = like(gate[0], 1.0)
         for j in range(size):
-            r, z, m = gate[j], gate[size + j], gate[2 * size + j]
-            one = like(r, 1.0)
-            by_m = to_h[j] * (one - z) * (one - m * m)
-            by_z = to_h[j] * (old_h[j] - m) * (z * (one - z))
-            by_r = by_m * new[j] * (r * (one - r))
-            result[j], result[size + j], result[2 * size + j] = by_r, by_z, by_m
-            other[j], other[size + j], other[2 * size + j] = by_r, by_z, by_m * r
-            to_h[j] *= z
+            by_m[j] = to_h[j] * (one - z[j]) * (one - m[j] * m[j])
+        for j in range(size):
+            by_z[j] = to_h[j] * (old_h[j] - m[j]) * (z[j] * (one - z[j]))
+        for j in range(size):
+            by_r[j] = by_m[j] * new[j] * (r[j] * (one - r[j]))
+        for j in range(size):
+            by_inner[j] = by_m[j] * r[j]
+        for j in range(2 * size):
+            other[j] = result[j]
+        for j in range(size):
+            to_h[j] *= z[j]
 
 
 @launcher
@@ -234,13 +273,18 @@ def rnn_forward_rows(states, product, h, before, output, rectified, start, lo, h
         state, more = states[start + n], product[n]
         old_h, new_h, out = before[start + n], h[n], output[start + n]
         for j in range(size):
-            value = state[j] + more[j]
-            if rectified:
-                value = value if value > 0 or value != value else like(value, 0.0)
-            else:
-                value = tanh(value)
             old_h[j] = new_h[j]
-            state[j], new_h[j], out[j] = value, value, value
+        if rectified:
+            for j in range(size):
+                value = state[j] + more[j]
+                state[j] = value if value > 0 or value != value else like(value, 0.0)
+        else:
+            for j in range(size):
+                state[j] = tanh(state[j] + more[j])
+        for j in range(size):
+            new_h[j] = state[j]
+        for j in range(size):
+            out[j] = state[j]
 
 
 @launcher
@@ -275,12 +319,12 @@ def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
             more = grad[start + n]
             for j in range(size):
                 to_h[j] += more[j]
-        for j in range(size):
-            value = state[j]
-            if rectified:
-                result[j] = to_h[j] if value > 0 else like(value, 0.0)
-            else:
-                result[j] = to_h[j] * (like(value, 1.0) - value * value)
+        if rectified:
+            for j in range(size):
+                result[j] = to_h[j] if state[j] > 0 else like(state[j], 0.0)
+        else:
+            for j in range(size):
+                result[j] = to_h[j] * (like(state[j], 1.0) - state[j] * state[j])
 
 
 @launcher
