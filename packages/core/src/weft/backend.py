@@ -19,7 +19,15 @@ import numpy
 from weft._dtypes import dtype
 from weft._engine.kinds import BySize
 
-__all__ = ["ArrayNamespaceBackend", "Backend", "BySize", "NoEquivalentError", "import_scientific", "scientific"]
+__all__ = [
+    "ArrayNamespaceBackend",
+    "Backend",
+    "BySize",
+    "NoEquivalentError",
+    "ask_again",
+    "import_scientific",
+    "scientific",
+]
 
 
 class NoEquivalentError(NotImplementedError):
@@ -185,6 +193,14 @@ class Backend:
         from weft._mt19937 import MersenneStream
 
         return MersenneStream(seed)
+
+
+def ask_again() -> None:
+    """Have all ops ask for their kernels again when they next run: a backend has more to offer than it had."""
+    from weft._engine.tensor import state
+
+    for op in state.ops:
+        op.kernels[:] = [None] * len(op.kernels)
 
 
 class ArrayNamespaceBackend(Backend):

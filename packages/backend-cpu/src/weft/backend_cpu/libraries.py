@@ -1,6 +1,7 @@
 """Which library has a kernel for an op: oneDNN's first, then the compiled loops.
 
-Nothing of a library is imported before an op that it serves first runs. A module of kernels declares them::
+Nothing of a library is imported before an op that it serves first runs, and Numba not before one runs on a large array.
+A module of kernels declares them::
 
     @serves("nn::gelu", "float32 float64")
     def gelu(generic):
@@ -16,12 +17,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from itertools import chain, repeat
 from types import ModuleType
 from typing import Any
 
 from weft import dtype
+from weft.backend import BySize, ask_again
 
 __all__ = ["LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
 
@@ -49,11 +53,37 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
+    if asleep(name):
+        if generic is not None and not name.startswith(LISTS):
+            return BySize(generic, partial(wake, name, element, generic), LEAST)
+        if not next(patience):
+            return None
     for maker in makers(name, element):
         found = maker(generic)
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
+
+
+# Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does.
+# Steps of optimizers, which come as lists without a size, do without for a while.
+
+LISTS = ("optim::", "foreach::")
+patience = chain([False] * 100, repeat(True))
+
+
+def asleep(name: str) -> bool:
+    """Whether compiled loops serve an op, and Numba is not imported yet."""
+    if not LEAST or "weft.backend_cpu.compiled.parallel" in sys.modules:
+        return False
+    return any(name in library.MODULES for library in available() if library.__name__.endswith("compiled"))
+
+
+def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
+    """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
+    importlib.import_module("weft.backend_cpu.compiled.parallel")
+    ask_again()
+    return (kernel(name, element, generic) or generic)(*args)
 
 
 @cache  # kernels of whole lists are asked for at every call
