@@ -505,11 +505,11 @@ def glu(x, y):
 @loop
 def glu_backward_blocks(grad, x, y, lo, hi):
     for block in range(lo, hi):
-        row, value, gate, by_value, by_gate = grad[block], x[block, 0], x[block, 1], y[block, 0], y[block, 1]
-        for i in range(row.size):  # one loop for both is no vector code: too much of it might overlap
-            by_value[i] = row[i] * sigmoid(gate[i])
-        for i in range(row.size):
-            by_gate[i] = by_value[i] * (like(gate[i], 1.0) - sigmoid(gate[i])) * value[i]
+        for i in range(grad.shape[1]):
+            y[block, 0, i] = grad[block, i] * sigmoid(x[block, 1, i])
+        for i in range(grad.shape[1]):
+            gate = sigmoid(x[block, 1, i])
+            y[block, 1, i] = grad[block, i] * gate * (like(gate, 1.0) - gate) * x[block, 0, i]
 
 
 @launcher
