@@ -216,7 +216,7 @@ def new_heads(make: Any, like: Any, columns: int) -> Any:
 
 
 def additive(mask: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, tuple[int, ...]] | None:
-    """A mask as flat numbers to add and its strides, 0 where it is broadcast; None if it does not fit four dimensions."""
+    """A mask as flat numbers to add and its strides, 0 where it is broadcast; None if it does not fit."""
     if mask is None:
         return np.empty(0, dtype), (0, 0, 0, 0)
     if mask.ndim > 4:

@@ -2,8 +2,8 @@
 
 Numba has the C library's, which a compiler can only call for one number after another. Here each is a polynomial
 without a branch, and a loop of them runs at about the speed of the memory. `exp`, `expm1`, `log` and `log1p` are right
-within 2 units in the last place, `tanh` and `sigmoid` within 3, `erf` within 5, with infinities, nan, -0.0 and (`exp`, `log`)
-numbers too small to be normal.
+within 2 units in the last place, `tanh` and `sigmoid` within 3, `erf` within 5, with infinities, nan, -0.0 and (`exp`,
+`log`) numbers too small to be normal.
 
 A number that is written in a kernel is a float64 to Numba, and makes float32 arithmetic wide: `like` gives it the type
 of another.
@@ -18,7 +18,20 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["erf", "exp", "expm1", "function", "like", "log", "log1p", "maximum", "polynomial", "sigmoid", "softplus", "tanh"]
+__all__ = [
+    "erf",
+    "exp",
+    "expm1",
+    "function",
+    "like",
+    "log",
+    "log1p",
+    "maximum",
+    "polynomial",
+    "sigmoid",
+    "softplus",
+    "tanh",
+]
 
 # Nothing is reordered here: what is added and subtracted again, to round a number, must not be found to cancel.
 function = njit(fastmath={"contract"}, error_model="numpy", forceinline=True, nogil=True)

@@ -106,13 +106,13 @@ def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) ->
     total = inner.extract_value(data, 1)
     number = inner.zext(runtime(inner, "omp_get_thread_num", I32, [], []), total.type)
     count = inner.zext(runtime(inner, "omp_get_num_threads", I32, [], []), total.type)
-    bounds = [
-        inner.udiv(inner.mul(total, inner.add(number, ir.Constant(total.type, step))), count) for step in (0, 1)
-    ]
+    bounds = [inner.udiv(inner.mul(total, inner.add(number, ir.Constant(total.type, step))), count) for step in (0, 1)]
     call(inner, inner.extract_value(data, 0), *bounds)
     inner.ret_void()
 
     place = cgutils.alloca_once(builder, shared)
-    builder.store(builder.insert_value(builder.insert_value(ir.Constant(shared, ir.Undefined), packed, 0), size, 1), place)
+    builder.store(
+        builder.insert_value(builder.insert_value(ir.Constant(shared, ir.Undefined), packed, 0), size, 1), place
+    )
     values = [part, builder.bitcast(place, POINTER), builder.trunc(threads, I32), ir.Constant(I32, 0)]
     runtime(builder, "GOMP_parallel", ir.VoidType(), [part.type, POINTER, I32, I32], values)
