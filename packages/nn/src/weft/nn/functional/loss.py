@@ -435,12 +435,14 @@ def cross_entropy_slope(
     shape = input.shape
     input, target = by_place(input), target.reshape(shape[0], -1)
     share = grad / total.detach() if reduction == "mean" else grad
-    share = share.reshape(target.shape) if reduction == "none" else share
+    share = share.reshape(target.shape) if reduction == "none" else share.expand(target.shape)
+    ignored = target == ignore_index
+    share = share.masked_fill(ignored, 0)  # also where all are ignored, and their mean is nan
     own = share * counts_of(target, weight, ignore_index, input) * (1 - smoothing)
-    classes = target.masked_fill(target == ignore_index, 0).unsqueeze(1)
+    classes = target.masked_fill(ignored, 0).unsqueeze(1)
     size = input.shape[1]
     every = input.new_ones(size) if weight is None else weight
-    each = (share * (target != ignore_index) * (smoothing / size)).unsqueeze(1) * every.unsqueeze(-1)
+    each = (share * (smoothing / size)).unsqueeze(1) * every.unsqueeze(-1)
     wanted = each.scatter_add(1, classes, own.unsqueeze(1))
     return (log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted).reshape(shape)
 
@@ -470,11 +472,12 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
     shape = input.shape
     share = xp.broadcast_to(output_grad / total if reduction == "mean" else output_grad, target.shape)
     share, target = share.reshape(shape[0], -1), target.reshape(shape[0], -1)
+    share = xp.where(target == ignore_index, input.dtype.type(0), share)  # also where all are, and their mean is nan
     input, statistics = by_place(input), statistics.reshape(2, *target.shape)
     safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
     own = share * (1 - smoothing) if counts is None else share * counts * (1 - smoothing)
     every = xp.asarray(1, input.dtype) if weight is None else weight[:, None]
-    each = share * (target != ignore_index) * input.dtype.type(smoothing / input.shape[1])
+    each = share * input.dtype.type(smoothing / input.shape[1])
     whole = xp.sum(xp.broadcast_to(every, (input.shape[1], 1)))
     result = input - statistics[0][:, None]
     result -= statistics[1][:, None]
