@@ -29,12 +29,35 @@ Multiply = Callable[[Array, Array], Any]
 
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
-FEW = 4  # sequences whose products with a vector each are faster than one of matrices (measured)
-SMALL = 1 << 18  # multiplications of a step whose product takes no longer than a call from Python (measured)
+SMALL = 1 << 17  # multiplications of a step whose product takes no longer than a call from Python (measured)
+FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
 
 
 # A step's product, in a compiled loop over all steps
+
+
+@loop
+def set_products(vectors, matrix, result):
+    """Set the result to the vectors times the transposed matrix; four rows of the matrix at a time."""
+    size, whole = matrix.shape[1], matrix.shape[0] // 4 * 4
+    for i in range(0, whole, 4):
+        first, second, third, fourth = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        for n in range(vectors.shape[0]):
+            vector = vectors[n]
+            a, b, c, d = like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0)
+            for k in range(size):
+                a += vector[k] * first[k]
+                b += vector[k] * second[k]
+                c += vector[k] * third[k]
+                d += vector[k] * fourth[k]
+            result[n, i], result[n, i + 1], result[n, i + 2], result[n, i + 3] = a, b, c, d
+    for i in range(whole, matrix.shape[0]):
+        for n in range(vectors.shape[0]):
+            a = like(matrix[0, 0], 0.0)
+            for k in range(size):
+                a += vectors[n, k] * matrix[i, k]
+            result[n, i] = a
 
 
 @loop
@@ -94,7 +117,7 @@ def lstm_forward_step(gates, product, h, c, before, cells, output, start, count)
 
 @launcher
 def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, reverse):
-    """All steps; ``weight`` is weight_hh, transposed."""
+    """All steps."""
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
@@ -102,9 +125,7 @@ def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, revers
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        product[:count] = 0
-        for n in range(count):
-            add_product(h[n], weight, product[n])
+        set_products(h[:count], weight, product)
         lstm_forward_rows(gates, product, h, c, before, cells, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -198,7 +219,7 @@ def gru_forward_step(gates, product, bias, h, before, news, output, start, count
 
 @launcher
 def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, reverse):
-    """All steps; ``weight`` is weight_hh, transposed."""
+    """All steps."""
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
@@ -206,9 +227,7 @@ def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, rever
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        product[:count] = 0
-        for n in range(count):
-            add_product(h[n], weight, product[n])
+        set_products(h[:count], weight, product)
         gru_forward_rows(gates, product, bias, h, before, news, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -295,7 +314,7 @@ def rnn_forward_step(states, product, h, before, output, rectified, start, count
 
 @launcher
 def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, reverse):
-    """All steps; ``weight`` is weight_hh, transposed."""
+    """All steps."""
     product = np.empty((h.shape[0], states.shape[1]), states.dtype)
     stop = states.shape[0] if reverse else 0
     for k in range(sizes.size):
@@ -303,9 +322,7 @@ def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, rever
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        product[:count] = 0
-        for n in range(count):
-            add_product(h[n], weight, product[n])
+        set_products(h[:count], weight, product)
         rnn_forward_rows(states, product, h, before, output, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -353,17 +370,19 @@ def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, rev
 
 def is_compiled_whole(rows: int, weight: Array) -> bool:
     """Whether the products of a step are done in the compiled loop over all steps."""
-    return rows <= FEW or rows * weight.size <= SMALL
+    return rows == 1 or rows * weight.size <= SMALL
 
 
-def multiplied(rows: int, other: Array, work: Callable[[Multiply], None]) -> None:
+def multiplied(rows: int, steps: int, other: Array, work: Callable[[Multiply], None]) -> None:
     """Call ``work`` with a function that multiplies a matrix of ``rows`` with ``other``, for each step."""
+    if steps < FEW_STEPS:
+        return work(lambda matrix, result: np.copyto(result, matmul(matrix, other)))
     if other.dtype == np.float32 and any(each.__name__.endswith(".onednn") for each in libraries.available()):
         from weft.backend_cpu.onednn.repeated import repeated
 
         if repeated(rows, other, work):
-            return
-    work(lambda matrix, result: np.dot(matrix, other, out=result))
+            return None
+    return work(lambda matrix, result: np.dot(matrix, other, out=result))
 
 
 def places(sizes: Sequence[int], reverse: bool) -> list[tuple[int, int]]:
@@ -436,7 +455,7 @@ def step_back(
             elif product is not by_h:
                 by_h[:count] = product[:count]
 
-    multiplied(sizes[0], weight, work)
+    multiplied(sizes[0], len(sizes), weight, work)
 
 
 # What ops call
@@ -494,8 +513,7 @@ def lstm_layer(generic: Kernel) -> Kernel:
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight = in_order(np, weight_hh.T)
-            lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse)
+            lstm_forward_steps(gates, dense(weight_hh), h, c, before, cells, output, np.array(sizes), reverse)
             return output, h, c, gates, before, cells
         product = new(batch, gates.shape[1], gates)
 
@@ -504,7 +522,7 @@ def lstm_layer(generic: Kernel) -> Kernel:
                 multiply(h, product)
                 lstm_forward_step(gates, product, h, c, before, cells, output, start, count)
 
-        multiplied(batch, weight_hh.T, work)
+        multiplied(batch, len(sizes), weight_hh.T, work)
         return output, h, c, gates, before, cells
 
     return run
@@ -577,8 +595,7 @@ def gru_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight = in_order(np, weight_hh.T)
-            gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse)
+            gru_forward_steps(gates, dense(weight_hh), bias, h, before, news, output, np.array(sizes), reverse)
             return output, h, gates, before, news
         product = new(batch, gates.shape[1], gates)
 
@@ -587,7 +604,7 @@ def gru_layer(generic: Kernel) -> Kernel:
                 multiply(h, product)
                 gru_forward_step(gates, product, bias, h, before, news, output, start, count)
 
-        multiplied(batch, weight_hh.T, work)
+        multiplied(batch, len(sizes), weight_hh.T, work)
         return output, h, gates, before, news
 
     return run
@@ -652,8 +669,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
         if is_compiled_whole(batch, weight_hh):
-            weight = in_order(np, weight_hh.T)
-            rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse)
+            rnn_forward_steps(states, dense(weight_hh), h, before, output, rectified, np.array(sizes), reverse)
             return output, h, states, before
         product = new(batch, states.shape[1], states)
 
@@ -662,7 +678,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
                 multiply(h, product)
                 rnn_forward_step(states, product, h, before, output, rectified, start, count)
 
-        multiplied(batch, weight_hh.T, work)
+        multiplied(batch, len(sizes), weight_hh.T, work)
         return output, h, states, before
 
     return run
