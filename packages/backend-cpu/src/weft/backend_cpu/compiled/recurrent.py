@@ -30,6 +30,9 @@ Multiply = Callable[[Array, Array], Any]
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
 SMALL = 1 << 17  # multiplications of a step whose product takes no longer than a call from Python (measured)
+LARGEST_TRANSPOSED = (
+    1 << 14
+)  # elements of weights that are worth being transposed for the loop over all steps (measured)
 FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
 
@@ -75,6 +78,17 @@ def add_product(vector, matrix, result):
             result[j] += a * first[j]
 
 
+@loop
+def multiply_step(h, weight, transposed, product):
+    """Set the product to h times weight_hh, which is given transposed, or is not."""
+    if transposed:
+        product[: h.shape[0]] = 0
+        for n in range(h.shape[0]):
+            add_product(h[n], weight, product[n])
+    else:
+        set_products(h, weight, product)
+
+
 # LSTM
 
 
@@ -116,7 +130,7 @@ def lstm_forward_step(gates, product, h, c, before, cells, output, start, count)
 
 
 @launcher
-def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, reverse):
+def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, reverse, transposed):
     """All steps."""
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
@@ -125,7 +139,7 @@ def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, revers
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        set_products(h[:count], weight, product)
+        multiply_step(h[:count], weight, transposed, product)
         lstm_forward_rows(gates, product, h, c, before, cells, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -218,7 +232,7 @@ def gru_forward_step(gates, product, bias, h, before, news, output, start, count
 
 
 @launcher
-def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, reverse):
+def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, reverse, transposed):
     """All steps."""
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
@@ -227,7 +241,7 @@ def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, rever
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        set_products(h[:count], weight, product)
+        multiply_step(h[:count], weight, transposed, product)
         gru_forward_rows(gates, product, bias, h, before, news, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -313,7 +327,7 @@ def rnn_forward_step(states, product, h, before, output, rectified, start, count
 
 
 @launcher
-def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, reverse):
+def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, reverse, transposed):
     """All steps."""
     product = np.empty((h.shape[0], states.shape[1]), states.dtype)
     stop = states.shape[0] if reverse else 0
@@ -322,7 +336,7 @@ def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, rever
         count = sizes[step]
         start = stop - count if reverse else stop
         stop = start if reverse else start + count
-        set_products(h[:count], weight, product)
+        multiply_step(h[:count], weight, transposed, product)
         rnn_forward_rows(states, product, h, before, output, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
 
 
@@ -371,6 +385,13 @@ def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, rev
 def is_compiled_whole(rows: int, weight: Array) -> bool:
     """Whether the products of a step are done in the compiled loop over all steps."""
     return rows == 1 or rows * weight.size <= SMALL
+
+
+def arranged(weight: Array, steps: int) -> tuple[Array, bool]:
+    """The weight as the compiled loop takes it: transposed, if so many steps are worth it, and whether it is."""
+    if weight.size <= LARGEST_TRANSPOSED and steps >= FEW_STEPS:
+        return dense(weight.T), True
+    return dense(weight), False
 
 
 def multiplied(rows: int, steps: int, other: Array, work: Callable[[Multiply], None]) -> None:
@@ -513,7 +534,8 @@ def lstm_layer(generic: Kernel) -> Kernel:
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            lstm_forward_steps(gates, dense(weight_hh), h, c, before, cells, output, np.array(sizes), reverse)
+            weight, transposed = arranged(weight_hh, len(sizes))
+            lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse, transposed)
             return output, h, c, gates, before, cells
         product = new(batch, gates.shape[1], gates)
 
@@ -595,7 +617,8 @@ def gru_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            gru_forward_steps(gates, dense(weight_hh), bias, h, before, news, output, np.array(sizes), reverse)
+            weight, transposed = arranged(weight_hh, len(sizes))
+            gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse, transposed)
             return output, h, gates, before, news
         product = new(batch, gates.shape[1], gates)
 
@@ -669,7 +692,8 @@ def rnn_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
         if is_compiled_whole(batch, weight_hh):
-            rnn_forward_steps(states, dense(weight_hh), h, before, output, rectified, np.array(sizes), reverse)
+            weight, transposed = arranged(weight_hh, len(sizes))
+            rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse, transposed)
             return output, h, states, before
         product = new(batch, states.shape[1], states)
 
