@@ -27,7 +27,7 @@ from typing import Any
 from weft import dtype
 from weft.backend import BySize, ask_again
 
-__all__ = ["LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
+__all__ = ["LEAST", "available", "compiled_kernels", "describe", "fused", "kernel", "serves"]
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Any], Any]
@@ -36,6 +36,9 @@ LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and folder, the fi
 
 LEAST = int(os.environ.get("WEFT_CPU_LEAST", 8192))
 """The number of elements from which compiled loops beat NumPy's (measured); tests set it to 0, to run them all."""
+
+FEW = 128
+"""The number of elements from which a loop that is there beats several of NumPy's functions (measured)."""
 
 
 def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
@@ -49,6 +52,22 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
         return maker
 
     return declare
+
+
+def fused(generic: Kernel, run: Kernel) -> BySize:
+    """The choice between NumPy's kernel and a compiled one that does the work of several of NumPy's functions.
+
+    A small array never waits for a compilation. But once a large one has brought the loop, it is the better for small
+    ones too.
+    """
+
+    def first(*args: Any) -> Any:
+        made = run(*args)
+        found.large, found.least = run, min(FEW, LEAST)
+        return made
+
+    found = BySize(generic, first, LEAST)
+    return found
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:

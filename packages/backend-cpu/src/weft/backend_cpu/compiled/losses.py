@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import exp, like, log, sigmoid, softplus
 from weft.backend_cpu.compiled.normalization import contiguous, parameter
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.softmax import EXP, WIDTH, column_maxima, columns_of, parts_of, row_maximum
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.libraries import LEAST, fused, serves
 
 REAL = "float32 float64"
 
@@ -124,7 +123,7 @@ def cross_entropy_kernel(generic: Any) -> Any:
         loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
         return np.asarray(loss, input.dtype), np.asarray(count, input.dtype), arrays[:2]
 
-    return BySize(generic, run, LEAST)
+    return fused(generic, run)
 
 
 @loop
@@ -331,7 +330,7 @@ def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None
             total = np.add.reduce(parts)
             return np.asarray(total if reduction == "sum" else total / input.size, input.dtype)
 
-        return BySize(generic, run, LEAST)
+        return fused(generic, run)
 
     @serves(gradient, REAL)
     def make_gradient(generic: Any) -> Any:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from weft._layout import in_order
-from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.libraries import fused, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
@@ -218,7 +217,7 @@ def serve(name: str, by_rows: Any, by_columns: Any) -> None:
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
-        return BySize(generic, run, LEAST)
+        return fused(generic, run)
 
 
 serve("core::softmax", softmax_by_rows, softmax_by_columns)
