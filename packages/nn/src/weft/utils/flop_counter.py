@@ -95,6 +95,24 @@ def attention_gradient_flop(output_grad: Any, query: Any, key: Any, value: Any, 
     return "_scaled_dot_product_flash_attention_backward", count
 
 
+@register_flop_formula("nn::lstm_layer")
+def lstm_flop(input: Any, h: Any, c: Any, weight_ih: Any, weight_hh: Any, *_: Any, result: Any = None) -> Count:
+    """Two products for each row: of the input and of the state before it."""
+    return "addmm", 2 * input.shape[0] * (weight_ih.size + weight_hh.size)
+
+
+@register_flop_formula(["nn::gru_layer", "nn::rnn_layer"])
+def gru_flop(input: Any, h: Any, weight_ih: Any, weight_hh: Any, *_: Any, result: Any = None) -> Count:
+    """As for an LSTM, of fewer gates."""
+    return "addmm", 2 * input.shape[0] * (weight_ih.size + weight_hh.size)
+
+
+@register_flop_formula([f"nn::{name}_layer_gradient" for name in ("lstm", "gru", "rnn")])
+def recurrent_gradient_flop(input: Any, weight_ih: Any, weight_hh: Any, *args: Any, result: Any = None) -> Count:
+    """The gradients of the state and of both weights, and of the input where it is asked for."""
+    return "mm", 2 * input.shape[0] * (2 * weight_hh.size + (2 if args[-1][0] else 1) * weight_ih.size)
+
+
 def _attention_products(query: Any, key: Any, *factors: Any) -> int:
     """Of products that have queries times keys times the width of a factor."""
     return 2 * math.prod(query.shape[:-1]) * key.shape[-2] * sum(each.shape[-1] for each in factors)
