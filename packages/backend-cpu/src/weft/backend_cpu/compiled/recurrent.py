@@ -653,7 +653,7 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
         padded = new(gates.shape[0] + sizes[0] - sizes[-1], gates.shape[1], gates)
-        by_hidden, by_input = padded[: gates.shape[0]], new(*gates.shape, gates)
+        by_hidden, by_input = padded[: gates.shape[0]], np.empty_like(padded[: gates.shape[0]])
         kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
         if is_compiled_whole(sizes[0], weight_hh):
             steps = np.array(sizes)
