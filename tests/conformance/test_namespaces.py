@@ -61,7 +61,7 @@ def public(namespace: Any) -> list[str]:
         names |= set(dir(namespace))
     if isinstance(namespace, ModuleType):
         return sorted(name for name in names if not name.startswith("_"))
-    inherited = set(dir(object)) | {"__module__", "__dict__", "__weakref__"}
+    inherited = set(dir(object)) | {"__module__", "__dict__", "__weakref__", "__slotnames__"}
     operators = {name for name in names if name.startswith("__") and name.endswith("__")} - inherited
     return sorted(operators | {name for name in names if not name.startswith("_")})
 

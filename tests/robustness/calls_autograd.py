@@ -221,7 +221,7 @@ def checkpoint_changed(w: Any) -> Any:
 
     def body(x: Any) -> Any:
         state[0] += 1
-        return x.exp() if state[0] == 1 else x.exp().exp().sum(0)
+        return x.exp() if state[0] == 1 else x[:1].exp()
 
     return checkpoint(body, leaf(w, 2), use_reentrant=False).sum().backward()
 

@@ -1,6 +1,6 @@
 """The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
 
-- `memory`, `threads`, `transposition`: what NumPy lacks, always there.
+- `memory`, `products`, `threads`, `transposition`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
 - `compiled`: loops in Python that Numba compiles when they are first needed.
 - `libraries`: which of the two has a kernel for an op.
@@ -15,10 +15,16 @@ import numpy
 
 from weft import dtype
 from weft.backend import ArrayNamespaceBackend, Backend, import_scientific
-from weft.backend_cpu import libraries, threads
+from weft.backend_cpu import libraries, products, threads
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.transposition import contiguous_copy
 from weft.plugins import hookimpl
+
+NUMPY_KERNELS: dict[str, Any] = {
+    "core::contiguous_copy": contiguous_copy,
+    "core::matmul": products.matmul,
+    "nn::linear": products.linear,
+}
 
 
 class CPUBackend(ArrayNamespaceBackend):
@@ -26,12 +32,14 @@ class CPUBackend(ArrayNamespaceBackend):
 
     def __init__(self) -> None:
         super().__init__("cpu", numpy)
-        self.kernels["core::contiguous_copy"] = contiguous_copy
         self.keeps_memory = keep_freed_memory()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """A library's kernel where one is installed and serves the op in this dtype; else NumPy's."""
-        own = self.kernels.get(name, generic)
+        replaced = self.kernels.get(name)
+        if replaced is not None:
+            return replaced
+        own = NUMPY_KERNELS.get(name, generic)
         return libraries.kernel(name, element, own) or own
 
     def num_threads(self) -> int:

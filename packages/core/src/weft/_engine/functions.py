@@ -153,7 +153,7 @@ def joining(op: Op) -> Any:
                 mask = 1
         try:
             joined = numpy.concatenate(arrays, place)
-        except (TypeError, ValueError):
+        except (MemoryError, TypeError, ValueError):
             return None
         if not joined.flags.c_contiguous:
             return None

@@ -172,7 +172,7 @@ class TensorMethods(TensorBase):
             place: int = dim
             if place < 0:
                 place += len(shape) + 1
-            if 0 <= place <= len(shape):
+            if 0 <= place <= len(shape) < 64:
                 taken = array.reshape((*shape[:place], 1, *shape[place:]))
                 return view_of(ops.unsqueeze, self, taken, (place,))
         return quick_methods["unsqueeze"](self, dim)

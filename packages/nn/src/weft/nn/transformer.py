@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from inspect import unwrap
 from typing import TYPE_CHECKING, Any
 
 import weft
@@ -462,6 +463,9 @@ def _scores_of(mask: Tensor | None, dtype: Any) -> Tensor | None:
     return weft.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(mask, float("-inf"))
 
 
+FUSED = (unwrap(F.relu), unwrap(F.gelu))  # a function that asks subclasses first stands for the same
+
+
 def _has_fused_kernel(layer: Module) -> bool:
     """Return whether PyTorch runs an inference of such a layer by one kernel, which skips padding."""
     if not isinstance(layer, TransformerEncoderLayer):
@@ -472,7 +476,7 @@ def _has_fused_kernel(layer: Module) -> bool:
         and attention.batch_first
         and attention._qkv_same_embed_dim
         and attention.in_proj_bias is not None
-        and (layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, (ReLU, GELU)))
+        and (unwrap(layer.activation) in FUSED or isinstance(layer.activation, (ReLU, GELU)))
         and layer.norm1.eps == layer.norm2.eps
         and attention.num_heads % 2 == 0
     )

@@ -226,11 +226,15 @@ def by_weight(
 # Kernels
 
 
-def plain(a: Array, b: Array) -> tuple[Array, Array] | None:
-    """Two arrays without what the library does not take: elements that are expanded or go backwards; None if so."""
-    if not a.size or not b.size or min(*a.strides, *b.strides) > 0:
-        return None
-    return in_order(numpy, a), in_order(numpy, b)
+def prepared(
+    build: Callable[..., Convolution], a: Array, b: Array, *options: Any
+) -> tuple[Convolution | None, Array, Array]:
+    """A convolution for two arrays, of which one that is expanded or goes backwards is copied; None if there is none."""
+    found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
+    if found is None and a.size and b.size and min(*a.strides, *b.strides) <= 0:
+        a, b = in_order(numpy, a), in_order(numpy, b)
+        found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
+    return found, a, b
 
 
 @serves("nn::conv1d nn::conv2d nn::conv3d")
@@ -239,11 +243,9 @@ def convolution(generic: Kernel) -> Kernel:
 
     def run(input: Array, weight: Array, bias: Array | None, *geometry: Any) -> Array:
         on_this_thread()
-        layouts = input.shape, input.strides, weight.shape, weight.strides
-        found = pool(forward, *layouts, bias is not None, *geometry)
+        found, input, weight = prepared(forward, input, weight, bias is not None, *geometry)
         if found is None:
-            copies = plain(input, weight)
-            return generic(input, weight, bias, *geometry) if copies is None else run(*copies, bias, *geometry)
+            return generic(input, weight, bias, *geometry)
         if bias is None:
             return found.run(input, weight)
         return found.run(input, weight, in_order(numpy, bias))
@@ -256,11 +258,8 @@ def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
 
     def run(a: Array, b: Array, *geometry: Any) -> Array:
         on_this_thread()
-        found = pool(build, a.shape, a.strides, b.shape, b.strides, *geometry)
-        if found is None:
-            copies = plain(a, b)
-            return generic(a, b, *geometry) if copies is None else run(*copies, *geometry)
-        return found.run(a, b)
+        found, a, b = prepared(build, a, b, *geometry)
+        return generic(a, b, *geometry) if found is None else found.run(a, b)
 
     return run
 
