@@ -228,8 +228,8 @@ def by_weight(
 
 def prepared(
     build: Callable[..., Convolution], a: Array, b: Array, *options: Any
-) -> tuple[Convolution | None, Array, Array]:
-    """A convolution for two arrays, of which one that is expanded or goes backwards is copied; None if there is none."""
+) -> tuple[Any, Array, Array]:
+    """A convolution for two arrays, or None; arrays that are expanded or go backwards are copied."""
     found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
     if found is None and a.size and b.size and min(*a.strides, *b.strides) <= 0:
         a, b = in_order(numpy, a), in_order(numpy, b)
