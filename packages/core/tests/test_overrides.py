@@ -1,5 +1,8 @@
 """__torch_function__: subclasses and modes see the calls of public functions."""
 
+import subprocess
+import sys
+
 import pytest
 
 import weft
@@ -190,3 +193,17 @@ def test_neither_subclasses_nor_modes_are_asked_where_both_are_disabled():
         assert seen == ["mode"]
         weft.sin(x)
     assert seen == ["mode", "mode", "subclass"]
+
+
+def test_a_function_that_was_kept_before_the_first_subclass_is_still_pickled():
+    program = (
+        "import pickle, weft\n"
+        "kept = weft.exp\n"
+        "class Unit(weft.Tensor):\n"
+        "    @classmethod\n"
+        "    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
+        "        return super().__torch_function__(function, types, args, kwargs)\n"
+        "assert weft.exp is not kept\n"
+        "assert all(pickle.loads(pickle.dumps(each, 2)) is each for each in (kept, weft.exp))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=100)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
-from inspect import unwrap
 from types import FunctionType
 from typing import Any
 
@@ -102,17 +101,10 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
 
     dispatched.__name__ = dispatched.__qualname__ = name
     if home in sys.modules:
-        dispatched.__module__ = home
-        leave_to_its_file(function)
+        dispatched.__module__ = function.__module__ = home
+        function.__qualname__ = f"{name}.__wrapped__"  # somebody may hold it, and have it pickled
     _dispatched[function] = _dispatched[dispatched] = dispatched
     return dispatched
-
-
-def leave_to_its_file(function: Any) -> None:
-    """Have pickle find a replaced function, of which somebody may hold the first form, where it was defined."""
-    file = unwrap(function).__globals__["__name__"]
-    if getattr(sys.modules.get(file), function.__name__, None) is function:
-        function.__module__ = file
 
 
 def public(declaration: Any) -> Any:
