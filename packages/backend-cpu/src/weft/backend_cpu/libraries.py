@@ -20,14 +20,13 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import chain, repeat
 from types import ModuleType
 from typing import Any
 
 from weft import dtype
 from weft.backend import BySize, ask_again
 
-__all__ = ["LEAST", "available", "compiled_kernels", "describe", "fused", "kernel", "serves"]
+__all__ = ["FEW", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Any], Any]
@@ -37,8 +36,8 @@ LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and folder, the fi
 LEAST = int(os.environ.get("WEFT_CPU_LEAST", 8192))
 """The number of elements from which compiled loops beat NumPy's (measured); tests set it to 0, to run them all."""
 
-FEW = 128
-"""The number of elements from which a loop that is there beats several of NumPy's functions (measured)."""
+FEW = min(LEAST, 1024)
+"""The same for a loop that does the work of several of NumPy's functions."""
 
 
 def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
@@ -54,29 +53,11 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
     return declare
 
 
-def fused(generic: Kernel, run: Kernel) -> BySize:
-    """The choice between NumPy's kernel and a compiled one that does the work of several of NumPy's functions.
-
-    A small array never waits for a compilation. But once a large one has brought the loop, it is the better for small
-    ones too.
-    """
-
-    def first(*args: Any) -> Any:
-        made = run(*args)
-        found.large, found.least = run, min(FEW, LEAST)
-        return made
-
-    found = BySize(generic, first, LEAST)
-    return found
-
-
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
-    if asleep(name):
-        if generic is not None and not name.startswith(LISTS):
-            return BySize(generic, partial(wake, name, element, generic), LEAST)
-        if not next(patience):
-            return None
+    least = 0 if generic is None else asleep(name)
+    if least and generic is not None:
+        return BySize(generic, partial(wake, name, element, generic), least)
     for maker in makers(name, element):
         found = maker(generic)
         if found is not None:
@@ -85,17 +66,19 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 
 
 # Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does.
-# Steps of optimizers, which come as lists without a size, do without for a while.
-
-LISTS = ("optim::", "foreach::")
-patience = chain([False] * 100, repeat(True))
+# Which kernel an array gets depends on its size and not on what ran before, so that a program that goes on from a
+# checkpoint computes what it would have computed.
 
 
-def asleep(name: str) -> bool:
-    """Whether compiled loops serve an op, and Numba is not imported yet."""
+def asleep(name: str) -> int:
+    """From which size on an array of an op is worth the import of Numba; 0 if it is imported, or not to be waited for."""
     if not LEAST or "weft.backend_cpu.compiled.parallel" in sys.modules:
-        return False
-    return any(name in library.MODULES for library in available() if library.__name__.endswith("compiled"))
+        return 0
+    for library in available():
+        if name in library.MODULES and hasattr(library, "AT_ONCE"):
+            family = library.MODULES[name].removeprefix(".")
+            return 0 if family in library.AT_ONCE else FEW if family in library.FUSED else LEAST
+    return 0
 
 
 def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:

@@ -58,6 +58,15 @@ FAMILIES = {  # module: the ops that it serves
     "sorting": "core::topk",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
+FUSED = (
+    "activations",
+    "batch_norm",
+    "losses",
+    "normalization",
+    "pooling",
+    "softmax",
+)  # what NumPy does in several steps
+AT_ONCE = ("optimizers", "recurrent")  # which choose by other sizes than that of the first array
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, like, sigmoid, softplus
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 REAL = "float32 float64"
@@ -43,7 +44,7 @@ def serve(name: str, launch: Any, count: int = 1, dtypes: str = REAL) -> None:
             result = elementwise(launch, args[:count], [float(each) for each in args[count:]])
             return generic(*args) if result is None else result
 
-        return fused(generic, run)
+        return BySize(generic, run, FEW)
 
 
 # Pieces of straight lines
@@ -170,7 +171,7 @@ def shrink_kernel(generic: Any) -> Any:
         result = elementwise(shrink, (x,), (float(lambd), float(lambd) if towards_zero else 0.0))
         return generic(x, lambd, towards_zero) if result is None else result
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 serve("nn::shrink_backward", shrink_backward, 2)
@@ -328,7 +329,7 @@ def gelu_maker(exact: Any, by_tanh: Any) -> Any:
             result = None if launch is None else elementwise(launch, arrays)
             return generic(*args) if result is None else result
 
-        return fused(generic, run)
+        return BySize(generic, run, FEW)
 
     return make
 
@@ -527,7 +528,7 @@ def glu_kernel(generic: Any) -> Any:
         glu(np.ascontiguousarray(x).reshape(-1, 2, halves), result.reshape(-1, halves))
         return result
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @serves("nn::glu_backward", REAL)
@@ -541,4 +542,4 @@ def glu_backward_kernel(generic: Any) -> Any:
         glu_backward(*rows, result.reshape(-1, 2, halves))
         return result
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)

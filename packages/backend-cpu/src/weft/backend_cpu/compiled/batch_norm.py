@@ -15,7 +15,7 @@ import numpy as np
 from weft._layout import in_order, is_channels_last
 from weft.backend import BySize
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -230,7 +230,7 @@ def batch_norm_training(generic: Kernel) -> BySize:
             forward(x, scale, shift, with_places(result), mean, variance, float(eps))
         return result, mean, variance
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @serves("nn::batch_norm_gradient", REAL)
@@ -253,4 +253,4 @@ def batch_norm_gradient(generic: Kernel) -> BySize:
             backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
         return result, by_weight, by_bias
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import exp, like, log, sigmoid, softplus
 from weft.backend_cpu.compiled.normalization import contiguous, parameter
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.softmax import EXP, WIDTH, column_maxima, columns_of, parts_of, row_maximum
-from weft.backend_cpu.libraries import LEAST, fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 REAL = "float32 float64"
 
@@ -123,7 +124,7 @@ def cross_entropy_kernel(generic: Any) -> Any:
         loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
         return np.asarray(loss, input.dtype), np.asarray(count, input.dtype), arrays[:2]
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -208,7 +209,7 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         return result
 
     def by_size(grad: Any, input: Any, *rest: Any) -> Any:
-        return (run if input.size >= LEAST else generic)(grad, input, *rest)
+        return (run if input.size >= FEW else generic)(grad, input, *rest)
 
     return by_size
 
@@ -330,12 +331,12 @@ def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None
             total = np.add.reduce(parts)
             return np.asarray(total if reduction == "sum" else total / input.size, input.dtype)
 
-        return fused(generic, run)
+        return BySize(generic, run, FEW)
 
     @serves(gradient, REAL)
     def make_gradient(generic: Any) -> Any:
         def run(grad: Any, input: Any, target: Any, *rest: Any) -> Any:
-            fits = input.size >= LEAST and input.shape == target.shape and input.dtype == target.dtype
+            fits = input.size >= FEW and input.shape == target.shape and input.dtype == target.dtype
             if not fits or not input.size or grad.ndim or rest[-1] == "none":
                 return generic(grad, input, target, *rest)
             share = float(grad) / (input.size if rest[-1] == "mean" else 1)

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from weft._layout import in_order
+from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.compiled.parallel import GRAIN, launcher, loop, parallel
-from weft.backend_cpu.libraries import fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 REAL = "float32 float64"
 MOST_BLOCKS = 32
@@ -83,7 +84,7 @@ def layer_norm_kernel(generic: Any) -> Any:
         layer_norm(x, weight, bias, y.reshape(-1, size), mean.reshape(-1), inverse.reshape(-1), float(eps))
         return y, mean, inverse
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -142,7 +143,7 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
         layer_norm_backward(*rows, parameter(weight, size, 1, input), *statistics, y.reshape(-1, size), result)
         return y, result[0].reshape(parts), result[1].reshape(parts)
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 # RMS norm
@@ -179,7 +180,7 @@ def rms_norm_kernel(generic: Any) -> Any:
         rms_norm(x, parameter(weight, size, 1, input), y.reshape(-1, size), inverse.reshape(-1), float(eps))
         return y, inverse
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -221,7 +222,7 @@ def rms_norm_gradient_kernel(generic: Any) -> Any:
         rms_norm_backward(*rows, scale, contiguous(inverse).reshape(-1), y.reshape(-1, size), result)
         return y, result.reshape(parts)
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 # Group norm: samples (groups, channels of a group, places)
@@ -277,7 +278,7 @@ def group_norm_kernel(generic: Any) -> Any:
         group_norm(grouped(input, groups), scale, shift, grouped(y, groups), mean, inverse, float(eps))
         return y, mean, inverse
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -326,4 +327,4 @@ def group_norm_gradient_kernel(generic: Any) -> Any:
         group_norm_backward(*parts, grouped(y, groups), result)
         return y, result[0], result[1]
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)

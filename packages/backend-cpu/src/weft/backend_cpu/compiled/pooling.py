@@ -16,7 +16,7 @@ import numpy as np
 from weft._layout import in_order, is_channels_last
 from weft.backend import BySize
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -223,7 +223,7 @@ def max_pool_with_indices(generic: Kernel) -> BySize:
             maximum(flat(input), flat(result), flat(index), *spatial, *geometry, taps, steps)
         return result, index
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -287,7 +287,7 @@ def max_pool_gradient(generic: Kernel) -> BySize:
         spread(flat(grad).reshape(rows, -1), flat(index).reshape(rows, -1), result.reshape(rows, -1))
         return result
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 # Means
@@ -454,7 +454,7 @@ def avg_pool(generic: Kernel) -> BySize:
             average(flat(input), flat(result), *geometry, step_of(geometry))
         return result
 
-    return fused(generic, run)
+    return BySize(generic, run, FEW)
 
 
 @loop
@@ -554,7 +554,7 @@ def avg_pool_gradient(generic: Kernel) -> Kernel:
     """Each window's share added to all of its elements."""
 
     def run(grad: Array, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Any:
-        if prod(shape) < LEAST or not grad.size:
+        if prod(shape) < FEW or not grad.size:
             return generic(grad, shape, kernel, stride, padding, out, options)
         last = is_channels_last(grad)
         result = empty(shape, grad.dtype, last)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from weft._layout import in_order
+from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import fused, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
@@ -217,7 +218,7 @@ def serve(name: str, by_rows: Any, by_columns: Any) -> None:
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
-        return fused(generic, run)
+        return BySize(generic, run, FEW)
 
 
 serve("core::softmax", softmax_by_rows, softmax_by_columns)

@@ -226,9 +226,7 @@ def by_weight(
 # Kernels
 
 
-def prepared(
-    build: Callable[..., Convolution], a: Array, b: Array, *options: Any
-) -> tuple[Any, Array, Array]:
+def prepared(build: Callable[..., Convolution], a: Array, b: Array, *options: Any) -> tuple[Any, Array, Array]:
     """A convolution for two arrays, or None; arrays that are expanded or go backwards are copied."""
     found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
     if found is None and a.size and b.size and min(*a.strides, *b.strides) <= 0:
