@@ -22,7 +22,7 @@ def every_size(monkeypatch):
     if compiled in libraries.available():
         from weft.backend_cpu.compiled import losses
 
-        monkeypatch.setattr(losses, "LEAST", 0)
+        monkeypatch.setattr(losses, "FEW", 0)
 
 
 def kernels(name):

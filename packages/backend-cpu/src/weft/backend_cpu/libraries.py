@@ -71,7 +71,7 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 
 
 def asleep(name: str) -> int:
-    """From which size on an array of an op is worth the import of Numba; 0 if it is imported, or not to be waited for."""
+    """From which size on an array is worth the import of Numba for an op; 0 if it is imported, or not waited for."""
     if not LEAST or "weft.backend_cpu.compiled.parallel" in sys.modules:
         return 0
     for library in available():
