@@ -1,5 +1,6 @@
 """SciPy serves kernels that NumPy cannot, is imported when first asked for, and may be missing."""
 
+import os
 import subprocess
 import sys
 
@@ -12,8 +13,11 @@ from weft.backend import scientific
 WITHOUT_SCIPY = "import sys; sys.modules['scipy'] = sys.modules['scipy.special'] = None; import weft; "
 
 
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "WEFT_CPU_LEAST"}  # Numba imports SciPy
+
+
 def python(code):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -509,8 +509,9 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.batch = batch
 
 
-# Operators that take their operands in order: the last two may, and in PyTorch's graph the tensor comes first.
-AS_WRITTEN = ("__round__", "__rshift__", "__radd__", "__rmul__")
+# In PyTorch's graph the tensor comes first of these, whose operands may be exchanged.
+EXCHANGED = ("__radd__", "__rmul__")
+NOT_REFLECTED = ("__round__", "__rshift__", *EXCHANGED)
 
 
 def attach(
@@ -528,7 +529,7 @@ def attach(
         elif operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
-            install(Tensor, name, operators(name.startswith("__r") and name not in AS_WRITTEN))
+            install(Tensor, name, operators(name.startswith("__r") and name not in NOT_REFLECTED, name in EXCHANGED))
     for name in inplace.split():
         setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
 
@@ -638,7 +639,7 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
         result = call(input) if isinstance(input, TensorBase) else declaration.slow((input,))
         return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
-    return function, lambda reflected: call
+    return function, lambda reflected, exchanged: call
 
 
 def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
@@ -653,14 +654,25 @@ def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
         return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
 
     def reflected_operator(self: Any, other: Any) -> Any:
-        if not isinstance(self, TensorBase):
-            raise TypeError(f"a reflected operator belongs to Tensor and does not apply to {type(self).__name__}")
+        check_reflected(self)
         kind = self.kind
         if (type(other) is float or type(other) is int) and kind.is_real_float and kind.fast and op.takes_numbers:
             return with_number(op, self, other, True)
         return slow((other, self))
 
-    return function, lambda reflected: reflected_operator if reflected else operator
+    def exchanged_operator(self: Any, other: Any) -> Any:
+        check_reflected(self)
+        return operator(self, other)
+
+    def chosen(reflected: bool, exchanged: bool) -> Any:
+        return exchanged_operator if exchanged else reflected_operator if reflected else operator
+
+    return function, chosen
+
+
+def check_reflected(value: Any) -> None:
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"a reflected operator belongs to Tensor and does not apply to {type(value).__name__}")
 
 
 def of_numbers(declaration: Declaration, input: Any, other: Any) -> Any:

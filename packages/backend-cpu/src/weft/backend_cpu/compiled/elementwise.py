@@ -434,6 +434,8 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     made = new_result(operands, element) if out is None else out
     if made is None or not made.size:
         return made
+    if not made.flags.writeable:  # NumPy says so
+        return None
     arrays = (made, *operands)
     rest = 4 - len(arrays)
     identities = (*map(id, arrays), *(0,) * rest)
