@@ -21,7 +21,7 @@ def machine(contestants: list[Contestant]) -> dict[str, str]:
     found = {
         "processor": processor(),
         "cores": str(os.cpu_count()),
-        "system": platform.platform(terse=True),
+        "system": platform.system(),
         "Python": platform.python_version(),
         "threads": str(contestants[0].threads),
         "compared with": contestants[1].label if len(contestants) > 1 else "nothing",
