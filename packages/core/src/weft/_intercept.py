@@ -101,8 +101,9 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
 
     dispatched.__name__ = dispatched.__qualname__ = name
     if home in sys.modules:
-        dispatched.__module__ = function.__module__ = home
-        function.__qualname__ = f"{name}.__wrapped__"  # somebody may hold it, and have it pickled
+        dispatched.__module__ = home
+        if function.__module__ == home:
+            function.__qualname__ = f"{name}.__wrapped__"  # somebody may hold it, and have it pickled
     _dispatched[function] = _dispatched[dispatched] = dispatched
     return dispatched
 
