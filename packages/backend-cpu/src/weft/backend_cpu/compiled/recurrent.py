@@ -89,6 +89,17 @@ def multiply_step(h, weight, transposed, product):
         set_products(h, weight, product)
 
 
+@loop
+def step_at(sizes, k, reverse, stop):
+    """The rows of the k-th step, counted from the last in reverse: the first, how many, and where it ends.
+
+    The gradients run the other way than the steps did.
+    """
+    count = sizes[sizes.size - 1 - k if reverse else k]
+    start = stop - count if reverse else stop
+    return start, count, start if reverse else start + count
+
+
 # LSTM
 
 
@@ -135,10 +146,7 @@ def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, revers
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
-        step = sizes.size - 1 - k if reverse else k
-        count = sizes[step]
-        start = stop - count if reverse else stop
-        stop = start if reverse else start + count
+        start, count, stop = step_at(sizes, k, reverse, stop)
         multiply_step(h[:count], weight, transposed, product)
         lstm_forward_rows(gates, product, h, c, before, cells, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
@@ -185,10 +193,7 @@ def lstm_backward_steps(gates, cells, grad, weight, by_h, by_c, by_gates, sizes,
     """All steps, the last one that ran first."""
     stop = 0 if reverse else gates.shape[0]
     for k in range(sizes.size):
-        step = k if reverse else sizes.size - 1 - k
-        count = sizes[step]
-        start = stop if reverse else stop - count
-        stop = start + count if reverse else start
+        start, count, stop = step_at(sizes, k, not reverse, stop)
         lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, np.uintp(start), np.uintp(0), np.uintp(count))
         by_h[:count] = 0
         for n in range(count):
@@ -237,10 +242,7 @@ def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, rever
     product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
-        step = sizes.size - 1 - k if reverse else k
-        count = sizes[step]
-        start = stop - count if reverse else stop
-        stop = start if reverse else start + count
+        start, count, stop = step_at(sizes, k, reverse, stop)
         multiply_step(h[:count], weight, transposed, product)
         gru_forward_rows(gates, product, bias, h, before, news, output, np.uintp(start), np.uintp(0), np.uintp(count))
 
@@ -285,10 +287,7 @@ def gru_backward_steps(gates, before, news, grad, weight, by_h, by_input, by_hid
     """All steps, the last one that ran first."""
     stop = 0 if reverse else gates.shape[0]
     for k in range(sizes.size):
-        step = k if reverse else sizes.size - 1 - k
-        count = sizes[step]
-        start = stop if reverse else stop - count
-        stop = start + count if reverse else start
+        start, count, stop = step_at(sizes, k, not reverse, stop)
         first, last = np.uintp(0), np.uintp(count)
         gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start), first, last)
         for n in range(count):
@@ -332,10 +331,7 @@ def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, rever
     product = np.empty((h.shape[0], states.shape[1]), states.dtype)
     stop = states.shape[0] if reverse else 0
     for k in range(sizes.size):
-        step = sizes.size - 1 - k if reverse else k
-        count = sizes[step]
-        start = stop - count if reverse else stop
-        stop = start if reverse else start + count
+        start, count, stop = step_at(sizes, k, reverse, stop)
         multiply_step(h[:count], weight, transposed, product)
         rnn_forward_rows(states, product, h, before, output, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
 
@@ -369,10 +365,7 @@ def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, rev
     """All steps, the last one that ran first."""
     stop = 0 if reverse else states.shape[0]
     for k in range(sizes.size):
-        step = k if reverse else sizes.size - 1 - k
-        count = sizes[step]
-        start = stop if reverse else stop - count
-        stop = start + count if reverse else start
+        start, count, stop = step_at(sizes, k, not reverse, stop)
         rnn_backward_rows(states, grad, by_h, by_sum, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
         by_h[:count] = 0
         for n in range(count):
