@@ -18,6 +18,7 @@ import numpy
 
 from weft._dtypes import dtype
 from weft._engine.kinds import BySize
+from weft._engine.tensor import state
 
 __all__ = [
     "ArrayNamespaceBackend",
@@ -45,7 +46,8 @@ class Backend:
         The array namespace that generic kernels are written against: NumPy's functions by NumPy's names.
     array_type : type
         The class of its arrays. They have ``shape``, ``strides``, ``ndim``, ``dtype`` (a NumPy dtype), slicing
-        that gives views, and in-place item assignment.
+        that gives views, and in-place item assignment. Where they also have NumPy's ``reshape``, ``swapaxes``,
+        ``transpose``, ``T`` and ``base``, the engine makes most views by these, and no kernel is asked.
 
     Attributes
     ----------
@@ -197,8 +199,6 @@ class Backend:
 
 def ask_again() -> None:
     """Have all ops ask for their kernels again when they next run: a backend has more to offer than it had."""
-    from weft._engine.tensor import state
-
     for op in state.ops:
         op.kernels[:] = [None] * len(op.kernels)
 

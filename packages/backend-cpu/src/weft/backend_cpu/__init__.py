@@ -23,7 +23,6 @@ from weft.plugins import hookimpl
 NUMPY_KERNELS: dict[str, Any] = {
     "core::contiguous_copy": contiguous_copy,
     "core::matmul": products.matmul,
-    "nn::linear": products.linear,
 }
 
 

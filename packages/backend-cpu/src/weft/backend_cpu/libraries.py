@@ -55,8 +55,7 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
-    least = 0 if generic is None else asleep(name)
-    if least and generic is not None:
+    if generic is not None and (least := asleep(name)):
         return BySize(generic, partial(wake, name, element, generic), least)
     for maker in makers(name, element):
         found = maker(generic)
@@ -69,10 +68,12 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 # Which kernel an array gets depends on its size and not on what ran before, so that a program that goes on from a
 # checkpoint computes what it would have computed.
 
+WITH_NUMBA = "weft.backend_cpu.compiled.parallel"  # what all compiled kernels import, and nothing else
+
 
 def asleep(name: str) -> int:
     """From which size on an array is worth the import of Numba for an op; 0 if it is imported, or not waited for."""
-    if not LEAST or "weft.backend_cpu.compiled.parallel" in sys.modules:
+    if not LEAST or WITH_NUMBA in sys.modules:
         return 0
     for library in available():
         if name in library.MODULES and hasattr(library, "AT_ONCE"):
@@ -83,7 +84,7 @@ def asleep(name: str) -> int:
 
 def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
-    importlib.import_module("weft.backend_cpu.compiled.parallel")
+    importlib.import_module(WITH_NUMBA)
     ask_again()
     return (kernel(name, element, generic) or generic)(*args)
 

@@ -16,13 +16,15 @@ from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 
+LARGE = 1 << 40  # elements: whether there can be so many is for the declared function to say
+
 
 def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], mask: int) -> Any:
     """Run an op of one result on arrays of one kind, and record it for the tensors in the mask."""
     kernel = op.kernels[kind.index]
     if kernel is None:
         kernel = op.kernel(kind)
-    if isinstance(kernel, BySize):
+    if isinstance(kernel, BySize) and type(arrays[0]) is kind.array_type:
         kernel = kernel.choose(arrays[0])
     try:
         array = state.run(kernel, *arrays)
@@ -132,35 +134,34 @@ def joining(op: Op) -> Any:
         if not isinstance(first, TensorBase):
             return None
         kind = first.kind
-        if not kind.quick:
+        if not kind.fast:
             return None
-        ndim: int = first._array.ndim
+        shape: tuple[Any, ...] = first._array.shape
         place: int = dim
         if place < 0:
-            place += ndim
-        if not 0 <= place < ndim or ndim > 3:
+            place += len(shape)
+        if not 0 <= place < len(shape):
             return None
+        before = shape[:place]
+        after = shape[place + 1 :]
         arrays: list[Any] = []
         mask = 0
+        total = 0
         for each in tensors:
             if not isinstance(each, TensorBase) or each.kind is not kind:
                 return None
             array = each._array
-            if array.size == 0:
+            size: int = array.size
+            shape = array.shape
+            if size == 0 or shape[:place] != before or shape[place + 1 :] != after:
                 return None
+            total += size
             arrays.append(array)
             if each._requires_grad:
                 mask = 1
-        try:
-            joined = numpy.concatenate(arrays, place)
-        except (MemoryError, TypeError, ValueError):
+        if total > LARGE:
             return None
-        if not joined.flags.c_contiguous:
-            return None
-        out = make(joined, kind)
-        if mask and not (state.unrecorded and not local.grad_enabled):
-            record(op, out, (tensors, place), 1)
-        return out
+        return run(op, kind, (tensors, place), (arrays, place), mask)
 
     return quick
 

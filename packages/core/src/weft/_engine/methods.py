@@ -172,8 +172,11 @@ class TensorMethods(TensorBase):
             place: int = dim
             if place < 0:
                 place += len(shape) + 1
-            if 0 <= place <= len(shape) < 64:
-                taken = array.reshape((*shape[:place], 1, *shape[place:]))
+            if 0 <= place <= len(shape):
+                try:
+                    taken = array.reshape((*shape[:place], 1, *shape[place:]))
+                except ValueError:
+                    return quick_methods["unsqueeze"](self, dim)
                 return view_of(ops.unsqueeze, self, taken, (place,))
         return quick_methods["unsqueeze"](self, dim)
 

@@ -50,6 +50,7 @@ from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._profiling import watched
 from weft._tensor import Tensor
+from weft.backend import ask_again
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 
@@ -915,12 +916,4 @@ def public_functions(modules: Iterable[Any]) -> dict[str, Any]:
     }
 
 
-def forget_kernels() -> None:
-    """Resolve all kernels anew: some compute in the default dtype."""
-    for declaration in registry.values():
-        number = len(declaration.op.kernels)
-        declaration.op.kernels[:] = [None] * number
-        declaration.op.kinds[:] = [None] * number
-
-
-default_listeners.append(forget_kernels)
+default_listeners.append(ask_again)  # some compute in the default dtype

@@ -73,7 +73,7 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
 @linear.kernel
 def _(xp, input, weight, bias):
     flat = input if input.ndim == 2 else in_order(xp, input).reshape(-1, input.shape[-1])
-    product = xp.matmul(flat, weight.T)
+    product = xp.dot(flat, weight.T)
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])
