@@ -98,8 +98,8 @@ def cat(tensors, dim=0, *, axis=None):
 
 @cat.kernel
 def _(xp, tensors, dim):
-    joined = xp.concatenate(tensors, axis=dim)
-    if joined.ndim in (4, 5) and all(is_channels_last(each) for each in tensors):
+    joined = xp.concatenate(tensors, dim)
+    if joined.flags.c_contiguous or (joined.ndim in (4, 5) and all(is_channels_last(each) for each in tensors)):
         return joined
     return in_order(xp, joined)
 
