@@ -84,6 +84,29 @@ class Backend:
         """
         return self.kernels.get(name, generic)
 
+    def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
+        """The kernel for float16 or bfloat16 of an op that is declared to compute these in float32.
+
+        Without it, the arrays are converted, `kernel` is asked for one of float32, and what that returns is rounded.
+        A backend that rounds as it writes needs no memory for this.
+
+        Parameters
+        ----------
+        name : str
+            Of the op, ``"core::add"``.
+        element : dtype
+            That of the arrays which the kernel gets, and of those which it returns in place of float32.
+        generic : callable
+            The kernel that converts, with arguments as the op's declared kernel takes them, without ``xp``: for what
+            this one does not take.
+
+        Returns
+        -------
+        callable
+            ``generic``, unless the backend has a better one; it may be a `BySize`.
+        """
+        return generic
+
     # Memory
 
     def asarray(self, value: Any) -> Any:

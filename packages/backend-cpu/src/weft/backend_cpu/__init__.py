@@ -41,6 +41,10 @@ class CPUBackend(ArrayNamespaceBackend):
         own = NUMPY_KERNELS.get(name, generic)
         return libraries.kernel(name, element, own) or own
 
+    def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
+        """A library's kernel where one is installed and serves the op in half precision itself."""
+        return generic if name in self.kernels else libraries.kernel(name, element, generic) or generic
+
     def num_threads(self) -> int:
         """How many threads the kernels use."""
         return threads.count()

@@ -8,6 +8,9 @@ A module of kernels declares them::
         def run(x, approximate): ...
         return run
 
+For ``float16`` and ``bfloat16`` the kernel takes arrays of these. Where the op is declared to compute them in float32
+it is `weft.backend.Backend.half_kernel`, and ``generic`` converts, and runs the kernel of float32.
+
 The function is called once for a dtype. It gets the op's NumPy kernel, to fall back on for arguments that it does not
 take, and returns the kernel, a `weft.backend.BySize`, or None where this machine has nothing better.
 """

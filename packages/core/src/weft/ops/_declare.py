@@ -163,11 +163,12 @@ class Declaration:
             result = _by_name("bool")
         elif self.result == "real":
             result = element.to_real()
-        if self.result == "any":
-            return (kernel if compute is element else converting(kernel, element, compute, None)), None
+        given = None if self.result == "any" else result
         if compute is not element:
-            kernel = converting(kernel, element, compute, result)
-        return kernel, kind_of(result, kind.device)
+            kernel = converting(kernel, element, compute, given)
+            if element.is_half:
+                kernel = self.find_half_kernel(kind.device, element, kernel)
+        return kernel, None if given is None else kind_of(given, kind.device)
 
     def prepare_float8(self, kind: Kind) -> tuple[Any, Kind | None]:
         """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
@@ -193,6 +194,16 @@ class Declaration:
             generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
             found = backend.kernel(self.name, compute, generic)
         return backend.on_device(found, device.index)
+
+    def find_half_kernel(self, device: Any, element: dtype, generic: Any) -> Any:
+        """The backend's kernel of half precision, else the one that computes in float32; a plugin's own stays."""
+        from weft.plugins import kernels
+
+        if self.name in kernels(device.type):
+            return generic
+        backend = backend_of(device)
+        found = backend.half_kernel(self.name, element, generic)
+        return generic if found is generic else backend.on_device(found, device.index)
 
     # Gradients
 
