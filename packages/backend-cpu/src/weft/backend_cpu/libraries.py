@@ -58,7 +58,7 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype; None if there is none."""
-    if generic is not None and (least := asleep(name)):
+    if generic is not None and (least := asleep(name, element)):
         return BySize(generic, partial(wake, name, element, generic), least)
     for maker in makers(name, element):
         found = maker(generic)
@@ -74,14 +74,15 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 WITH_NUMBA = "weft.backend_cpu.compiled.parallel"  # what all compiled kernels import, and nothing else
 
 
-def asleep(name: str) -> int:
+def asleep(name: str, element: dtype) -> int:
     """From which size on an array is worth the import of Numba for an op; 0 if it is imported, or not waited for."""
     if not LEAST or WITH_NUMBA in sys.modules:
         return 0
     for library in available():
         if name in library.MODULES and hasattr(library, "AT_ONCE"):
             family = library.MODULES[name].removeprefix(".")
-            return 0 if family in library.AT_ONCE else FEW if family in library.FUSED else LEAST
+            few = element.is_half or family in library.FUSED  # NumPy converts halves
+            return 0 if family in library.AT_ONCE else FEW if few else LEAST
     return 0
 
 

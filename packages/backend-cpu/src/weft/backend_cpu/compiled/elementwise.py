@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba import cfunc, njit, types
 from numba.extending import intrinsic, overload
 
+from weft.backend_cpu.compiled.halves import HALVES, half_of, loaded, rounded
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
@@ -50,28 +51,37 @@ def scopes(module: Any) -> Any:
 
 @intrinsic
 def get(typingctx: Any, x: Any, i: Any) -> Any:
-    """``x[i]``, which nothing writes to."""
+    """``x[i]``, which nothing writes to; half precision in float32."""
+    half = half_of(x.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        data = context.make_array(x)(context, builder, values[0]).data
-        value = builder.load(builder.gep(data, [values[1]]))
+        place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
+        if half:
+            value, number = loaded(builder, half, place)
+        else:
+            value = builder.load(place)
+            number = context.data_model_manager[x.dtype].from_data(builder, value)
         value.set_metadata("alias.scope", scopes(builder.module))
-        return context.data_model_manager[x.dtype].from_data(builder, value)
+        return number
 
-    return x.dtype(x, i), generate
+    return (types.float32 if half else x.dtype)(x, i), generate
 
 
 @intrinsic
 def put(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
-    """``x[i] = value``, which nothing reads."""
+    """``x[i] = value``, which nothing reads; a number of float32 is rounded to half precision."""
+    half = half_of(x.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        data = context.make_array(x)(context, builder, values[0]).data
-        value = context.data_model_manager[x.dtype].as_data(builder, values[2])
-        builder.store(value, builder.gep(data, [values[1]])).set_metadata("noalias", scopes(builder.module))
+        place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
+        if half:
+            value, place = rounded(builder, half, values[2]), builder.bitcast(place, ir.IntType(16).as_pointer())
+        else:
+            value = context.data_model_manager[x.dtype].as_data(builder, values[2])
+        builder.store(value, place).set_metadata("noalias", scopes(builder.module))
         return context.get_dummy_value()
 
-    return types.void(x, i, x.dtype), generate
+    return types.void(x, i, types.float32 if half else x.dtype), generate
 
 
 def apply(key, x, y, z, i):
@@ -91,9 +101,10 @@ def apply_compiled(key, x, y, z, i):
 
 
 @cache
-def compiled(key: str, result: str, *operands: str) -> int:
-    """The address of an operation's loop for a dtype of the result and of each of three operands."""
-    out_like, a_like, b_like, c_like = (np.empty(0, element) for element in (result, *operands))
+def compiled(key: str, *elements: Any) -> int:
+    """The address of an operation's loop for the dtypes of the result and of at most three operands."""
+    marks = [HALVES.get(element, element) for element in elements]
+    out_like, a_like, b_like, c_like = (np.empty(0, mark) for mark in (*marks, *[np.dtype(bool)] * (4 - len(marks))))
 
     @cfunc("void(int64, int64, int64, int64, int64)", cache=True, fastmath={"contract"}, error_model="numpy")
     def run(out, a, b, c, size):
@@ -406,7 +417,7 @@ def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) ->
     rest = 3 - len(operands)
     plan = plans.get((key, own))
     if plan is None:
-        function = compiled(key, made.dtype.char, *[own.char] * len(operands), *"?" * rest)
+        function = compiled(key, made.dtype, *[own] * len(operands))
         plans[key, own] = plan = function, (made.itemsize, *[own.itemsize] * len(operands), *(1,) * rest)
     in_step(plan[0], (id(made), *map(id, operands), *(0,) * rest), plan[1], made.size, cost)
     return made
@@ -440,7 +451,7 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     rest = 4 - len(arrays)
     identities = (*map(id, arrays), *(0,) * rest)
     items = (*[each.itemsize for each in arrays], *(1,) * rest)
-    function = compiled(key, *[each.dtype.char for each in arrays], *"?" * rest)
+    function = compiled(key, *[each.dtype for each in arrays])
     if out is None and all(each.flags.c_contiguous and each.size == made.size for each in operands):
         if made.flags.c_contiguous:
             in_step(function, identities, items, made.size, cost)

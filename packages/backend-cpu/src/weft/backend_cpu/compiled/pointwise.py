@@ -11,25 +11,52 @@ import numpy as np
 from weft.backend import BySize
 from weft.backend_cpu.compiled import mathematics
 from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
+from weft.backend_cpu.compiled.halves import HALVES
 from weft.backend_cpu.compiled.mathematics import like
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.libraries import FEW, LEAST, serves
 
 REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
+HALF = "float16 bfloat16"
 SIMPLE = 8 * LEAST  # from which NumPy, which has vector code for all that is simple, loses to several threads
-BOOL = np.dtype(bool)
+BOOL, BITS = np.dtype(bool), np.dtype(np.uint16)
 
 
-def operands_of(args: tuple[Any, ...]) -> list[Any] | None:
-    """Arrays of one dtype; numbers take that of the arrays. None if there are others."""
+def operands_of(args: tuple[Any, ...], rounds: bool = False) -> list[Any] | None:
+    """Arrays of one dtype; numbers in that in which it is computed, or rounded to it. None if there are others."""
     element = next((each.dtype for each in args if isinstance(each, np.ndarray)), BOOL)
+    half = element in HALVES
     found = []
     for each in args:
-        if isinstance(each, float | int) and element.kind == "f":
-            each = np.asarray(each, element)
-        if not isinstance(each, np.ndarray) or each.dtype != element:
+        if isinstance(each, float | int) and (half or element.kind == "f"):
+            each = np.asarray(each, np.float32 if half and not rounds else element)
+        elif not isinstance(each, np.ndarray) or each.dtype != element:
             return None
         found.append(each)
     return found
+
+
+def compared(args: tuple[Any, ...]) -> list[Any] | None:
+    """Arrays of one dtype, and numbers in it: what is compared are numbers that both have."""
+    return operands_of(args, rounds=True)
+
+
+def element_of(arrays: list[Any]) -> Any:
+    """The dtype of what is not a condition, nor a number beside half precision."""
+    return next((each.dtype for each in arrays if each.dtype in HALVES), arrays[-1].dtype)
+
+
+def serves_large(name: str, dtypes: str, least: int) -> Callable[[Any], Any]:
+    """Declare who makes the kernel of an op for large arrays; halves, which NumPy would convert, soon are."""
+
+    def declare(maker: Any) -> Any:
+        def make(least: int, generic: Any) -> Any:
+            return BySize(generic, maker(generic), least)
+
+        serves(name, dtypes)(lambda generic: make(least, generic))
+        serves(name, HALF)(lambda generic: make(FEW, generic))
+        return maker
+
+    return declare
 
 
 def serve(
@@ -42,21 +69,23 @@ def serve(
     least: int = SIMPLE,
     operands: Callable[[tuple[Any, ...]], Any] = operands_of,
 ) -> None:
-    """Serve an op by a formula of its operands' elements. In place, it is called with the result behind them."""
+    """Serve an op by a formula of its operands' elements, halves too. In place, the result comes behind them."""
     key, count = operation(name, formula), formula.__code__.co_argcount
 
-    @serves(name, dtypes)
+    @serves_large(name, dtypes, least)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
-            if operands is operands_of and len(args) == count and all(type(each) is np.ndarray for each in args):
+            if operands is not choice and len(args) == count and all(type(each) is np.ndarray for each in args):
                 made = quick_results(key, args, result, cost)
                 if made is not None:
                     return made
             arrays = operands(args[:count])
-            made = None if arrays is None else results(key, arrays, result or arrays[-1].dtype, cost, *args[count:])
+            if arrays is None:
+                return generic(*args)
+            made = results(key, arrays, result or element_of(arrays), cost, *args[count:])
             return generic(*args) if made is None else made
 
-        return BySize(generic, run, least)
+        return run
 
 
 # Arithmetic
@@ -84,6 +113,23 @@ serve("core::maximum", at_least)
 serve("core::minimum", at_most)
 serve("core::lerp", lambda a, b, c: a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c))
 
+
+def serve_bits(name: str, formula: Callable[..., Any]) -> None:
+    """Serve an op on halves by a formula of an element's bits."""
+    key = operation(f"{name} of halves", formula)
+
+    @serves(name, HALF)
+    def make(generic: Any) -> Any:
+        def run(x: Any) -> Any:
+            made = results(key, [x.view(BITS)], BITS)
+            return generic(x) if made is None else made.view(x.dtype)
+
+        return BySize(generic, run, FEW)
+
+
+serve_bits("core::neg", lambda a: a ^ 0x8000)
+serve_bits("core::abs", lambda a: a & 0x7FFF)
+
 # Functions, with vector code of their own
 
 for function in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid"):
@@ -92,25 +138,25 @@ serve("core::erf", mathematics.erf.py_func, "float32", cost=3, least=LEAST)
 
 # Comparisons and choices
 
-serve("core::eq", lambda a, b: a == b, NUMBERS, result=BOOL)
-serve("core::ne", lambda a, b: a != b, NUMBERS, result=BOOL)
-serve("core::lt", lambda a, b: a < b, NUMBERS, result=BOOL)
-serve("core::le", lambda a, b: a <= b, NUMBERS, result=BOOL)
-serve("core::gt", lambda a, b: a > b, NUMBERS, result=BOOL)
-serve("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL)
+serve("core::eq", lambda a, b: a == b, NUMBERS, result=BOOL, operands=compared)
+serve("core::ne", lambda a, b: a != b, NUMBERS, result=BOOL, operands=compared)
+serve("core::lt", lambda a, b: a < b, NUMBERS, result=BOOL, operands=compared)
+serve("core::le", lambda a, b: a <= b, NUMBERS, result=BOOL, operands=compared)
+serve("core::gt", lambda a, b: a > b, NUMBERS, result=BOOL, operands=compared)
+serve("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL, operands=compared)
 
 
 def choice(args: tuple[Any, ...]) -> list[Any] | None:
     """A condition, and two arrays of one dtype."""
     condition, *values = args
-    same = values[0].dtype == values[1].dtype and condition.dtype == BOOL and values[0].dtype.char in "fdilq?"
+    same = values[0].dtype == values[1].dtype and condition.dtype == BOOL and values[0].dtype.char in "fdilq?eE"
     return [condition, *values] if same else None
 
 
 serve("core::where", lambda a, b, c: b if a else c, ALL, operands=choice)
 
 
-@serves("core::masked_fill", ALL)
+@serves_large("core::masked_fill", ALL, LEAST)
 def masked_fill_kernel(generic: Any) -> Any:
     key = operation("core::masked_fill", lambda a, b, c: c if b else a)
 
@@ -120,7 +166,7 @@ def masked_fill_kernel(generic: Any) -> Any:
         made = results(key, [x, mask, np.asarray(value, x.dtype)], x.dtype)
         return generic(x, mask, value) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return run
 
 
 @mathematics.function
@@ -130,7 +176,7 @@ def limited(a, b, c):
     return a if a <= c or a != a else c
 
 
-@serves("core::clamp", REAL)
+@serves_large("core::clamp", REAL, SIMPLE)
 def clamp_kernel(generic: Any) -> Any:
     least = operation("clamp_min", at_least)
     most = operation("clamp_max", at_most)
@@ -143,7 +189,7 @@ def clamp_kernel(generic: Any) -> Any:
             made = results(both if len(arrays) == 3 else most if low is None else least, arrays, x.dtype)
         return generic(x, low, high) if made is None else made
 
-    return BySize(generic, run, SIMPLE)
+    return run
 
 
 POWERS = {  # exponents whose powers need no logarithm
@@ -156,7 +202,7 @@ POWERS = {  # exponents whose powers need no logarithm
 }
 
 
-@serves("core::pow", REAL)
+@serves_large("core::pow", REAL, LEAST)
 def pow_kernel(generic: Any) -> Any:
     keys = {exponent: operation(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
 
@@ -166,4 +212,4 @@ def pow_kernel(generic: Any) -> Any:
             made = results(keys[exponent], [x], x.dtype)
         return generic(x, exponent) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return run
