@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -13,10 +14,10 @@ from weft._layout import in_order
 from weft._levels import memory_of
 from weft._precision import in_full_precision
 from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
+from weft.nn.functional.resampling import Taps, resample
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
 from weft.ops._inplace import write_out
-from weft.ops.creation import from_host
 
 Sizes = tuple[int, ...]
 SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -457,8 +458,6 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
     if min(out) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}")
     addressable(name, (*[max(n, 1) for n in input.shape[:-count]], *out), 2 * input.itemsize)
-    for n, o in zip(input.shape[-count:], out):
-        addressable(name, (n, o), 8)  # the matrix of weights
     return out
 
 
@@ -467,26 +466,27 @@ def segments(size: int, out: int) -> list[tuple[int, int]]:
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
-def segment_weights(size: int, out: int) -> Any:
-    """What each element (size) counts in the mean of each window (out)."""
-    number = numpy.arange(out)[:, None]
+@lru_cache(256)
+def segment_taps(size: int, out: int, work: Any) -> Taps:
+    """The elements of each window with equal weights, which have the sum 1."""
+    number = numpy.arange(out)
     start, stop = number * size // out, -(-(number + 1) * size // out)
-    element = numpy.arange(size)
-    return numpy.where((element >= start) & (element < stop), 1 / (stop - start), 0.0)
+    rows = start + numpy.arange((stop - start).max())[:, None]
+    return Taps(
+        size, numpy.where(rows < stop, rows, size), numpy.where(rows < stop, 1 / (stop - start), 0).astype(work)
+    )
 
 
 def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
-    """The mean over windows, one dimension after the other: a product with a matrix of weights."""
+    """The mean over windows: plain ones where they divide the sizes, else one dimension after the other."""
     spatial = input.shape[2:]
     if out and all(o and n % o == 0 for n, o in zip(spatial, out)):
         kernel = tuple(n // o for n, o in zip(spatial, out))
         return avg_pool.op(input, kernel, kernel, (0,) * len(out), out, (True, None))
-    element = input.dtype
-    result = input.float() if element.is_half else input
-    for dim, (n, o) in enumerate(zip(spatial, out), 2):
-        weights = from_host(segment_weights(n, o), input.device).to(result.dtype)
-        result = weft.matmul(result.movedim(dim, -1), weights.t()).movedim(-1, dim)
-    return result.to(element).contiguous()
+    if 0 in out:
+        return input.new_zeros(*input.shape[:2], *out)
+    work = numpy.float64 if input.dtype is weft.float64 else numpy.float32
+    return resample.op(input, tuple(None if n == o else segment_taps(n, o, work) for n, o in zip(spatial, out)))
 
 
 def adaptive_average(count: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -11,13 +12,14 @@ import weft
 from weft import Tensor
 from weft.nn.functional._common import in_layout_of, sizes, warn
 from weft.nn.functional.pooling import average_adaptively, prepared
+from weft.nn.functional.resampling import Taps, resample
 from weft.ops._geometry import elements
-from weft.ops.creation import from_host
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 MODES = ("nearest", "nearest-exact", "area", *LINEAR)
 CUBIC = -0.75  # of the convolution kernel; PyTorch's and OpenCV's choice
-Taps = list[tuple[Any, Any]]
+KEPT = 256  # combinations of sizes whose weights are kept
+Sizes = tuple[int, ...]
 
 
 def interpolate(
@@ -133,76 +135,89 @@ def ratio(size: int, out: int, scale: float | None) -> float:
     return 1.0 / scale if scale is not None and scale > 0 else size / out
 
 
-def nearest(input: Tensor, out: tuple[int, ...], scales: list[float | None], exact: bool) -> Tensor:
-    """Rows chosen along each dimension that changes."""
-    given = input
-    for dim, (size, o, scale) in enumerate(zip(input._array.shape[2:], out, scales), 2):
-        step = numpy.float32(ratio(size, o, scale))
-        place = numpy.arange(o, dtype=numpy.float32)
-        rows = numpy.floor((place + numpy.float32(0.5)) * step if exact else place * step)
-        rows = numpy.minimum(rows.astype(numpy.int64), size - 1)
-        if o != size or not (rows == numpy.arange(size)).all():
-            input = input.index_select(dim, from_host(rows, input.device))
-    return input.clone() if input is given else input
+def nearest(input: Tensor, out: Sizes, scales: list[float | None], exact: bool) -> Tensor:
+    """The elements chosen along each dimension that changes."""
+    taps = [nearest_taps(n, o, scale, exact) for n, o, scale in zip(input._array.shape[2:], out, scales)]
+    return resample.op(input, tuple(taps)) if any(taps) else input.clone()
+
+
+@lru_cache(KEPT)
+def nearest_taps(size: int, out: int, scale: float | None, exact: bool) -> Taps | None:
+    """For each element the one to take; None where that is the same."""
+    step = numpy.float32(ratio(size, out, scale))
+    place = numpy.arange(out, dtype=numpy.float32)
+    rows = numpy.floor((place + numpy.float32(0.5)) * step if exact else place * step)
+    rows = numpy.minimum(rows.astype(numpy.int64), size - 1)
+    if out == size and (rows == numpy.arange(size)).all():
+        return None
+    return Taps(size, rows[None], numpy.ones((1, out), numpy.float32))
 
 
 def weighted(
-    input: Tensor, out: tuple[int, ...], scales: list[float | None], mode: str, align_corners: bool, antialias: bool
+    input: Tensor, out: Sizes, scales: list[float | None], mode: str, align_corners: bool, antialias: bool
 ) -> Tensor:
     """Sums of neighbours times weights along each dimension that changes."""
     element = input.dtype
     by_byte = not element.is_floating_point
-    wide = input.to(weft.int32) if by_byte else input.float() if element.is_half else input
     work = numpy.float64 if by_byte or element.name == "float64" else numpy.float32
     cubic = mode == "bicubic"
-    for dim, (size, o, scale) in reversed(list(enumerate(zip(input._array.shape[2:], out, scales), 2))):
+    taps: list[Taps | None] = []
+    for size, o, scale in zip(input._array.shape[2:], out, scales):
         if o == size and (by_byte or antialias or not cubic):
-            continue  # whatever the scale, as in PyTorch
-        if antialias:
-            taps = widened_taps(size, o, ratio(size, o, scale), align_corners, cubic, work)
+            taps.append(None)  # whatever the scale, as in PyTorch
         else:
-            taps = plain_taps(size, o, scale, align_corners, cubic, work)
-        wide = fixed_point_sum(wide, dim, taps) if by_byte else weighted_sum(wide, dim, taps)
-    return wide.to(element) if wide is not input else input.clone()
+            taps.append(weighted_taps(size, o, scale, align_corners, cubic, antialias, work))
+    if not any(taps):
+        return input.clone()
+    return fixed_point_sums(input, taps) if by_byte else resample.op(input, tuple(taps))
 
 
-def weighted_sum(input: Tensor, dim: int, taps: Taps) -> Tensor:
-    """The sum of rows times their weights."""
-    shape = [-1 if d == dim else 1 for d in range(input.ndim)]
-    total: Any = None
-    for rows, weights in taps:
-        part = input.index_select(dim, from_host(rows, input.device))
-        part = part * from_host(weights, input.device).reshape(shape)
-        total = part if total is None else total + part
-    return total
+@lru_cache(KEPT)
+def weighted_taps(
+    size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, antialias: bool, work: Any
+) -> Taps:
+    """The neighbours of each element, and what they weigh."""
+    if antialias:
+        rows, weights = widened_taps(size, out, ratio(size, out, scale), align_corners, cubic, work)
+    else:
+        rows, weights = plain_taps(size, out, scale, align_corners, cubic, work)
+    return Taps(size, rows, weights)
 
 
-def fixed_point_sum(input: Tensor, dim: int, taps: Taps) -> Tensor:
-    """The sum of rows of bytes times weights of 16 bits, with as many of them after the point as the largest leaves."""
-    taps = merged(taps)
-    largest = max(float(weights.max()) for _, weights in taps)
+def fixed_point_sums(input: Tensor, taps: list[Taps | None]) -> Tensor:
+    """The sums of bytes along each dimension, the last one first, each rounded to a byte."""
+    wide = input.to(weft.int32)
+    for dim in reversed(range(len(taps))):
+        each = taps[dim]
+        if each is not None:
+            whole, bits = fixed_point(each)
+            sums = resample.op(wide, (*(None,) * dim, whole, *(None,) * (len(taps) - dim - 1)))
+            wide = ((sums + (1 << bits - 1)) >> bits).clamp(0, 255)
+    return wide.to(input.dtype)
+
+
+@lru_cache(KEPT)
+def fixed_point(taps: Taps) -> tuple[Taps, int]:
+    """Weights of 16 bits, with as many of them after the point as the largest leaves; and how many these are."""
+    weights = merged(taps)
+    largest = float(weights.max())
     bits = next((bits for bits in range(22) if int(0.5 + largest * (1 << bits + 1)) >= 1 << 15), 22)
-    whole = [
-        (rows, numpy.trunc(weights * (1 << bits) + numpy.copysign(0.5, weights)).astype(numpy.int32))
-        for rows, weights in taps
-    ]
-    return ((weighted_sum(input, dim, whole) + (1 << bits - 1)) >> bits).clamp(0, 255)
+    whole = numpy.trunc(weights * (1 << bits) + numpy.copysign(0.5, weights)).astype(numpy.int32)
+    return Taps(taps.size, taps.rows, whole), bits
 
 
-def merged(taps: Taps) -> Taps:
-    """Taps of which no two take the same row: rounding their weights apart would be another sum."""
-    found: Taps = []
-    for rows, weights in taps:
-        weights = weights.copy()
-        for other, total in found:
-            same = other == rows
-            total[same] += weights[same]
-            weights[same] = 0
-        found.append((rows, weights))
-    return found
+def merged(taps: Taps) -> Any:
+    """The weights with those of one row in one place: rounding them apart would be another sum."""
+    weights = taps.weights.copy()
+    for later in range(1, len(weights)):
+        for first in range(later):
+            same = taps.rows[first] == taps.rows[later]
+            weights[first, same] += weights[later, same]
+            weights[later, same] = 0
+    return weights
 
 
-def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, work: Any) -> Taps:
+def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, work: Any) -> Any:
     """For each neighbour the rows to take and what they weigh."""
     number = numpy.arange(out, dtype=work)
     if align_corners:
@@ -213,14 +228,12 @@ def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cu
         place = numpy.maximum(place, 0)
         low = numpy.minimum(numpy.floor(place).astype(numpy.int64), size - 1)
         share = numpy.clip(place - low.astype(work), 0, 1)
-        return [(low, 1 - share), (numpy.minimum(low + 1, size - 1), share)]
+        return numpy.stack([low, numpy.minimum(low + 1, size - 1)]), numpy.stack([1 - share, share])
     low = numpy.floor(place)
     share = place - low
     low = low.astype(numpy.int64)
-    return [
-        (numpy.clip(low + offset, 0, size - 1), cubic_kernel(numpy.abs(share - offset), CUBIC))
-        for offset in (-1, 0, 1, 2)
-    ]
+    offset = numpy.arange(-1, 3)[:, None]
+    return numpy.clip(low + offset, 0, size - 1), cubic_kernel(numpy.abs(share - offset.astype(work)), CUBIC)
 
 
 def cubic_kernel(x: Any, a: float) -> Any:
@@ -230,7 +243,7 @@ def cubic_kernel(x: Any, a: float) -> Any:
     return numpy.where(x <= 1, near, numpy.where(x < 2, far, 0)).astype(x.dtype)
 
 
-def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: bool, work: Any) -> Taps:
+def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: bool, work: Any) -> Any:
     """Kernels as wide as an output element, as Pillow has them."""
     if align_corners:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
@@ -240,13 +253,12 @@ def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: b
     start = numpy.maximum((centre - support + 0.5).astype(numpy.int64), 0)
     stop = numpy.minimum((centre + support + 0.5).astype(numpy.int64), size)
     width = int((stop - start).max())
-    rows = start[:, None] + numpy.arange(width)
-    distance = numpy.abs((rows - centre[:, None] + 0.5) / stretch)
+    rows = start + numpy.arange(width)[:, None]
+    distance = numpy.abs((rows - centre + 0.5) / stretch)
     weights = cubic_kernel(distance, -0.5) if cubic else numpy.maximum(1 - distance, 0)
-    weights = numpy.where(rows < stop[:, None], weights, 0)
-    weights /= weights.sum(1, keepdims=True)
-    rows = numpy.minimum(rows, size - 1)
-    return [(numpy.ascontiguousarray(rows[:, k]), weights[:, k].astype(work)) for k in range(width)]
+    weights = numpy.where(rows < stop, weights, 0)
+    weights /= weights.sum(0)
+    return numpy.where(rows < stop, rows, size), weights.astype(work)
 
 
 def _upsample_bilinear2d_aa(
