@@ -22,8 +22,16 @@ FAMILIES = {  # module: the ops that it serves
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
         "nn::mish nn::mish_backward nn::glu nn::glu_backward"
     ),
-    "copies": "core::contiguous_copy core::convert core::tril core::triu",
+    "copies": "core::convert core::tril core::triu",
+    "moves": "core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
+    "functions": """
+        core::sign core::sgn core::angle core::copysign core::frac core::nextafter core::nan_to_num core::exp2
+        core::erfc core::erfcx core::erfinv core::ndtr core::log_ndtr core::entr core::xlogy core::xlog1py core::lgamma
+        core::digamma core::polygamma core::hypot core::logaddexp core::logaddexp2 core::sin core::cos core::fmod
+        core::remainder core::floor_divide core::div_floor core::div_trunc core::bitwise_left_shift
+        core::bitwise_right_shift
+    """,
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
         nn::embedding nn::embedding_gradient core::nonzero
@@ -52,18 +60,22 @@ FAMILIES = {  # module: the ops that it serves
         nn::rnn_layer_gradient
     """,
     "reductions": """
-        core::sum core::mean core::prod core::var core::logsumexp core::vector_norm
-        core::count_nonzero
+        core::sum core::integer_sum core::mean core::prod core::integer_prod core::nansum core::var core::logsumexp
+        core::vector_norm core::count_nonzero core::amax core::amin core::all core::any
+        core::max core::argmax core::min core::argmin
     """,
+    "sampling": "nn::resample",
     "sorting": "core::topk",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 FUSED = (
     "activations",
     "batch_norm",
+    "functions",
     "losses",
     "normalization",
     "pooling",
+    "sampling",
     "softmax",
 )  # what NumPy does in several steps
 AT_ONCE = ("optimizers", "recurrent")  # which choose by other sizes than that of the first array
