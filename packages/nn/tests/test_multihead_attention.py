@@ -111,3 +111,9 @@ def test_state_dict_keys():
 def test_sizes_are_checked(sizes, error):
     with pytest.raises(error):
         nn.MultiheadAttention(*sizes)
+
+
+def test_the_output_is_contiguous_where_positions_come_first():
+    attention, x = nn.MultiheadAttention(16, 4), weft.randn(5, 3, 16)
+    assert attention(x, x, x)[0].is_contiguous()
+    assert attention(x, x, x, need_weights=False)[0].is_contiguous()

@@ -113,6 +113,8 @@ def _(grad, input, other_shape):
         return conj(input).unsqueeze(-1) * grad.unsqueeze(-2) if len(other_shape) > 1 else grad * conj(input)
     if len(other_shape) == 1:
         return matmul.op(conj(input.mT), grad.unsqueeze(-1)).squeeze(-1)
+    if len(other_shape) == 2 and input.ndim > 2:  # one product sums over the batch
+        input, grad = input.flatten(0, -2), grad.flatten(0, -2)
     return matmul.op(conj(input.mT), grad)
 
 

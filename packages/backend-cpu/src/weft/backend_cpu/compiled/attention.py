@@ -209,10 +209,9 @@ def layout(arrays: list[Any]) -> tuple[Any, Any]:
 
 def new_heads(make: Any, like: Any, columns: int) -> Any:
     """A new array of heads, whose dimensions lie in memory in the order of another's."""
-    batch, heads, rows, _ = like.shape
-    if like.strides[1] < like.strides[2]:
-        return make((batch, rows, heads, columns), like.dtype).transpose(0, 2, 1, 3)
-    return make((batch, heads, rows, columns), like.dtype)
+    order = sorted(range(3), key=lambda dim: -like.strides[dim])
+    found = make((*(like.shape[dim] for dim in order), columns), like.dtype)
+    return found.transpose(*(order.index(dim) for dim in range(3)), 3)
 
 
 def additive(mask: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, tuple[int, ...]] | None:

@@ -125,6 +125,8 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
             batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
             shape = (*batch, rows, columns)
             count = rows * columns * prod(batch)
+            if b.ndim == 2 and count and inner:  # one product of all rows: the library would take each batch alone
+                return run(as_rows(a), b).reshape(shape)
             if count * inner < LEAST or rows < 2 or columns < 2 or not count or not inner:
                 return generic(a, b)
         result = multiply(a, b, None, shape)
@@ -145,7 +147,7 @@ def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
         if bias is not None and bias.shape != (columns,):
             return generic(input, weight, bias)
         rows = input if len(shape) == 2 else as_rows(input)
-        result = multiply(rows, weight.T, bias, (*rows.shape[:-1], columns))
+        result = multiply(rows, weight.T, bias, (rows.shape[0], columns))
         if result is None:
             return generic(input, weight, bias)
         return result if len(shape) == 2 else result.reshape(*shape[:-1], columns)
@@ -154,10 +156,10 @@ def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def as_rows(array: Array) -> Array:
-    """All but the last dimension as one, if that takes no copy; else the array."""
+    """All but the last dimension as one, without a copy where strides allow."""
     shape, strides = array.shape, array.strides
     follows = all(outer == inner * size for outer, inner, size in zip(strides[:-2], strides[1:-1], shape[1:-1]))
-    return array.reshape(-1, shape[-1]) if follows or array.flags.c_contiguous else array
+    return (array if follows else in_order(numpy, array)).reshape(-1, shape[-1])
 
 
 @serves("core::addmm", "float32 bfloat16")

@@ -14,6 +14,7 @@ from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
 from weft.ops._declare import op
+from weft.ops.matrices import with_product
 from weft.ops.reductions import total as total_of
 
 
@@ -351,19 +352,18 @@ def multi_head_attention_forward(
         raise AssertionError(f"{name}: bias_k and bias_v must be given together")
     if bias_k is not None and bias_v is not None:
         k, v = weft.cat([k, bias_k.repeat(1, batch, 1)]), weft.cat([v, bias_v.repeat(1, batch, 1)])
-    q = by_head(q, batch * num_heads, head_dim)
-    k = by_head(k, batch * num_heads, head_dim) if static_k is None else static_k
-    v = by_head(v, batch * num_heads, head_dim) if static_v is None else static_v
+    q = by_head(q, num_heads)
+    k = by_head(k, num_heads) if static_k is None else static_k.reshape(batch, num_heads, *static_k.shape[1:])
+    v = by_head(v, num_heads) if static_v is None else static_v.reshape(batch, num_heads, *static_v.shape[1:])
     if add_zero_attn:
-        zeros = k.new_zeros(batch * num_heads, 1, head_dim)
-        k, v = weft.cat([k, zeros], 1), weft.cat([v, zeros], 1)
+        zeros = k.new_zeros(batch, num_heads, 1, head_dim)
+        k, v = weft.cat([k, zeros], 2), weft.cat([v, zeros], 2)
     mask = merged(mask, key_mask, batch, num_heads, added)
     output, attention = attend(q, k, v, mask, dropout_p if training else 0.0, need_weights)
-    output = output.transpose(0, 1).reshape(length * batch, embed_dim)
-    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
-    if attention is not None:
-        attention = attention.reshape(batch, num_heads, length, attention.shape[-1])
-        attention = attention.mean(1) if average_attn_weights else attention
+    output = output.permute(2, 0, 1, 3).reshape(length, batch, embed_dim)
+    output = projected(output, out_proj_weight, out_proj_bias)
+    if attention is not None and average_attn_weights:
+        attention = attention.mean(1)
     if not batched:
         output = output.squeeze(1)
         attention = None if attention is None else attention.squeeze(0)
@@ -398,11 +398,11 @@ def projected_together(
     if weight is None:
         raise AssertionError("multi_head_attention_forward: in_proj_weight is None but use_separate_proj_weight=False")
     if key is value and query is key:
-        q, k, v = linear(query, weight, bias).chunk(3, -1)
+        q, k, v = projected(query, weight, bias).chunk(3, -1)
         return q, k, v
     weights = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    q, k, v = (linear(each, w, b) for each, w, b in zip((query, key, value), weights, biases))
+    q, k, v = (projected(each, w, b) for each, w, b in zip((query, key, value), weights, biases))
     return q, k, v
 
 
@@ -414,13 +414,21 @@ def projected_separately(
     for argument, weight in zip(("q_proj_weight", "k_proj_weight", "v_proj_weight"), weights):
         if weight is None:
             raise AssertionError(f"{name}: use_separate_proj_weight is True but {argument} is None")
-    q, k, v = (linear(each, w, b) for each, w, b in zip(inputs, weights, biases))
+    q, k, v = (projected(each, w, b) for each, w, b in zip(inputs, weights, biases))
     return q, k, v
 
 
-def by_head(tensor: Tensor, heads: int, head_dim: int) -> Tensor:
-    """(L, N, E) as (N * heads, L, E / heads)."""
-    return tensor.reshape(tensor.shape[0], heads, head_dim).transpose(0, 1)
+def projected(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`linear` of (L, N, E), whose positions are taken in the order that they have in memory: without a copy."""
+    if input.shape[1] > 1 and input.stride(0) < input.stride(1):
+        return linear(input.transpose(0, 1), weight, bias).transpose(0, 1)
+    return linear(input, weight, bias)
+
+
+def by_head(tensor: Tensor, heads: int) -> Tensor:
+    """(L, N, E) as (N, heads, L, E / heads)."""
+    length, batch, size = tensor.shape
+    return tensor.reshape(length, batch, heads, size // heads).permute(1, 2, 0, 3)
 
 
 def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Tensor | None:
@@ -445,26 +453,34 @@ def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) ->
 
 
 def merged(mask: Tensor | None, key_mask: Tensor | None, batch: int, heads: int, added: int) -> Tensor | None:
-    """Both masks as one, (1 or N * heads, L or 1, S), that hides none of the keys appended to the others."""
-    if mask is not None and added:
-        mask = pad(mask, (0, added))
+    """Both masks as one, broadcastable to (N, heads, L, S), that hides none of the keys appended to the others."""
+    if mask is not None:
+        mask = pad(mask, (0, added)) if added else mask
+        mask = mask.reshape(*((1, 1) if mask.shape[0] == 1 else (batch, heads)), *mask.shape[1:])
     if key_mask is None:
         return mask
     if added:
         key_mask = pad(key_mask, (0, added))
-    spread = key_mask.reshape(batch, 1, 1, key_mask.shape[-1]).expand(batch, heads, 1, -1).reshape(batch * heads, 1, -1)
-    return spread if mask is None else mask + spread
+    key_mask = key_mask.reshape(batch, 1, 1, key_mask.shape[-1])
+    return key_mask if mask is None else mask + key_mask
 
 
 def attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout_p: float, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of (heads, L, E), and its weights where they are wanted."""
+    """Attention of (N, heads, L, E), and its weights where they are wanted."""
     if not need_weights:
         return scaled_dot_product_attention(q, k, v, mask, dropout_p), None
     q = q * math.sqrt(1.0 / q.shape[-1])
-    scores = weft.matmul(q, k.mT) if mask is None else weft.baddbmm(mask, q, k.mT)  # half types are rounded once
+    scores = weft.matmul(q, k.mT) if mask is None else masked_scores(q, k, mask)
     weights = scores.softmax(-1)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p)
     return weft.matmul(weights, v), weights
+
+
+@in_half_precision
+def masked_scores(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
+    """``mask + q @ k.mT`` in one op: half types are rounded once."""
+    scores: Tensor = with_product("multi_head_attention_forward", mask, q, k.mT, weft.matmul, 1, 1)
+    return scores
