@@ -42,7 +42,7 @@ def log_gamma_positive(xp: Any, x: Any) -> Any:
 
 def lgamma_array(xp: Any, x: Any) -> Any:
     def reflected(value: Any) -> Any:
-        part = value - xp.floor(value)  # the sine of a large multiple of pi would lose its digits
+        part = value - xp.rint(value)  # the sine of a large multiple of pi would lose its digits
         return math.log(math.pi) - xp.log(xp.absolute(xp.sin(math.pi * part))) - log_gamma_positive(xp, 1 - value)
 
     return pieces(
