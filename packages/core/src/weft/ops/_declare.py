@@ -165,7 +165,7 @@ class Declaration:
             result = element.to_real()
         given = None if self.result == "any" else result
         if compute is not element:
-            kernel = converting(kernel, element, compute, given)
+            kernel = converting(kernel, element, compute, given, kind.device)
             if element.is_half:
                 kernel = self.find_half_kernel(kind.device, element, kernel)
         return kernel, None if given is None else kind_of(given, kind.device)
@@ -436,20 +436,23 @@ def fit_number(value: Any, element: dtype) -> Any:
     return (value - low) % (1 << bits) + low
 
 
-def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None) -> Any:
+def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None, device: Any) -> Any:
     """A kernel that computes in another dtype than that of its arrays, and rounds once."""
     source, target = element.numpy, compute.numpy
     final = None if result is None else result.numpy
     many = (list, tuple)
+    convert = registry["core::convert"]
+    widen, narrow = (convert.find_kernel(device, each) for each in (element, compute))
 
     def up(arg: Any) -> Any:
         if isinstance(arg, many):
             return type(arg)([up(each) for each in arg])
-        return arg.astype(target) if getattr(arg, "dtype", None) == source else arg
+        return widen(arg, compute) if getattr(arg, "dtype", None) == source else arg
 
     def down(array: Any) -> Any:
-        wanted = (source if array.dtype == target else array.dtype) if final is None else final
-        return array if array.dtype == wanted else array.astype(wanted)
+        if array.dtype == target and final in (None, source):
+            return narrow(array, element)
+        return array if final is None or array.dtype == final else array.astype(final)
 
     def converted(*args: Any) -> Any:
         returned = kernel(*[up(arg) for arg in args])
