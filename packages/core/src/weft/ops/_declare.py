@@ -450,7 +450,7 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
         return widen(arg, compute) if getattr(arg, "dtype", None) == source else arg
 
     def down(array: Any) -> Any:
-        if array.dtype == target and final in (None, source):
+        if array.dtype == target and (final is None or final == source):
             return narrow(array, element)
         return array if final is None or array.dtype == final else array.astype(final)
 
