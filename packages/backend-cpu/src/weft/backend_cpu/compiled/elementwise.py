@@ -1,26 +1,30 @@
 """Operations that compute each element from the elements at its place: on all layouts, with any broadcasting.
 
-What is compiled for an operation and its dtypes is one loop over contiguous memory. How the arrays lie is read from
-them while it runs, by a part that is compiled once for all operations: it takes the elements in the order of the
-result's memory, a block at a time. An operand that lies in memory in that order is read where it is; of any other, the
-block's elements are first gathered into a buffer that stays in the cache, and one that repeats itself within a block
-(a number, a row) is gathered once.
+What is compiled is one loop for an operation, the dtypes of its operands, and how each of them goes on from one element
+to the next: they follow each other in memory, one is repeated, it is a number, or (one loop for all such) they are any
+distance apart. Half precision is read as float32 and rounded when it is written.
+
+How arrays lie is found in Python, once for arrays of some shapes and strides, and becomes a short table of integers: a
+`Plan`. A small part, compiled once for all operations, goes through the rows of the table and runs the loop on each. A
+number or a column is repeated along a row, and a row is read again for each row of the result: nothing is copied, but
+where rows are so short that several are made one.
 """
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import cfunc, from_dtype, njit, types
 from numba.extending import intrinsic, overload
 
-from weft.backend_cpu.compiled.halves import HALVES, half_of, loaded, rounded
-from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
+from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
+from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
 __all__ = ["operation", "quick_results", "results"]
@@ -30,14 +34,50 @@ __all__ = ["operation", "quick_results", "results"]
 FORMULAS: dict[str, Any] = {}
 KEPT: list[Any] = []  # the loops whose addresses were given out
 
+ARRAYS, NUMBERS = 3, 3  # operands of each sort that an operation may have
+
 
 def operation(name: str, formula: Callable[..., Any]) -> str:
-    """Declare an operation by a function of one element of each of its operands, at most three; its key."""
+    """Declare an operation by a function of one element of each of its operands; its key.
+
+    At most three operands are arrays, and three are numbers, which the formula gets in the dtype of the arrays.
+    """
     code = formula.__code__
     key = f"{name} {zlib.crc32(code.co_code + repr((code.co_consts, code.co_names)).encode())}"  # kept on disk under it
     FORMULAS[key] = njit(formula, forceinline=True, fastmath={"contract"}, error_model="numpy")
     return key
 
+
+# How the elements of a row follow each other
+NEXT, SAME, NUMBER = "next", "same", "number"
+
+
+class Place(NamedTuple):
+    """How a loop reads or writes one of its operands: the operand's dtype, and how one element follows another."""
+
+    half: str
+    element: Any
+    follows: str
+
+    @classmethod
+    def all_of(cls, spec: Any) -> list[Place]:
+        """The places that a loop's literal names, the result's first."""
+        _, *marks = spec.literal_value.split("|")
+        return [cls.of(*mark.split()) for mark in marks]
+
+    @classmethod
+    def of(cls, char: str, follows: str) -> Place:
+        half = NAMES.get(char, "")
+        return cls(half, types.float32 if half else from_dtype(np.dtype(char)), follows)
+
+    def pointer(self, context: Any, builder: Any, address: Any, index: Any) -> Any:
+        """Where the element at an index is."""
+        memory = ir.IntType(16) if self.half else context.get_data_type(self.element)
+        place = builder.inttoptr(address, memory.as_pointer())
+        return builder.gep(place, [index]) if self.follows == NEXT else place
+
+
+NAMES = {element.char: name for element, name in HALVES.items()}
 
 # A result may be written over an operand: element i is read before it is written, and no other. The compiler is told
 # that no element that is written is one that is read, since it would not make vector code of what it cannot prove.
@@ -49,77 +89,182 @@ def scopes(module: Any) -> Any:
     return module.add_metadata([module.add_metadata([ir.MetaDataString(module, "operands"), domain])])
 
 
-@intrinsic
-def get(typingctx: Any, x: Any, i: Any) -> Any:
-    """``x[i]``, which nothing writes to; half precision in float32."""
-    half = half_of(x.dtype)
+@intrinsic(prefer_literal=True)
+def elements(typingctx: Any, spec: Any, arrays: Any, numbers: Any, index: Any) -> Any:
+    """The elements of all operands at an index, as a tuple."""
+    operands = Place.all_of(spec)[1:]
+    result = types.Tuple([each.element for each in operands])
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
-        if half:
-            value, number = loaded(builder, half, place)
-        else:
-            value = builder.load(place)
-            number = context.data_model_manager[x.dtype].from_data(builder, value)
-        value.set_metadata("alias.scope", scopes(builder.module))
-        return number
+        _, arrays, numbers, index = values
+        sources = iter([builder.extract_value(arrays, k) for k in range(ARRAYS)])
+        given = iter([builder.extract_value(numbers, k) for k in range(NUMBERS)])
+        found = []
+        for each in operands:
+            if each.follows == NUMBER:
+                found.append(context.cast(builder, next(given), types.float64, each.element))
+                continue
+            pointer = each.pointer(context, builder, next(sources), index)
+            if each.half:
+                instruction, value = loaded(builder, each.half, pointer)
+            else:
+                instruction = builder.load(pointer)
+                value = context.data_model_manager[each.element].from_data(builder, instruction)
+            instruction.set_metadata("alias.scope", scopes(builder.module))
+            found.append(value)
+        return context.make_tuple(builder, result, found)
 
-    return (types.float32 if half else x.dtype)(x, i), generate
+    return result(spec, arrays, numbers, index), generate
 
 
-@intrinsic
-def put(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
-    """``x[i] = value``, which nothing reads; a number of float32 is rounded to half precision."""
-    half = half_of(x.dtype)
+@intrinsic(prefer_literal=True)
+def put(typingctx: Any, spec: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write an element of the result."""
+    place = Place.all_of(spec)[0]
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
-        if half:
-            value, place = rounded(builder, half, values[2]), builder.bitcast(place, ir.IntType(16).as_pointer())
+        _, array, index, value = values
+        if place.half:
+            value = rounded(builder, place.half, value)
         else:
-            value = context.data_model_manager[x.dtype].as_data(builder, values[2])
-        builder.store(value, place).set_metadata("noalias", scopes(builder.module))
+            value = context.data_model_manager[place.element].as_data(builder, value)
+        pointer = place.pointer(context, builder, array, index)
+        builder.store(value, pointer).set_metadata("noalias", scopes(builder.module))
         return context.get_dummy_value()
 
-    return types.void(x, i, types.float32 if half else x.dtype), generate
+    return types.void(spec, array, index, place.element), generate
 
 
-def apply(key, x, y, z, i):
-    """The result of an operation on the elements at an index of its operands, in compiled code; others are not read."""
+def apply(spec, values):
+    """The result of an operation on one element of each operand, in compiled code."""
     raise NotImplementedError
 
 
 @overload(apply, prefer_literal=True, jit_options={"forceinline": True})
-def apply_compiled(key, x, y, z, i):
-    formula = FORMULAS[key.literal_value]
-    count = formula.py_func.__code__.co_argcount
-    if count == 1:
-        return lambda key, x, y, z, i: formula(get(x, i))
-    if count == 2:
-        return lambda key, x, y, z, i: formula(get(x, i), get(y, i))
-    return lambda key, x, y, z, i: formula(get(x, i), get(y, i), get(z, i))
+def apply_compiled(spec, values):
+    formula = FORMULAS[spec.literal_value.partition("|")[0]]
+    return lambda spec, values: formula(*values)
+
+
+# All loops have this signature, so that one can stand for another. The address is of the part of a table after STEPS.
+LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
+OPTIONS: Any = {"cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 @cache
-def compiled(key: str, *elements: Any) -> int:
-    """The address of an operation's loop for the dtypes of the result and of at most three operands."""
-    marks = [HALVES.get(element, element) for element in elements]
-    out_like, a_like, b_like, c_like = (np.empty(0, mark) for mark in (*marks, *[np.dtype(bool)] * (4 - len(marks))))
+def compiled(spec: str) -> int:
+    """The address of a loop: an operation's key, and for the result and each operand a dtype and how it goes on."""
 
-    @cfunc("void(int64, int64, int64, int64, int64)", cache=True, fastmath={"contract"}, error_model="numpy")
-    def run(out, a, b, c, size):
-        result = array_at(out, size, out_like)
-        x, y, z = array_at(a, size, a_like), array_at(b, size, b_like), array_at(c, size, c_like)
-        for i in range(np.uintp(size)):
-            put(result, i, apply(key, x, y, z, i))
+    @cfunc(LOOP, **OPTIONS)
+    def run(out, a, b, c, size, steps, p, q, r):
+        for i in range(size):
+            put(spec, out, i, apply(spec, elements(spec, (a, b, c), (p, q, r), i)))
 
     KEPT.append(run)
     return int(run.address)
 
 
+# Tables: words at these places, and behind them, for each dimension above the row, from the innermost on, its size and
+# the distances in bytes of the result's and the operands' elements
+ROW, ABOVE, STEPS = 0, 1, 2  # elements of a row; how many dimensions there are above; distances within a row
+COPIERS = STEPS + 1 + ARRAYS  # what copies elements that are apart, 0 for those that are not
+ITEMS = COPIERS + 1 + ARRAYS  # bytes of an element
+FUNCTION = ITEMS + 1 + ARRAYS  # the loop, if `in_order` is run in its place
+DIMS = FUNCTION + 1
+WIDTH = 2 + ARRAYS
+BLOCK = 2048  # elements that are put together at a time
+LINE = 64  # bytes of the cache's lines, and of the longest vectors
+
+
 @intrinsic
-def call(typingctx: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+def call(typingctx: Any, function: Any, places: Any, size: Any, steps: Any, numbers: Any) -> Any:
     """Run a loop by its address."""
+    word, double = ir.IntType(64), ir.DoubleType()
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        function, places, size, steps, numbers = values
+        kind = ir.FunctionType(ir.VoidType(), [word] * (3 + ARRAYS) + [double] * NUMBERS).as_pointer()
+        arrays = [builder.extract_value(places, k) for k in range(1 + ARRAYS)]
+        scalars = [builder.extract_value(numbers, k) for k in range(NUMBERS)]
+        builder.call(builder.inttoptr(function, kind), [*arrays, size, steps, *scalars])
+        return context.get_dummy_value()
+
+    return types.void(function, places, size, steps, numbers), generate
+
+
+@loop
+def rows(function, table, places, numbers, lo, hi):
+    length, above, steps = word_at(table + 8 * ROW), word_at(table + 8 * ABOVE), table + 8 * STEPS
+    s0, s1, s2, s3 = word_at(steps), word_at(steps + 8), word_at(steps + 16), word_at(steps + 24)
+    start, stop = np.int64(lo), np.int64(hi)
+    row = start // length
+    column = start - row * length
+    while start < stop:
+        out, a, b, c = places
+        rest, line = row, table + 8 * DIMS
+        for dim in range(above):
+            index = rest
+            if dim < above - 1:
+                rest = index // word_at(line)
+                index -= rest * word_at(line)
+            out, a = out + index * word_at(line + 8), a + index * word_at(line + 16)
+            b, c = b + index * word_at(line + 24), c + index * word_at(line + 32)
+            line += 8 * WIDTH
+        out, a, b, c = out + column * s0, a + column * s1, b + column * s2, c + column * s3
+        count = min(length - column, stop - start)
+        if above == 0 and s0 > 0:  # first up to a line of the cache: what is written then, and lies alike, crosses none
+            count = min(-out % LINE // s0, count) or count
+        call(function, (out, a, b, c), count, steps, numbers)
+        start += count
+        column += count
+        if column == length:
+            row, column = row + 1, 0
+
+
+@launcher
+def launch(function, table, size, cost, out, a, b, c, p, q, r):
+    """Run a loop on arrays, by their identities; False, and nothing is written, if one is not aligned."""
+    if not (word_at(out + FLAGS) & word_at(a + FLAGS) & word_at(b + FLAGS) & word_at(c + FLAGS) & ALIGNED):
+        return False
+    places = (word_at(out + HEAD), word_at(a + HEAD), word_at(b + HEAD), word_at(c + HEAD))
+    parallel(rows, (function, table, places, (p, q, r)), size, size * cost)
+    return True
+
+
+FLAGS, ALIGNED = HEAD + 48, 0x0100
+
+# Elements that are apart
+
+
+@cache
+def copier(size: int) -> int:
+    """The address of a loop that copies elements of so many bytes, between places that are so far apart."""
+    mark = f"uint{8 * size}"
+
+    @cfunc("void(int64, int64, int64, int64, int64)", cache=True, error_model="numpy")
+    def copy(source, step, target, distance, count):
+        for i in range(count):
+            copy_one(mark, source + i * step, target + i * distance)
+
+    KEPT.append(copy)
+    return int(copy.address)
+
+
+@intrinsic(prefer_literal=True)
+def copy_one(typingctx: Any, mark: Any, source: Any, target: Any) -> Any:
+    """Copy one element: by itself, since instructions that gather several are slower than as many that read one."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = ir.IntType(getattr(types, mark.literal_value).bitwidth).as_pointer()
+        builder.store(builder.load(builder.inttoptr(values[1], kind)), builder.inttoptr(values[2], kind))
+        return context.get_dummy_value()
+
+    return types.void(mark, source, target), generate
+
+
+@intrinsic
+def copied(typingctx: Any, function: Any, source: Any, step: Any, target: Any, distance: Any, count: Any) -> Any:
+    """Run a copier by its address."""
     word = ir.IntType(64)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -130,310 +275,114 @@ def call(typingctx: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any) 
     return types.void(*[types.int64] * 6), generate
 
 
-# Layouts: a table of integers, with a line for the result, one for each of three operands, and one for the shape
+@intrinsic
+def buffers(typingctx: Any) -> Any:
+    """The address of memory on the stack: a block of the longest elements for each array."""
 
-LINE = 64  # bytes of the cache's lines, and of the longest vectors
-DIMS = 8  # at most, without those of size 1; a result of more is left to NumPy
-BLOCK = 2048  # elements of a block
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        with builder.goto_entry_block():
+            memory = builder.alloca(ir.ArrayType(ir.IntType(64), (1 + ARRAYS) * BLOCK))
+        return builder.ptrtoint(memory, ir.IntType(64))
 
-SHAPE = 4  # the line of the shape; the result is line 0
-ADDRESS, ITEM, MOVER, PERIOD, STRIDES = 0, 1, 2, 3, 4  # columns: address, bytes of an element, see below, strides
-RANK, SIZE, WHOLE = 0, 1, 2  # in the line of the shape: dimensions, elements, whether one block will do
-WIDTH = STRIDES + DIMS
-
-# Periods: after how many elements an operand begins anew.
-NEVER = 0  # its elements are gathered for each block
-DIRECT = -1  # its elements lie one after the other in memory
+    return types.int64(), generate
 
 
 @loop
-def load(table, identities):
-    """Fill in addresses, sizes other than 1, and strides in bytes; False if the loop takes no such arrays."""
-    out = identities[0] + HEAD
-    rank = word_at(out + 8) & 0xFFFFFFFF
-    count, total = 0, 1
-    for k in range(4):
-        if identities[k] != 0:
-            table[k, ADDRESS] = word_at(identities[k] + HEAD)
-            if not word_at(identities[k] + HEAD + 48) & 0x0100:  # aligned
-                return False
-    for d in range(rank):
-        size = word_at(word_at(out + 16) + 8 * d)
-        if size == 1:
-            continue
-        if count == DIMS:
-            return False
-        table[SHAPE, STRIDES + count] = size
-        for k in range(4):
-            array = identities[k] + HEAD
-            at = -1 if identities[k] == 0 else d - rank + (word_at(array + 8) & 0xFFFFFFFF)
-            if at >= 0 and word_at(word_at(array + 16) + 8 * at) != 1:
-                table[k, STRIDES + count] = word_at(word_at(array + 24) + 8 * at)
-        count += 1
-        total *= size
-    table[SHAPE, RANK], table[SHAPE, SIZE] = count, total
-    return True
-
-
-@loop
-def sort(table):
-    """Bring the dimensions into the order of the result's memory, the largest stride first."""
-    for d in range(1, table[SHAPE, RANK]):
-        at = STRIDES + d
-        while at > STRIDES and abs(table[0, at - 1]) < abs(table[0, at]):
-            for k in range(5):
-                table[k, at - 1], table[k, at] = table[k, at], table[k, at - 1]
-            at -= 1
-
-
-@loop
-def join(table):
-    """Make one dimension of neighbours, where all operands allow it; at least one is left."""
-    last = 0
-    for d in range(1, table[SHAPE, RANK]):
-        joins = True
-        for k in range(4):
-            joins = joins and table[k, STRIDES + last] == table[k, STRIDES + d] * table[SHAPE, STRIDES + d]
-        size = table[SHAPE, STRIDES + d]
-        if joins:
-            size *= table[SHAPE, STRIDES + last]
-        else:
-            last += 1
-        table[SHAPE, STRIDES + last] = size
-        for k in range(4):
-            table[k, STRIDES + last] = table[k, STRIDES + d]
-    if table[SHAPE, RANK] == 0:
-        table[SHAPE, STRIDES] = 1
-    table[SHAPE, RANK] = last + 1
-
-
-@loop
-def period_of(table, k):
-    """See above: of a line of the table."""
-    step, d = 1, table[SHAPE, RANK] - 1
-    while d >= 0 and (table[k, STRIDES + d] == step * table[k, ITEM] or table[SHAPE, STRIDES + d] == 1):
-        step *= table[SHAPE, STRIDES + d]
-        d -= 1
-    if d < 0:
-        return DIRECT
-    while d >= 0 and table[k, STRIDES + d] == 0:
-        d -= 1
-    return step if d < 0 and step <= BLOCK else NEVER
-
-
-@loop
-def end_of(table, k):
-    """The address behind an array's last element."""
-    end = table[k, ADDRESS] + table[k, ITEM]
-    for d in range(table[SHAPE, RANK]):
-        end += table[k, STRIDES + d] * (table[SHAPE, STRIDES + d] - 1)
-    return end
-
-
-@loop
-def describe(table, identities):
-    """Fill in the table; False if the arrays are not such that the loop takes them.
-
-    A result may lie over an operand, element over element. If it shares memory in another way it is left to NumPy.
-    """
-    if not load(table, identities):
-        return False
-    sort(table)
-    join(table)
-    table[0, PERIOD] = period_of(table, 0)
-    whole = True
-    for k in range(1, 4):
-        if identities[k] == 0:
-            table[k, PERIOD] = DIRECT
-            continue
-        table[k, PERIOD] = period_of(table, k)
-        whole = whole and table[k, PERIOD] == DIRECT
-        if table[k, ADDRESS] < end_of(table, 0) and table[0, ADDRESS] < end_of(table, k):
-            for d in range(table[SHAPE, RANK]):
-                if table[k, ADDRESS] != table[0, ADDRESS] or table[k, STRIDES + d] != table[0, STRIDES + d]:
-                    return False
-    table[SHAPE, WHOLE] = whole and table[0, PERIOD] == DIRECT
-    return True
-
-
-# Blocks
-
-
-@cache
-def mover(size: int, writes: bool) -> int:
-    """The address of the loop that copies elements of so many bytes to a buffer, or from it to the result.
-
-    It takes the address of the table, the line of the array, the index of the first element, how many, and the buffer.
-    """
-    like = np.empty(0, f"u{size}")
-
-    @cfunc("void(int64, int64, int64, int64, int64)", cache=True, error_model="numpy")
-    def move(place, k, start, total, buffer):
-        table = array_at(place, 5 * WIDTH, WORDS)
-        line = k * WIDTH + STRIDES
-        rank = table[SHAPE * WIDTH + RANK]
-        data = array_at(buffer, total, like)
-        inner, step = table[SHAPE * WIDTH + STRIDES + rank - 1], table[line + rank - 1]
-        row, column = start // inner, start % inner
-        done = 0
-        while done < total:
-            address, rest = table[k * WIDTH + ADDRESS] + column * step, row
-            for d in range(rank - 2, -1, -1):
-                size = table[SHAPE * WIDTH + STRIDES + d]
-                above = rest // size
-                address += (rest - above * size) * table[line + d]
-                rest = above
-            count = min(inner - column, total - done)
-            part, x = array_at(buffer + done * like.itemsize, count, like), array_at(address, count, like)
-            if writes and step == like.itemsize:
-                for i in range(np.uintp(count)):
-                    x[i] = part[i]
-            elif writes:
-                for i in range(count):
-                    array_at(address + i * step, 1, like)[0] = data[done + i]
-            elif step == like.itemsize:
-                for i in range(np.uintp(count)):
-                    part[i] = x[i]
-            elif step == 0:
-                value = x[0]
-                for i in range(np.uintp(count)):
-                    part[i] = value
-            else:
-                for i in range(count):
-                    data[done + i] = array_at(address + i * step, 1, like)[0]
-            done += count
-            row, column = row + 1, 0
-
-    KEPT.append(move)
-    return int(move.address)
-
-
-WORDS = np.empty(0, np.int64)
-
-
-@loop
-def place(table, k, start, count, buffer):
-    """The address of a block of an operand: in its own memory, or in the buffer, which holds it now."""
-    period = table[k, PERIOD]
-    if period == DIRECT:
-        return table[k, ADDRESS] + start * table[k, ITEM]
-    if period != NEVER:
-        return buffer + start % period * table[k, ITEM]
-    call(table[k, MOVER], table.ctypes.data, k, start, count, buffer)
+def beside(words, place, count, buffer):
+    """Where a block of an operand lies in order: where it is, or in the buffer. Its words begin at an address."""
+    copier = word_at(words + 8 * (COPIERS - STEPS))
+    if copier == 0:
+        return place
+    copied(copier, place, word_at(words), buffer, word_at(words + 8 * (ITEMS - STEPS)), count)
     return buffer
 
 
-@loop
-def blocks(function, table, lo, hi):
-    start, stop = np.int64(lo), np.int64(hi)
-    size = stop - start if table[SHAPE, WHOLE] else BLOCK
-    memory = np.empty(0 if table[SHAPE, WHOLE] else 8 * BLOCK, np.int64)  # twice a block for each array
-    buffers, each = memory.ctypes.data, 16 * BLOCK
-    for k in range(1, 4):
-        if table[k, PERIOD] > 0:
-            call(table[k, MOVER], table.ctypes.data, k, 0, BLOCK + table[k, PERIOD], buffers + k * each)
-    while start < stop:
-        count = min(size, stop - start)
-        x = place(table, 1, start, count, buffers + each)
-        y = place(table, 2, start, count, buffers + 2 * each)
-        z = place(table, 3, start, count, buffers + 3 * each)
-        if table[0, PERIOD] == DIRECT:
-            call(function, table[0, ADDRESS] + start * table[0, ITEM], x, y, z, count)
-        else:
-            call(function, buffers, x, y, z, count)
-            call(table[0, MOVER], table.ctypes.data, 0, start, count, buffers)
-        start += count
+@cache
+def in_order() -> int:
+    """The address of a loop that has another one run on blocks, for which what is apart is put together."""
 
+    @cfunc(LOOP, **OPTIONS)
+    def run(out, a, b, c, size, steps, p, q, r):
+        memory = buffers()
+        function, copier = word_at(steps + 8 * (FUNCTION - STEPS)), word_at(steps + 8 * (COPIERS - STEPS))
+        step, item = word_at(steps), word_at(steps + 8 * (ITEMS - STEPS))
+        while size > 0:
+            count = min(BLOCK, size)
+            x = beside(steps + 8, a, count, memory + 8 * BLOCK)
+            y = beside(steps + 16, b, count, memory + 16 * BLOCK)
+            z = beside(steps + 24, c, count, memory + 24 * BLOCK)
+            call(function, (memory if copier else out, x, y, z), count, steps, (p, q, r))
+            if copier:
+                copied(copier, memory, item, out, step, count)
+            out, a = out + count * step, a + count * word_at(steps + 8)
+            b, c = b + count * word_at(steps + 16), c + count * word_at(steps + 24)
+            size -= count
 
-@launcher
-def anyhow(function, identities, items, movers, cost):
-    """Run an operation on any arrays; False, and nothing is written, if the loop does not take them."""
-    table = np.zeros((5, WIDTH), np.int64)
-    for k in range(4):
-        table[k, ITEM], table[k, MOVER] = items[k], movers[k]
-    if not describe(table, identities):
-        return False
-    total = table[SHAPE, SIZE]
-    parallel(blocks, (function, table), total, total * cost)
-    return True
-
-
-@loop
-def straight(function, addresses, items, lo, hi):
-    start, stop = np.int64(lo), np.int64(hi)
-    # First as many as come before a line of the cache: what is written then, and what lies alike, crosses none.
-    count = min(-(addresses[0] + start * items[0]) % LINE // items[0], stop - start)
-    while start < stop:
-        a, b, c = addresses[1] + start * items[1], addresses[2] + start * items[2], addresses[3] + start * items[3]
-        call(function, addresses[0] + start * items[0], a, b, c, count)
-        start += count
-        count = stop - start
-
-
-@loop
-def address_of(identity):
-    return word_at(identity + HEAD) if identity else 0
-
-
-@launcher
-def in_step(function, identities, items, size, cost):
-    """Run an operation on arrays whose elements all lie in the same order, without gaps."""
-    out, a, b, c = identities
-    addresses = (address_of(out), address_of(a), address_of(b), address_of(c))
-    parallel(straight, (function, addresses, items), size, size * cost)
+    KEPT.append(run)
+    return int(run.address)
 
 
 # From Python
 
+SHORT, MANY = 256, 512  # rows of fewer elements are made one, if they are so many and what is repeated in them is small
+FEW = 16  # elements of a row that are not worth a call, if a longer dimension can be the row
+PART = 32  # of a row whose elements are each in another line of the cache
 
-def new_result(operands: Sequence[Any], element: Any) -> Any:
-    """A new array for the results, in the order in memory that a function of NumPy gives it; None: ask that one."""
-    arrays = [each for each in operands if each.ndim] or operands
-    first = arrays[0]
-    shape = first.shape
-    if all(each.shape == shape for each in arrays):
-        if any(each.flags.c_contiguous for each in arrays):
-            return np.empty(shape, element)
-        same = all(each.strides == first.strides for each in arrays)
-        return np.empty_like(first, dtype=element) if same else None
-    shape = np.broadcast_shapes(*[each.shape for each in arrays])
-    full = [each for each in arrays if each.shape == shape]
-    if all(each.flags.c_contiguous for each in full or arrays):
-        return np.empty(shape, element)
-    rest = [each for each in arrays if each.shape != shape]
-    if not full or any(max(each.shape) < each.size for each in rest):
-        return None
-    return np.empty_like(full[0], dtype=element) if all(each.strides == full[0].strides for each in full) else None
+
+class Plan(NamedTuple):
+    """All that is to be known for arrays of some shapes, strides and dtypes."""
+
+    function: int
+    table: Any
+    address: int  # of the table
+    shape: tuple[int, ...]  # of the result, its dimensions in the order of memory
+    order: tuple[int, ...] | None  # how to transpose it, if that is not its own
+    size: int
+    tiles: tuple[Any, ...]  # of operands that are repeated: which, the shape, and how to see what is repeated
+
+
+PLANS: dict[Any, Plan | None] = {}
+MOST = 4096  # plans that are kept
+WHOLE = 1 << 62  # the length of the one row of arrays without gaps, of any size
 
 
 def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) -> Any:
-    """`results` of contiguous arrays of one shape and dtype, which most are; None for others."""
+    """`results` of contiguous arrays of one shape and dtype, and numbers behind them; None for others."""
     first = operands[0]
+    if type(first) is not np.ndarray or not first.flags.c_contiguous:
+        return None
     shape, own = first.shape, first.dtype
+    arrays = numbers = 0
     for each in operands:
-        if each.shape != shape or each.dtype != own or not each.flags.c_contiguous:
+        if type(each) is np.ndarray:
+            if numbers or each.shape != shape or each.dtype != own or not each.flags.c_contiguous:
+                return None
+            arrays += 1
+        elif type(each) is float and (own.kind == "f" or own in HALVES):
+            numbers += 1
+        else:
             return None
     made = np.empty(shape, own if element is None else element)
-    rest = 3 - len(operands)
-    plan = plans.get((key, own))
+    plan: Any = PLANS.get((key, own, arrays))
     if plan is None:
-        function = compiled(key, made.dtype, *[own] * len(operands))
-        plans[key, own] = plan = function, (made.itemsize, *[own.itemsize] * len(operands), *(1,) * rest)
-    in_step(plan[0], (id(made), *map(id, operands), *(0,) * rest), plan[1], made.size, cost)
-    return made
+        plan = plan_of(key, operands, operands[:arrays], made.dtype, None, 0)
+        plan.table[ROW] = WHOLE
+        PLANS[key, own, arrays] = plan
+    second = operands[1] if arrays > 1 else made
+    third = operands[2] if arrays > 2 else made
+    scalars: Any = (*operands[arrays:], *[0.0] * (NUMBERS - numbers))
+    size, places = made.size, (id(made), id(first), id(second), id(third))
+    return made if not size or launch(plan.function, plan.address, size, cost, *places, *scalars) else None
 
 
-plans: dict[Any, tuple[int, Any]] = {}  # what is the same in all calls of `quick_results`
-
-
-def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None) -> Any:
+def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0) -> Any:
     """An array with the results of an operation; None, and nothing is written, where NumPy has to do it.
 
     Parameters
     ----------
     key : str
         Of an `operation`.
-    operands : sequence of one to three arrays
+    operands : sequence of arrays and floats
         That can be broadcast.
     element : numpy.dtype
         Of the result.
@@ -441,20 +390,172 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
         Of one element, in additions.
     out : array, optional
         What to write to.
+    order : int
+        -1: a new array lies in memory as the last operand; 0: as a function of NumPy lays it out.
     """
-    made = new_result(operands, element) if out is None else out
-    if made is None or not made.size:
+    layout: list[Any] = [key, element, order]
+    arrays, numbers = [], []
+    for each in operands:
+        if type(each) is float:
+            numbers.append(each)
+            layout.append(None)
+        else:
+            arrays.append(each)
+            layout += (each.dtype.char, each.shape, each.strides)
+    if out is not None:
+        layout.append(out.strides)
+    lies = tuple(layout)
+    plan = PLANS.get(lies)
+    if plan is None:
+        if lies not in PLANS:
+            if len(PLANS) >= MOST:
+                PLANS.clear()
+            PLANS[lies] = plan = plan_of(key, operands, arrays, element, out, order)
+        if plan is None:
+            return None
+    if out is None:
+        made = np.empty(plan.shape, element)
+        if plan.order is not None:
+            made = made.transpose(plan.order)
+    else:
+        made = out
+        if not made.flags.writeable or any(interferes(each, made) for each in arrays):
+            return None
+    if not plan.size:
         return made
-    if not made.flags.writeable:  # NumPy says so
+    for which, shape, full, turn, index in plan.tiles:
+        tile = np.empty(shape, arrays[which].dtype)
+        tile[...] = arrays[which].reshape(full).transpose(turn)[index]
+        arrays[which] = tile
+    first, second, third = [*arrays, *[made] * (ARRAYS - len(arrays))]
+    scalars = (*numbers, *[0.0] * (NUMBERS - len(numbers)))
+    if launch(plan.function, plan.address, plan.size, cost, id(made), id(first), id(second), id(third), *scalars):
+        return made
+    return None
+
+
+def interferes(operand: Any, out: Any) -> bool:
+    """Whether writing a result would change elements of an operand that are yet to be read."""
+    if operand is out or not np.may_share_memory(operand, out):
+        return False
+    same = operand.shape == out.shape and operand.strides == out.strides
+    return not (same and operand.ctypes.data == out.ctypes.data)
+
+
+def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order: int) -> Plan | None:
+    """Find out how arrays lie; None if the result has elements that share memory."""
+    shape = np.broadcast_shapes(*[each.shape for each in arrays])
+    turn = order_of(arrays, shape, element, order)
+    strides = packed(shape, element.itemsize, turn) if out is None else out.strides
+    if (out is not None and out.shape != shape) or any(not step for step, n in zip(strides, shape) if n > 1):
         return None
-    arrays = (made, *operands)
-    rest = 4 - len(arrays)
-    identities = (*map(id, arrays), *(0,) * rest)
-    items = (*[each.itemsize for each in arrays], *(1,) * rest)
-    function = compiled(key, *[each.dtype for each in arrays])
-    if out is None and all(each.flags.c_contiguous and each.size == made.size for each in operands):
-        if made.flags.c_contiguous:
-            in_step(function, identities, items, made.size, cost)
-            return made
-    movers = (mover(items[0], True), *[mover(size, False) for size in items[1:]])
-    return made if anyhow(function, identities, items, movers, cost) else None
+    items = [element.itemsize, *[each.itemsize for each in arrays]]
+    dims = [(n, *steps) for n, *steps in zip(shape, strides, *[spread(each, len(shape)) for each in arrays]) if n > 1]
+    dims = joined(sorted(dims, key=lambda dim: -abs(dim[1])))
+    tiles: Any = ()
+    if len(dims) > 1 and dims[-1][0] < SHORT and math.prod(shape) >= MANY * dims[-1][0]:
+        dims, tiles = tiled(dims, items, arrays, shape, strides)
+    row: Any
+    *above, row = rows_of(dims, items) or [(1, *items)]
+    apart = [step not in (0, item) for step, item in zip(row[1:], items)]
+    follows = [SAME if step == 0 else NEXT for step in row[1:]]
+    table = np.zeros(DIMS + WIDTH * len(above), np.int64)
+    table[ROW], table[ABOVE] = row[0], len(above)
+    table[STEPS : STEPS + len(items)] = row[1:]
+    for place, dim in enumerate(reversed(above)):
+        table[DIMS + WIDTH * place :][: len(dim)] = dim
+    number = "d" if any(each.dtype.char == "d" for each in arrays) else "f"
+    marks, rest = [f"{element.char} {follows[0]}"], iter(follows[1:])
+    for each in operands:
+        marks.append(f"{number} {NUMBER}" if type(each) is float else f"{each.dtype.char} {next(rest)}")
+    function = compiled("|".join([key, *marks]))
+    if any(apart):
+        table[FUNCTION], function = function, in_order()
+        table[COPIERS : COPIERS + len(items)] = [copier(item) if far else 0 for far, item in zip(apart, items)]
+        table[ITEMS : ITEMS + len(items)] = items
+    turned = tuple(shape[dim] for dim in turn), tuple(np.argsort(turn)) if turn != sorted(turn) else None
+    return Plan(function, table, table.ctypes.data, *turned, math.prod(shape), tiles)
+
+
+def order_of(arrays: Any, shape: tuple[int, ...], element: Any, order: int) -> list[int]:
+    """The dimensions of a new result, the one whose elements are farthest apart first."""
+    if all(each.flags.c_contiguous and each.shape == shape for each in arrays):
+        return list(range(len(shape)))
+    if order == -1 and arrays[-1].shape == shape:
+        like = np.empty_like(arrays[-1], np.bool_)
+    else:
+        asked: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+        kinds: Any = [None] * len(arrays) + [np.bool_]
+        like = np.nditer([*arrays, None], ["zerosize_ok"], asked, kinds, order="K").operands[-1]
+    steps = np.abs(like.strides)
+    return sorted(range(len(shape)), key=lambda dim: -steps[dim])
+
+
+def packed(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...]:
+    """The strides of an array without gaps."""
+    strides = [0] * len(shape)
+    for dim in reversed(turn):
+        strides[dim] = item
+        item *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def spread(array: Any, ndim: int) -> list[int]:
+    """The strides of an array that is broadcast to so many dimensions."""
+    return [0] * (ndim - array.ndim) + [step if n > 1 else 0 for step, n in zip(array.strides, array.shape)]
+
+
+def joined(dims: list[Any]) -> list[Any]:
+    """One dimension for neighbours, where all arrays allow it."""
+    found: list[Any] = []
+    for size, *steps in dims:
+        if found and all(above == size * step for above, step in zip(found[-1][1:], steps)):
+            size *= found.pop()[0]
+        found.append((size, *steps))
+    return found
+
+
+def rows_of(dims: list[Any], items: Sequence[int]) -> list[Any]:
+    """The dimensions in an order in which their elements are quickly gone through; the last is the row."""
+    if len(dims) < 2:
+        return dims
+    if dims[-1][0] < FEW:  # a call for so few elements costs more than to go through memory several times
+        longest = max(range(len(dims)), key=lambda at: dims[at][0])
+        return [*dims[:longest], *dims[longest + 1 :], dims[longest]]
+    size, *steps = dims[-1]
+    across = any(
+        abs(step) >= LINE and any(dim[k] == items[k - 1] for dim in dims[:-1]) for k, step in enumerate(steps, 1)
+    )
+    part = next((n for n in range(PART, PART // 2, -1) if size % n == 0), size) if across else size
+    if (
+        part == size
+    ):  # of a transposed operand, the lines of the cache are read again in the next row: let them be there
+        return dims
+    return [(size // part, *[step * part for step in steps]), *dims[:-1], (part, *steps)]
+
+
+def tiled(dims: Any, items: Any, arrays: Any, shape: Any, strides: Any) -> tuple[Any, Any]:
+    """Make long rows of short ones, by which operands are to be repeated; the same dimensions where it cannot be."""
+    turn = sorted(range(len(shape)), key=lambda dim: -strides[dim])
+    sizes = [shape[dim] for dim in turn]
+    steps = [spread(each, len(shape)) for each in arrays]
+    whole = [list(packed(shape, each.itemsize, turn)) for each in arrays]
+    again = [k for k in range(len(arrays)) if spread_of(whole[k], shape) != steps[k]]
+    lead = min(next((d for d, dim in enumerate(turn) if steps[k][dim]), len(shape)) for k in again) if again else 0
+    period = math.prod(sizes[lead:])
+    if spread_of(packed(shape, items[0], turn), shape) != spread_of(strides, shape) or not 1 < period <= BLOCK // 2:
+        return dims, ()
+    count = BLOCK // period
+    row = count * period
+    above = -(-math.prod(shape) // row)
+    tiles = []
+    for k in again:
+        full = (1,) * (len(shape) - arrays[k].ndim) + arrays[k].shape
+        tiles.append((k, (count, *sizes[lead:]), full, turn, (0,) * lead))
+    farther = [0 if k - 1 in again else row * item for k, item in enumerate(items)]
+    return [(above, *farther), (row, *items)], tuple(tiles)
+
+
+def spread_of(strides: Any, shape: Any) -> list[int]:
+    """Strides, where those of single elements do not matter."""
+    return [step if n > 1 else 0 for step, n in zip(strides, shape)]

@@ -1,30 +1,19 @@
-"""Half precision in compiled loops: read as float32, and rounded once when it is written.
-
-Numba has no such numbers. What it gets are records of one field, which is named for the dtype and has its bits.
-"""
+"""Half precision in compiled loops: read as float32, and rounded once when it is written. Numba has no such numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import types
 
 from weft import bfloat16, float16
 
-__all__ = ["HALVES", "half_of", "loaded", "rounded"]
+__all__ = ["HALVES", "loaded", "rounded"]
 
 I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
-HALVES = {each.numpy: np.dtype([(each.name, "u2")]) for each in (bfloat16, float16)}
-"""What stands for the elements of arrays of these dtypes."""
-
-
-def half_of(element: Any) -> str:
-    """The name of half precision that one of Numba's types stands for; empty for others."""
-    name = next(iter(element.fields)) if isinstance(element, types.Record) else ""
-    return name if name in ("bfloat16", "float16") else ""
+HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
+"""Their names, by the dtypes of arrays."""
 
 
 def loaded(builder: Any, name: str, place: Any) -> tuple[Any, Any]:

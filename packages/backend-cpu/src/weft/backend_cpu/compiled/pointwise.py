@@ -22,16 +22,18 @@ BOOL, BITS = np.dtype(bool), np.dtype(np.uint16)
 
 
 def operands_of(args: tuple[Any, ...], rounds: bool = False) -> list[Any] | None:
-    """Arrays of one dtype; numbers in that in which it is computed, or rounded to it. None if there are others."""
+    """Arrays of one dtype, and numbers, perhaps rounded to it. None if there are others."""
     element = next((each.dtype for each in args if isinstance(each, np.ndarray)), BOOL)
-    half = element in HALVES
-    found = []
+    found: list[Any] = []
     for each in args:
-        if isinstance(each, float | int) and (half or element.kind == "f"):
-            each = np.asarray(each, np.float32 if half and not rounds else element)
-        elif not isinstance(each, np.ndarray) or each.dtype != element:
+        if isinstance(each, np.ndarray):
+            if each.dtype != element:
+                return None
+            found.append(each)
+        elif isinstance(each, float | int) and (element.kind == "f" or element in HALVES):
+            found.append(float(element.type(each) if rounds and element in HALVES else each))
+        else:
             return None
-        found.append(each)
     return found
 
 
@@ -41,8 +43,8 @@ def compared(args: tuple[Any, ...]) -> list[Any] | None:
 
 
 def element_of(arrays: list[Any]) -> Any:
-    """The dtype of what is not a condition, nor a number beside half precision."""
-    return next((each.dtype for each in arrays if each.dtype in HALVES), arrays[-1].dtype)
+    """The dtype of what is not a condition."""
+    return next(each.dtype for each in reversed(arrays) if isinstance(each, np.ndarray))
 
 
 def serves_large(name: str, dtypes: str, least: int) -> Callable[[Any], Any]:
@@ -75,7 +77,9 @@ def serve(
     @serves_large(name, dtypes, least)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
-            if operands is not choice and len(args) == count and all(type(each) is np.ndarray for each in args):
+            if len(args) == count and (
+                operands is operands_of or (operands is compared and type(args[-1]) is np.ndarray)
+            ):
                 made = quick_results(key, args, result, cost)
                 if made is not None:
                     return made
@@ -134,7 +138,7 @@ serve_bits("core::abs", lambda a: a & 0x7FFF)
 
 for function in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid"):
     serve(f"core::{function}", getattr(mathematics, function).py_func, cost=3, least=LEAST)
-serve("core::erf", mathematics.erf.py_func, "float32", cost=3, least=LEAST)
+serve("core::erf", mathematics.erf.py_func, cost=3, least=LEAST)
 
 # Comparisons and choices
 
