@@ -138,6 +138,24 @@ def copy_into(target: Any, array: Any) -> None:
     target[...] = array
 
 
+MANY, PATTERN = 1024, 4096
+
+
+def fill_array(array: Any, value: Any) -> None:
+    """Set all elements of an array: in NumPy bytes of 0, and copies of a row, take half the time of one by one."""
+    if array.size <= MANY or type(array) is not numpy.ndarray or not array.flags.c_contiguous:
+        array[...] = value
+        return
+    pattern = numpy.full(min(array.size, PATTERN), value, array.dtype)
+    if not any(pattern[:1].tobytes()):
+        array.view(numpy.uint8)[...] = 0
+        return
+    flat = array.reshape(-1)
+    rest = flat.size % pattern.size
+    flat[: flat.size - rest].reshape(-1, pattern.size)[...] = pattern
+    flat[flat.size - rest :] = pattern[:rest]
+
+
 def alias(tensor: Any) -> Any:
     """Another tensor with the same memory and history; writes to the first leave its history alone."""
     out = make(tensor._array, tensor.kind)
