@@ -80,7 +80,7 @@ def is_one_op(
                 return False
             if not (each.kind.plain or each.kind.wrapped):
                 return False
-    if not kind.is_real_float or not (kind.plain or kind.wrapped) or kind.dtype.is_half:
+    if not kind.is_real_float or not (kind.plain or kind.wrapped):
         return False
     return are_fitting(mode, input, state, parameters) and are_steps(sizes, input.shape[0], state[0].shape[0])
 
