@@ -126,6 +126,19 @@ def test_bfloat16_is_multiplied_as_it_is_and_rounded_once(matmul):
     np.testing.assert_allclose(found.astype(np.float64), exact, rtol=2**-7, atol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(6, 5), (2, 3, 5)])
+def test_scaled_sums_and_biases_of_bfloat16_are_rounded_once(shape, matmul):
+    a, b, bias = (random(*each).astype("bfloat16") for each in (shape, (4, shape[-1]), (4,)))
+    if matmul.multiply(b, b.T, None, (4, 4)) is None:
+        pytest.skip("this processor has no products of bfloat16")
+    exact = a.astype(np.float64) @ b.T.astype(np.float64)
+    found = matmul.linear(none)(a, b, bias)
+    np.testing.assert_allclose(found.astype(np.float64), exact + bias.astype(np.float64), rtol=2**-7, atol=1e-3)
+    if len(shape) == 2:
+        found = matmul.addmm(none)(bias, a, b.T, 0.5, 2)
+        np.testing.assert_allclose(found.astype(np.float64), 2 * exact + bias.astype(np.float64) / 2, rtol=2**-7)
+
+
 def test_threads_at_the_same_time_do_not_disturb_each_other(matmul):
     run = matmul.matmul(none)
     operands = [(random(40, 50) + i, random(50, 60)) for i in range(6)]
@@ -199,6 +212,27 @@ def test_a_convolution_and_its_gradients_are_those_of_numpy(case, order, convolu
     found = convolution.weight_gradient(none)(order(grad), order(input), weight_shape, *geometry, groups)
     expected = declared.weight_gradient(np, grad, input, weight_shape, *geometry, groups)
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("spatial", [1, 2])
+def test_convolutions_of_bfloat16_are_rounded_once(spatial, groups, convolution, matmul):
+    a = random(4, 4).astype("bfloat16")
+    if matmul.multiply(a, a, None, (4, 4)) is None:
+        pytest.skip("this processor has no products of bfloat16")
+    input, weight = random(2, 8, *(9,) * spatial).astype("bfloat16"), random(8, 8 // groups, *(3,) * spatial)
+    weight = weight.astype("bfloat16")
+    geometry = (1,) * spatial, (1,) * spatial, (1,) * spatial, groups
+    wide = input.astype(np.float32)
+    for kernel, define, other, more in (
+        (convolution.convolution, declared.convolve, weight, None),
+        (convolution.input_gradient, declared.input_gradient, weight, input.shape),
+        (convolution.weight_gradient, declared.weight_gradient, input, weight.shape),
+    ):
+        found = kernel(none)(input, other, more, *geometry)
+        assert found.dtype == "bfloat16"
+        expected = define(np, wide, other.astype(np.float32), more, *geometry)
+        np.testing.assert_allclose(found.astype(np.float32), expected, rtol=2**-7, atol=1e-2)
 
 
 def test_the_result_has_its_channels_last_as_the_input_has(convolution):

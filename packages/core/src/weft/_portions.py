@@ -70,6 +70,7 @@ _foreach_zero_
 """,
     "weft.ops.indexing": "_unsafe_masked_index _unsafe_masked_index_put_accumulate",
     "weft.ops.joining": "_chunk_cat",
+    "weft.ops.matrices": "_int_mm",
     "weft.ops.random": "_standard_gamma",
     "weft.ops.reparametrized": "_dirichlet_grad _sample_dirichlet _standard_gamma_grad",
     "weft.ops.segments": "_segment_reduce",

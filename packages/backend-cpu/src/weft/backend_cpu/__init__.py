@@ -22,6 +22,7 @@ from weft.plugins import hookimpl
 
 NUMPY_KERNELS: dict[str, Any] = {
     "core::contiguous_copy": contiguous_copy,
+    "core::int_mm": products.wide_product,
     "core::matmul": products.matmul,
 }
 

@@ -1,4 +1,4 @@
-"""Products of matrices by `numpy.dot`, which takes half the time of `numpy.matmul` where they are small."""
+"""Products of matrices by NumPy's BLAS, in the forms in which it is fastest; of integers too, by way of floats."""
 
 from __future__ import annotations
 
@@ -6,11 +6,51 @@ from typing import Any
 
 import numpy
 
+__all__ = ["matmul", "wide_product"]
+
+FEW = 512
+"""Multiplications up to which NumPy's own loop over integers is no slower (measured)."""
+
+EXACT = 2.0**52
+"""Integers up to this are exact in float64, and so are their sums, whatever their order."""
+
+NARROW = 2**24 // 2**16
+"""So many products of integers of 8 bits have a sum that is exact in float32."""
+
 
 def matmul(input: Any, other: Any) -> Any:
     """The product of two matrices, of batches of them, or of vectors."""
+    if input.dtype.kind in "iu" and input.ndim > 1 and other.ndim > 1 and input.size * other.shape[-1] > FEW:
+        return integer_product(input, other)
     if input.ndim == 2 and other.ndim == 2:
-        return numpy.dot(input, other)
+        if input.shape[1] == 1:
+            return numpy.multiply(input, other)
+        return numpy.dot(input, other)  # half the time of numpy.matmul where they are small
     if other.ndim == 2 and input.ndim > 2 and other.size:  # one product of all rows, where NumPy has one for each batch
         return numpy.dot(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[-1])
     return numpy.matmul(input, other)
+
+
+def integer_product(input: Any, other: Any) -> Any:
+    """The product of integers by floats, where these are exact: NumPy's own loops take thirty times as long.
+
+    No sum of products is larger than the operands' norms multiplied with each other, by Cauchy and Schwarz: it is exact
+    in float64 if that is small enough.
+    """
+    element = input.dtype
+    if element.itemsize < 4:  # what is beyond its range goes around, as sums do
+        return wide_product(input, other).astype(element)
+    a, b = input.astype(numpy.float64), other.astype(numpy.float64)
+    flat = a.reshape(-1), b.reshape(-1)
+    if numpy.dot(flat[0], flat[0]) * numpy.dot(flat[1], flat[1]) >= EXACT * EXACT:
+        return numpy.matmul(input, other)
+    product = matmul(a, b).astype(numpy.int64)
+    return product if product.dtype == element else product.astype(element)
+
+
+def wide_product(input: Any, other: Any) -> Any:
+    """The product of matrices of 8 bits in int32, of 16 bits in int64."""
+    if input.itemsize > 1:
+        return matmul(input.astype(numpy.float64), other.astype(numpy.float64)).astype(numpy.int64)
+    real = numpy.float32 if input.shape[-1] <= NARROW else numpy.float64
+    return matmul(input.astype(real), other.astype(real)).astype(numpy.int64).astype(numpy.int32)

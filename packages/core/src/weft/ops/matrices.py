@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from weft._dtypes import float32, int64
+from weft._dtypes import float32, int8, int64, uint8
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
@@ -178,6 +178,41 @@ def mm(input, mat2, *, out_dtype=None):
     expect("mm", input=(input, 2), mat2=(mat2, 2))
     check_product("mm", input._array.shape, mat2._array.shape)
     return matmul.op(input, mat2)
+
+
+@op(tensors="input mat2", out="exact", accepts="int", gradient=None, name="int_mm")
+def _int_mm(input, mat2):
+    """The product of a matrix of int8 or uint8 with one of int8, in int32: what quantized models are made of.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n, m), of int8 or uint8
+    mat2 : Tensor, shape (m, p), of int8
+
+    Raises
+    ------
+    RuntimeError
+        For other dtypes, or if the inner sizes differ.
+
+    Examples
+    --------
+    >>> weft._int_mm(weft.full((1, 3), 100, dtype=weft.int8), weft.full((3, 2), -100, dtype=weft.int8))
+    tensor([[-30000, -30000]], dtype=weft.int32)
+    """
+    require_tensors("_int_mm", input=input, mat2=mat2)
+    expect("_int_mm", input=(input, 2), mat2=(mat2, 2))
+    if input.dtype not in (int8, uint8) or mat2.dtype is not int8:
+        raise RuntimeError(
+            f"_int_mm: input must be int8 or uint8, and mat2 int8; got {input.dtype} and {mat2.dtype}. Convert with "
+            ".to(weft.int8)"
+        )
+    check_product("_int_mm", input._array.shape, mat2._array.shape)
+    return _int_mm.op(input, mat2)
+
+
+@_int_mm.kernel
+def _(xp, input, mat2):
+    return xp.matmul(input.astype(xp.int32), mat2.astype(xp.int32))
 
 
 @composite("bmm", out="exact", precision="half")

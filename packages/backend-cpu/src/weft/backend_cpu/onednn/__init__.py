@@ -9,7 +9,7 @@ from __future__ import annotations
 MISSING = "not installed: pip install 'weft[fast]', or set WEFT_ONEDNN to a libdnnl.so.3"
 
 FAMILIES = {  # module: the ops that it serves
-    "matmul": "core::matmul core::addmm nn::linear",
+    "matmul": "core::matmul core::addmm core::int_mm nn::linear",
     "convolution": "nn::conv1d nn::conv2d nn::conv3d nn::conv1d_input_gradient nn::conv2d_input_gradient "
     "nn::conv3d_input_gradient nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient",
 }

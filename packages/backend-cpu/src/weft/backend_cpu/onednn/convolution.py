@@ -25,6 +25,7 @@ from weft.backend_cpu.onednn.primitives import (
     DST,
     SRC,
     WEIGHTS,
+    WIDTHS,
     Arranged,
     Handle,
     address,
@@ -43,6 +44,8 @@ Sizes = tuple[int, ...]
 Kernel = Callable[..., Array]
 
 FORWARD_TRAINING, DIRECT = 64, 1
+
+DTYPES = "float32 bfloat16"
 
 FEW = 4
 """Channels up to which the input's gradient is better found as a matrix product than in blocks of 16 (measured)."""
@@ -66,7 +69,11 @@ class Geometry:
         padding: Sizes,
         dilation: Sizes,
         groups: int,
+        element: str,
     ) -> None:
+        if groups > 1 and len(stride) == 1:
+            input, weight, output = (as_image(*each) for each in (input, weight, output))
+            stride, padding, dilation = (1, *stride), (0, *padding), (1, *dilation)
         kernel, spatial, out = weight[0][2:], input[0][2:], output[0][2:]
         reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
         after = [(o - 1) * s + r - n - p for o, s, r, n, p in zip(out, stride, reach, spatial, padding)]
@@ -76,16 +83,18 @@ class Geometry:
         self.has_few_channels = groups == 1 and input[0][1] <= FEW
         self.is_last = is_last(*input) or is_last(*output)
         shape, strides = grouped(*weight, groups)
-        self.input, self.weight, self.output = described(*input), described(shape, strides), described(*output)
-        self.free = any_layout(input[0]), any_layout(shape), any_layout(output[0])
+        arrays = input, (shape, strides), output
+        self.input, self.weight, self.output = (described(*each, element) for each in arrays)
+        self.free = tuple(any_layout(each, element) for each, _ in arrays)
 
     def layouts(self, keeps: bool) -> list[tuple[Handle, Handle, Handle]]:
         """Layouts of input, weight and output to ask for, the best first.
 
         Where the input and the output keep their layouts, no reorders are needed; else the library chooses.
         """
-        kept = self.input, self.free[1], self.output
-        return [kept, self.free] if keeps or self.is_last else [self.free]
+        input, weight, output = self.free
+        kept = self.input, weight, self.output
+        return [kept, (input, weight, output)] if keeps or self.is_last else [(input, weight, output)]
 
     def forward(self, bias: Handle | None, x: Handle, w: Handle, y: Handle) -> Handle:
         """The convolution's own description, which its gradients' ask for too."""
@@ -93,6 +102,11 @@ class Geometry:
         options = attributes()
         handle = make(create, engine(), FORWARD_TRAINING, DIRECT, x, w, bias, y, *self.steps, options)
         return Handle("primitive_desc", handle)
+
+
+def as_image(shape: Sizes, strides: Sizes) -> tuple[Sizes, Sizes]:
+    """A sequence as an image of one row: the library has fast kernels of groups only for these."""
+    return (*shape[:2], 1, *shape[2:]), (*strides[:2], 0, *strides[2:])
 
 
 def grouped(shape: Sizes, strides: Sizes, groups: int) -> tuple[Sizes, Sizes]:
@@ -142,7 +156,7 @@ class Convolution:
 
     def run(self, *operands: Array) -> Array:
         """The result for operands in the order of the primitive."""
-        result = numpy.empty(self.shape, numpy.float32)
+        result = numpy.empty(self.shape, operands[0].dtype)
         self.primitive.run(*map(address, operands), address(result))
         return result if self.order is None else result.transpose(self.order)
 
@@ -154,10 +168,11 @@ def require_work(*sizes: int) -> None:
         raise UnsupportedError("too small")
 
 
-def new(shape: Sizes, last: bool) -> tuple[Sizes, Sizes]:
+def new(shape: Sizes, last: bool, element: str) -> tuple[Sizes, Sizes]:
     """Shape and strides of a result."""
-    strides = tuple(4 * prod(shape[dim + 1 :]) for dim in range(len(shape)))
-    return shape, (strides[0], 4, *[stride * shape[1] for stride in strides[2:]]) if last else strides
+    width = WIDTHS[element]
+    strides = tuple(width * prod(shape[dim + 1 :]) for dim in range(len(shape)))
+    return shape, (strides[0], width, *[stride * shape[1] for stride in strides[2:]]) if last else strides
 
 
 def forward(
@@ -170,6 +185,7 @@ def forward(
     padding: Sizes,
     dilation: Sizes,
     groups: int,
+    element: str,
 ) -> Convolution:
     """The convolution: input, weight, bias if there is one."""
     out = [
@@ -179,9 +195,9 @@ def forward(
     shape = (input[0], weight[0], *out)
     require_work(*shape, *weight[1:])
     last = len(shape) > 3 and (is_last(input, input_strides) or is_last(weight, weight_strides))
-    operands = (input, input_strides), (weight, weight_strides), new(shape, last)
-    found = Geometry(*operands, stride, padding, dilation, groups)
-    bias = described(weight[:1], (4,)) if with_bias else None
+    operands = (input, input_strides), (weight, weight_strides), new(shape, last, element)
+    found = Geometry(*operands, stride, padding, dilation, groups, element)
+    bias = described(weight[:1], (WIDTHS[element],), element) if with_bias else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
     description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise))
@@ -194,7 +210,7 @@ def by_input(
     """The gradient with respect to the input: the output's gradient, weight."""
     require_work(*grad, *weight[1:], *shape)
     last = len(shape) > 3 and is_last(grad, grad_strides)
-    found = Geometry(new(shape, last), (weight, weight_strides), (grad, grad_strides), *geometry)
+    found = Geometry(new(shape, last, geometry[-1]), (weight, weight_strides), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
         create = "dnnl_convolution_backward_data_primitive_desc_create"
@@ -211,7 +227,7 @@ def by_weight(
 ) -> Convolution:
     """The gradient with respect to the weight: the output's gradient, input."""
     require_work(*grad, *shape[1:], *input)
-    found = Geometry((input, input_strides), new(shape, False), (grad, grad_strides), *geometry)
+    found = Geometry((input, input_strides), new(shape, False, geometry[-1]), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
         create = "dnnl_convolution_backward_weights_primitive_desc_create"
@@ -228,14 +244,15 @@ def by_weight(
 
 def prepared(build: Callable[..., Convolution], a: Array, b: Array, *options: Any) -> tuple[Any, Array, Array]:
     """A convolution for two arrays, or None; arrays that are expanded or go backwards are copied."""
-    found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
+    element = a.dtype.type.__name__  # its name takes NumPy a microsecond
+    found = pool(build, a.shape, a.strides, b.shape, b.strides, *options, element)
     if found is None and a.size and b.size and min(*a.strides, *b.strides) <= 0:
         a, b = in_order(numpy, a), in_order(numpy, b)
-        found = pool(build, a.shape, a.strides, b.shape, b.strides, *options)
+        found = pool(build, a.shape, a.strides, b.shape, b.strides, *options, element)
     return found, a, b
 
 
-@serves("nn::conv1d nn::conv2d nn::conv3d")
+@serves("nn::conv1d nn::conv2d nn::conv3d", DTYPES)
 def convolution(generic: Kernel) -> Kernel:
     """The convolution with its bias."""
 
@@ -262,13 +279,13 @@ def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient")
+@serves("nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient", DTYPES)
 def input_gradient(generic: Kernel) -> Kernel:
     """The transposed convolution: of the output's gradient and the weight."""
     return bilinear(by_input, generic)
 
 
-@serves("nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient")
+@serves("nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient", DTYPES)
 def weight_gradient(generic: Kernel) -> Kernel:
     """What the output's gradient is for the weight: of that and the input."""
     return bilinear(by_weight, generic)

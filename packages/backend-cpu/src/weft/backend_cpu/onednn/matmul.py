@@ -22,6 +22,7 @@ from weft.backend_cpu.onednn.primitives import (
     DST,
     SRC,
     WEIGHTS,
+    WIDTHS,
     Handle,
     Primitive,
     address,
@@ -47,9 +48,11 @@ def product(
     b_strides: Sizes,
     with_bias: bool,
     activation: str,
-    element: str,
+    elements: tuple[str, str, str],
 ) -> Primitive:
     """The primitive ``activation(a @ b + bias)`` with a contiguous result; arrays in this order, bias third.
+
+    ``elements`` are the dtypes of a, of b, and of the result; a bias has that of a.
 
     Raises
     ------
@@ -61,11 +64,10 @@ def product(
     b_shape, b_strides = expanded(b_shape, b_strides, ndim)
     batch = [max(p, q) for p, q in zip(a_shape[:-2], b_shape[:-2])]
     shape = (*batch, a_shape[-2], b_shape[-1])
-    a, b = described(a_shape, a_strides, element), described(b_shape, b_strides, element)
-    width = 2 if element == "bfloat16" else 4
-    result = described(shape, contiguous(shape, width), element)
+    a, b = described(a_shape, a_strides, elements[0]), described(b_shape, b_strides, elements[1])
+    result = described(shape, contiguous(shape, WIDTHS[elements[2]]), elements[2])
     row = (*(1,) * (ndim - 1), shape[-1])
-    bias = described(row, contiguous(row, width), element) if with_bias else None
+    bias = described(row, contiguous(row, WIDTHS[elements[0]]), elements[0]) if with_bias else None
     options = attributes(activation)
     create = "dnnl_matmul_primitive_desc_create"
     description = Handle("primitive_desc", make(create, engine(), a, b, bias, result, options))
@@ -87,17 +89,20 @@ def contiguous(shape: Sizes, width: int) -> Sizes:
     return tuple(width * prod(shape[dim + 1 :]) for dim in range(len(shape)))
 
 
-def multiply(a: Array, b: Array, bias: Array | None, shape: Sizes, activation: str = "") -> Array | None:
-    """``activation(a @ b + bias)``, contiguous; None where the library cannot do it."""
+def multiply(
+    a: Array, b: Array, bias: Array | None, shape: Sizes, activation: str = "", into: Any = None
+) -> Array | None:
+    """``activation(a @ b + bias)``, contiguous, in the dtype of a or another; None where the library cannot do it."""
     on_this_thread()
-    element = "float32" if a.dtype == numpy.float32 else "bfloat16"
-    found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, element)
+    into = a.dtype if into is None else numpy.dtype(into)
+    elements = a.dtype.type.__name__, b.dtype.type.__name__, into.type.__name__  # a name takes NumPy a microsecond
+    found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, elements)
     if found is None:
         plain = in_order(numpy, a), in_order(numpy, b)
         if plain[0] is a and plain[1] is b:
             return None
-        return multiply(*plain, bias, shape, activation)
-    result = numpy.empty(shape, a.dtype)
+        return multiply(*plain, bias, shape, activation, into)
+    result = numpy.empty(shape, into)
     if bias is None:
         found.run(address(a), address(b), address(result))
     else:
@@ -113,9 +118,9 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
     def run(a: Array, b: Array) -> Array:
         if a.ndim == 2 and b.ndim == 2:
             (rows, inner), columns = a.shape, b.shape[1]
-            if inner == 1:
+            if inner == 1 and a.itemsize > 2:
                 return numpy.multiply(a, b)
-            if rows * inner * columns < LEAST or rows < 2 or columns < 2 or not inner:
+            if is_small(rows * inner * columns, a) or rows < 2 or columns < 2 or not inner:
                 return generic(a, b)
             shape: Sizes = (rows, columns)
         else:
@@ -127,12 +132,17 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
             count = rows * columns * prod(batch)
             if b.ndim == 2 and count and inner:  # one product of all rows: the library would take each batch alone
                 return run(as_rows(a), b).reshape(shape)
-            if count * inner < LEAST or rows < 2 or columns < 2 or not count or not inner:
+            if is_small(count * inner, a) or rows < 2 or columns < 2 or not count or not inner:
                 return generic(a, b)
         result = multiply(a, b, None, shape)
         return generic(a, b) if result is None else result
 
     return run
+
+
+def is_small(work: int, a: Array) -> bool:
+    """Whether so many multiplications are NumPy's: it has none of bfloat16."""
+    return work < LEAST and a.itemsize > 2
 
 
 @serves("nn::linear", "float32 bfloat16")
@@ -142,7 +152,7 @@ def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
     def run(input: Array, weight: Array, bias: Array | None) -> Array:
         shape = input.shape
         columns, inner = weight.shape
-        if input.size * columns < LEAST or columns < 2 or not inner or input.size < 2 * inner:
+        if is_small(input.size * columns, input) or columns < 2 or not inner or input.size < 2 * inner:
             return generic(input, weight, bias)
         if bias is not None and bias.shape != (columns,):
             return generic(input, weight, bias)
@@ -170,17 +180,30 @@ def addmm(generic: Callable[..., Array]) -> Callable[..., Array]:
         columns = b.shape[-1]
         if a.ndim != 2 or b.ndim != 2 or not input.size or not a.size or min(a.shape[0], columns) < 2:
             return generic(input, a, b, beta, alpha)
-        if a.size * columns < LEAST:
+        if is_small(a.size * columns, a):
             return generic(input, a, b, beta, alpha)
         plain = alpha == 1 and beta == 1 and input.shape == (columns,)
-        result = multiply(a, b, input if plain else None, (a.shape[0], columns))
+        result = multiply(a, b, input if plain else None, (a.shape[0], columns), into=None if plain else numpy.float32)
         if result is None:
             return generic(input, a, b, beta, alpha)
         if not plain:
-            number = a.dtype.type
             if alpha != 1:
-                result *= number(alpha)
-            result += input if beta == 1 else input * number(beta)
-        return result
+                result *= numpy.float32(alpha)
+            result += input if beta == 1 else input * numpy.float32(beta)
+        return result if result.dtype == a.dtype else result.astype(a.dtype)
+
+    return run
+
+
+@serves("core::int_mm", "int8 uint8")
+def int_mm(generic: Callable[..., Array]) -> Callable[..., Array]:
+    """``a @ b`` for matrices of 8-bit integers, in int32."""
+
+    def run(a: Array, b: Array) -> Array:
+        shape = a.shape[0], b.shape[1]
+        if not a.size or min(shape) < 2:
+            return generic(a, b)
+        result = multiply(a, b, None, shape, into=numpy.int32)
+        return generic(a, b) if result is None else result
 
     return run

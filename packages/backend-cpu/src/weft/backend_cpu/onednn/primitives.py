@@ -41,6 +41,7 @@ CAPACITY = 1024  # as many pools; the library itself keeps as many kernels, whic
 # Numbers of the library's C header
 CPU, IN_ORDER, USER_SCRATCHPAD, ANY_LAYOUT = 1, 1, 1, 1
 DTYPES = {"bfloat16": 2, "float32": 3, "int32": 4, "int8": 5, "uint8": 6}
+WIDTHS = {"bfloat16": 2, "float32": 4, "int32": 4, "int8": 1, "uint8": 1}  # their bytes
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 LAYOUT_OF = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, SCRATCHPAD: 136}
@@ -105,7 +106,7 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
     UnsupportedError
         For strides that are negative or no multiple of an element's size, or an empty array.
     """
-    width = numpy.dtype("uint16" if element == "bfloat16" else element).itemsize
+    width = WIDTHS[element]
     if len(shape) > MOST_DIMS or 0 in shape:
         raise UnsupportedError("empty, or too many dimensions")
     steps = [0] * len(shape)

@@ -418,7 +418,7 @@ def projected_separately(
     return q, k, v
 
 
-def projected(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def projected(input: Tensor, weight: Any, bias: Tensor | None) -> Tensor:
     """`linear` of (L, N, E), whose positions are taken in the order that they have in memory: without a copy."""
     if input.shape[1] > 1 and input.stride(0) < input.stride(1):
         return linear(input.transpose(0, 1), weight, bias).transpose(0, 1)

@@ -1,0 +1,47 @@
+"""Products of integers are exact, and those of batches with one matrix are one product."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend_cpu import products
+
+SHAPES = [((9, 30), (30, 11)), ((4, 9, 30), (30, 11)), ((4, 9, 30), (4, 30, 11)), ((9, 0), (0, 11)), ((9, 30), (30,))]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("most", [5, 1000, None], ids=["small", "middle", "all"])
+def test_products_of_integers_are_exact_and_go_around_beyond_their_range(dtype, most):
+    of = np.iinfo(dtype)
+    most = of.max if most is None else min(most, of.max)
+    rng = np.random.default_rng(0)
+    for first, second in SHAPES:
+        a, b = (rng.integers(max(of.min, -most), most, s, dtype=dtype, endpoint=True) for s in (first, second))
+        result = products.matmul(a, b)
+        assert result.dtype == a.dtype
+        assert np.array_equal(result, np.matmul(a, b))
+
+
+def test_the_largest_integers_are_not_rounded():
+    a = np.full((40, 40), 2**53 + 1)
+    assert np.array_equal(products.matmul(a, np.eye(40, dtype=np.int64)), a)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("shape", [(3, 5, 7), (17, 300, 20), (64, 64, 64), (1, 4, 5), (5, 70_000, 3), (2, 0, 3)])
+def test_int_mm_is_exact_in_int32(dtype, shape):
+    rows, inner, columns = shape
+    of, rng = np.iinfo(dtype), np.random.default_rng(0)
+    a = rng.integers(of.min, of.max, (rows, inner), dtype=dtype, endpoint=True)
+    b = rng.integers(-128, 127, (columns, inner), dtype=np.int8, endpoint=True)
+    expected = a.astype(np.int64) @ b.T.astype(np.int64)
+    result = weft._int_mm(weft.from_numpy(a), weft.from_numpy(b).T)
+    assert result.dtype is weft.int32
+    assert np.array_equal(result.numpy(), expected)
+    assert np.array_equal(products.wide_product(a, b.T), expected)
+
+
+@pytest.mark.parametrize("dtypes", [(weft.int32, weft.int8), (weft.int8, weft.uint8), (weft.float32, weft.int8)])
+def test_int_mm_refuses_other_dtypes(dtypes):
+    with pytest.raises(RuntimeError, match="_int_mm: input must be int8 or uint8"):
+        weft._int_mm(*(weft.ones(2, 2, dtype=each) for each in dtypes))
