@@ -81,7 +81,7 @@ not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
 
 
 def truth(xp: Any, value: Any) -> Any:
-    return value != 0
+    return value if value.dtype.kind == "b" else value != 0
 
 
 @pointwise("logical_and", "logical_and_", result="bool", half="native", numbers="")
@@ -105,7 +105,7 @@ def logical_xor(xp, input, other):
 @pointwise("logical_not", "logical_not_", result="bool", half="native")
 def logical_not(xp, input):
     """Where the element is 0."""
-    return input == 0
+    return ~input if input.dtype.kind == "b" else input == 0
 
 
 @pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", accepts=BITS)

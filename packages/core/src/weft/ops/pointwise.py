@@ -393,15 +393,15 @@ absolute = abs
 
 def real_sign(xp: Any, input: Any) -> Any:
     """The sign of real numbers; that of nan is 0."""
-    if input.dtype.kind == "b":
-        return input.copy()
-    return xp.where(input != input, 0, xp.sign(input)).astype(input.dtype)
+    if input.dtype.kind == "u":
+        return (input != 0).astype(input.dtype)
+    return xp.subtract(input > 0, input < 0, dtype=xp.int8).astype(input.dtype)
 
 
 @pointwise("sign", "sign_", accepts=REAL)
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
-    return input.copy() if input.dtype.kind == "b" else xp.nan_to_num(xp.sign(input))
+    return input.copy() if input.dtype.kind == "b" else real_sign(xp, input)
 
 
 @sign.gradient("input")
@@ -415,7 +415,7 @@ def sgn(xp, input):
     if input.dtype.kind == "b":
         return input.copy()
     if input.dtype.kind != "c":
-        return xp.nan_to_num(xp.sign(input))
+        return real_sign(xp, input)
     size = xp.absolute(input)
     return xp.where(size == 0, 0, input / xp.where(size == 0, 1, size)).astype(input.dtype)
 
