@@ -1038,4 +1038,6 @@ def count_nonzero(input, dim=None):
 def _(xp, input, dim):
     if not input.ndim:
         return xp.asarray(input != 0).astype(xp.int64)
+    if len(dim) == input.ndim:
+        return xp.asarray(xp.count_nonzero(input), xp.int64)
     return in_order(xp, xp.sum(input != 0, axis=dim, dtype=xp.int64))

@@ -67,12 +67,31 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None)
     tensor([3., 3.])
     """
     dims = reduced("sum", input, dim if axis is None else axis)
-    return sum.op(summable(input, dtype), dims, keepdim if keepdims is None else keepdims)
+    keepdim = keepdim if keepdims is None else keepdims
+    if dtype is None and is_narrow(input):
+        return integer_sum.op(input, dims, keepdim)
+    return sum.op(summable(input, dtype), dims, keepdim)
 
 
 @sum.kernel
 def _(xp, input, dim, keepdim):
     return total(xp, input, dim, keepdim)
+
+
+def is_narrow(input: Any) -> bool:
+    """Whether it holds bool or integers that are summed as int64, and are not it."""
+    return input.kind.dtype.category < 2 and input.kind.dtype is not int64
+
+
+@op(name="integer_sum", accepts="bool int", gradient=None, batch="along_dims")
+def integer_sum(input, dim, keepdim):
+    """The sum of bool or narrow integers as int64, without a copy of them in that dtype."""
+    return integer_sum.op(input, dim, keepdim)
+
+
+@integer_sum.kernel
+def _(xp, input, dim, keepdim):
+    return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=xp.int64))
 
 
 BLOCK = 4096  # elements that a product with ones adds up at once
@@ -115,7 +134,15 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     return grad.expand(shape)
 
 
-@op("nansum", out=True, refusal=NotImplementedError, result="same", half="float32", batch="along_dims")
+@op(
+    "nansum",
+    out=True,
+    refusal=NotImplementedError,
+    result="same",
+    half="float32",
+    batch="along_dims",
+    quick=functions.reduction,
+)
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of the elements that are not nan."""
     if input.kind.is_complex:
@@ -125,7 +152,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @nansum.kernel
 def _(xp, input, dim, keepdim):
-    return in_order(xp, xp.nansum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
+    return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, where=input == input))
 
 
 @nansum.gradient("input")
@@ -189,12 +216,34 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     return nansum(input, dim, keepdim, dtype=dtype) / count
 
 
-@op("prod", out="dtype", result="same", half="float32", batch="along_dims", precision="float32")
+@op(
+    "prod",
+    out="dtype",
+    result="same",
+    half="float32",
+    batch="along_dims",
+    precision="float32",
+    quick=functions.reduction,
+)
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product over one dimension, or over all."""
     if isinstance(dim, (tuple, list)):
         raise TypeError("prod(): argument 'dim' must be int, not tuple; multiply along one dimension at a time")
-    return prod.op(summable(input, dtype), reduced("prod", input, dim), keepdim)
+    dims = reduced("prod", input, dim)
+    if dtype is None and is_narrow(input):
+        return integer_prod.op(input, dims, keepdim)
+    return prod.op(summable(input, dtype), dims, keepdim)
+
+
+@op(name="integer_prod", accepts="bool int", gradient=None, batch="along_dims")
+def integer_prod(input, dim, keepdim):
+    """The product of bool or narrow integers as int64, without a copy of them in that dtype."""
+    return integer_prod.op(input, dim, keepdim)
+
+
+@integer_prod.kernel
+def _(xp, input, dim, keepdim):
+    return in_order(xp, xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=xp.int64))
 
 
 @prod.kernel
@@ -258,6 +307,16 @@ def refuse_empty(name: str, input: Any, dim: Any) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size; got shape {list(shape)}")
 
 
+def reduction_of_some(op: Any) -> Any:
+    """`functions.reduction` of tensors that are not empty."""
+    quick = functions.reduction(op)
+
+    def of_some(args: tuple[Any, ...]) -> Any:
+        return quick(args) if args and isinstance(args[0], TensorBase) and args[0]._array.size else None
+
+    return of_some
+
+
 def extreme(name: str, xp_name: str, what: str) -> Any:
     """The op that finds an extreme over several dims; the gradient is shared by equal elements."""
 
@@ -268,7 +327,9 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {what} over some dimensions, or over all; gradients are shared by equal elements."
-    declared = op(name, out="exact", result="same", half="native", accepts=REAL, batch="along_dims")(function)
+    declared = op(
+        name, out="exact", result="same", half="native", accepts=REAL, batch="along_dims", quick=reduction_of_some
+    )(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -602,7 +663,8 @@ def truth_over(name: str, doc: str) -> Any:
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
-        found = in_order(xp, getattr(xp, name)(input != 0, axis=axes(input, dim), keepdims=keepdim))
+        true = input if input.dtype.kind == "b" else input != 0
+        found = in_order(xp, getattr(true, name)(axis=axes(input, dim), keepdims=keepdim))
         return found if input.dtype.name != "uint8" else found.astype(input.dtype)
 
     return declared
