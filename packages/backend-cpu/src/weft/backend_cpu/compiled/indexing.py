@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from weft.backend import BySize
+from weft.backend_cpu.compiled.lists import HEAD, word_at
+from weft.backend_cpu.compiled.moves import copied, copy_bytes
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import LEAST, serves
 
@@ -38,37 +40,77 @@ def bits(array: Any) -> Any:
     return array.view(f"u{array.itemsize}")
 
 
+@loop
+def are_positions(at, first, stop, size):
+    """Whether all of some positions are in range, in vector code: a negative one is a large number without its sign."""
+    most = np.uintp(0)
+    for i in range(first, stop):
+        most = max(most, np.uintp(at[i]))
+    return most < np.uintp(size)
+
+
 # Rows, all of one outer index at the same positions
 
 
 @loop
-def take_loop(x, index, y, wrong, lo, hi):
-    count, inner, size = np.uintp(index.size), x.shape[2], x.shape[1]
+def take_rows_loop(x, index, y, size, width, lo, hi):
+    count = np.uintp(index.size)
     outer, j = lo // count, lo % count
+    source, target = x + np.int64(outer) * size * width, y + np.int64(lo) * width
     for _ in range(lo, hi):
-        at = index[j]
-        if 0 <= at < size:
-            source, target = x[outer, at], y[outer, j]
-            for i in range(np.uintp(inner)):
-                target[i] = source[i]
-        else:
-            wrong[0] = True
+        copy_bytes(target, source + index[j] * width, width)
+        target += width
         j += np.uintp(1)
         if j == count:
-            outer, j = outer + np.uintp(1), np.uintp(0)
+            source, j = source + size * width, np.uintp(0)
+
+
+@loop
+def take_elements_loop(x, index, y, lo, hi):
+    count = np.uintp(index.size)
+    outer, first = lo // count, lo % count
+    while lo < hi:
+        stop = min(count, first + hi - lo)
+        source, target = x[outer], y[outer]
+        for j in range(first, stop):
+            target[j] = source[np.uintp(index[j])]
+        lo += stop - first
+        outer, first = outer + np.uintp(1), np.uintp(0)
 
 
 @launcher
-def take(x, index, y, wrong):
-    parallel(take_loop, (x, index, y, wrong), y.shape[0] * y.shape[1], y.size)
+def take_rows(x, index, y, outer, size, width):
+    """Copy rows of so many bytes, arrays by their identities; False, and nothing is written, if one is out of range."""
+    if not are_positions(index, np.uintp(0), np.uintp(index.size), size):
+        return False
+    places = word_at(x + HEAD), word_at(y + HEAD)
+    parallel(
+        take_rows_loop,
+        (places[0], index, places[1], size, width),
+        outer * index.size,
+        outer * index.size * (width // 4 + 4),
+    )
+    return True
+
+
+@launcher
+def take_elements(x, index, y):
+    """Copy single elements; False, and nothing is written, if a position is out of range."""
+    if not are_positions(index, np.uintp(0), np.uintp(index.size), x.shape[1]):
+        return False
+    parallel(take_elements_loop, (x, index, y), y.size, y.size * 2)
+    return True
 
 
 def taken(x: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     """The elements at flat positions along a dimension; None if one is out of range."""
-    made, wrong = np.empty(shape, x.dtype), np.zeros(1, bool)
+    made = np.empty(shape, x.dtype)
     outer, size, inner = parts(x, dim)
-    take(bits(x).reshape(outer, size, inner), index, bits(made).reshape(outer, index.size, inner), wrong)
-    return None if wrong[0] else made
+    if inner == 1 and x.itemsize <= 8:
+        done = take_elements(bits(x).reshape(outer, size), index, bits(made).reshape(outer, index.size))
+    else:
+        done = take_rows(id(x), index, id(made), outer, size, inner * x.itemsize)
+    return made if done else None
 
 
 @serves("core::index_select", ALL)
@@ -93,15 +135,39 @@ def embedding_kernel(generic: Any) -> Any:
     return run
 
 
+@loop
+def join_loop(first, second, rows, columns, flat, wrong, lo, hi):
+    worst = False
+    for i in range(lo, hi):
+        row, column = first[i], second[i]
+        row, column = row + (rows if row < 0 else 0), column + (columns if column < 0 else 0)
+        worst |= (np.uintp(row) >= np.uintp(rows)) | (np.uintp(column) >= np.uintp(columns))
+        flat[i] = row * columns + column
+    if worst:
+        wrong[0] = True
+
+
+@launcher
+def join(first, second, rows, columns, flat, wrong):
+    parallel(join_loop, (first, second, rows, columns, flat, wrong), flat.size, flat.size * 2)
+
+
 def joined(indices: Any, sizes: tuple[int, ...]) -> Any:
     """Positions along the first dimensions as positions in all of them together; None if one is out of range."""
-    flat = np.zeros(indices[0].shape, np.int64)
-    for index, size in zip(indices, sizes):
-        if index.shape != flat.shape or not is_taken(index) or index.view(np.uint64).max() >= size:
-            return None
-        flat *= size
-        flat += index
-    return flat
+    shape = indices[0].shape
+    if any(index.shape != shape or not is_taken(index) for index in indices):
+        return None
+    flat, rows, wrong = indices[0].reshape(-1), sizes[0], np.zeros(1, bool)
+    for index, size in zip(indices[1:], sizes[1:]):
+        both = np.empty(flat.size, np.int64)
+        join(flat, index.reshape(-1), rows, size, both, wrong)
+        flat, rows = both, rows * size
+    return None if wrong[0] else flat
+
+
+def forward_positions(index: Any, size: int) -> Any:
+    """Positions as they count from the start."""
+    return index + size * (index < 0) if index.min() < 0 else index
 
 
 @serves("core::index", ALL)
@@ -110,12 +176,16 @@ def index_kernel(generic: Any) -> Any:
         made, places = None, [dim for dim, each in enumerate(indices) if each is not None]
         if len(places) == 1 and is_taken(indices[places[0]], x):
             dim, index = places[0], indices[places[0]]
-            made = taken(x, dim, index.reshape(-1), (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]))
+            shape = (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :])
+            made = taken(x, dim, index.reshape(-1), shape)
+            if made is None:
+                made = taken(x, dim, forward_positions(index.reshape(-1), x.shape[dim]), shape)
         elif places == list(range(len(places))) and x.size and x.flags.c_contiguous:
             count = len(places)
             index = joined([indices[place] for place in places], x.shape)
             if index is not None:
-                made = taken(x.reshape(-1, *x.shape[count:]), 0, index.reshape(-1), (*index.shape, *x.shape[count:]))
+                shape = (*indices[0].shape, *x.shape[count:])
+                made = taken(x.reshape(-1, *x.shape[count:]), 0, index, shape)
         return generic(x, indices) if made is None else made
 
     return BySize(generic, run, LEAST)
@@ -181,15 +251,6 @@ def nonzero_kernel(generic: Any) -> Any:
 
 
 # Single elements
-
-
-@loop
-def are_positions(at, first, stop, size):
-    """Whether all of some positions are in range, in vector code: a negative one is a large number without its sign."""
-    most = np.uintp(0)
-    for i in range(first, stop):
-        most = max(most, np.uintp(at[i]))
-    return most < np.uintp(size)
 
 
 @loop
@@ -311,7 +372,7 @@ def scatter_kernel(generic: Any) -> Any:
         ):
             return generic(x, dim, index, source, reduce)
         values = source if is_array else np.full(index.shape, source, x.dtype)
-        made, wrong = np.array(x, order="C"), np.zeros(1, bool)
+        made, wrong = copied(x), np.zeros(1, bool)
         rows = parts(index, dim)[2] == 1
         launch, shape = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
         whole = made.reshape(shape[0], x.shape[dim], *shape[2:])
@@ -325,34 +386,36 @@ def scatter_kernel(generic: Any) -> Any:
 
 
 @loop
-def add_rows_loop(y, index, source, alpha, skipped, by_outer, wrong, lo, hi):
-    size, factor = y.shape[1], y.dtype.type(alpha)
+def add_rows_loop(y, index, source, alpha, skipped, by_outer, lo, hi):
+    factor = y.dtype.type(alpha)
     first, last = (lo, hi) if by_outer else (np.uintp(0), np.uintp(y.shape[0]))
     left, right = (np.uintp(0), np.uintp(y.shape[2])) if by_outer else (lo, hi)
+    width, size, count = np.uintp(y.shape[2]), np.uintp(y.shape[1]), np.uintp(index.size)
+    to, values = y.reshape(-1), source.reshape(-1)
     for outer in range(first, last):
-        for j in range(index.size):
-            at = index[j]
-            if not 0 <= at < size:
-                wrong[0] = True
-            elif at != skipped:
-                target, values = y[outer, at], source[outer, j]
+        for j in range(count):
+            if index[j] != skipped:
+                target, begin = (outer * size + np.uintp(index[j])) * width, (outer * count + j) * width
                 for i in range(left, right):
-                    target[i] += values[i] * factor
+                    to[target + i] += values[begin + i] * factor
 
 
 @launcher
-def add_rows(y, index, source, alpha, skipped, wrong):
+def add_rows(y, index, source, alpha, skipped):
+    """Add rows to others; False, and nothing is written, if a position is out of range."""
+    if not are_positions(index, np.uintp(0), np.uintp(index.size), y.shape[1]):
+        return False
     by_outer = y.shape[0] > 1
     count = y.shape[0] if by_outer else y.shape[2]
-    parallel(add_rows_loop, (y, index, source, alpha, skipped, by_outer, wrong), count, source.size * 2)
+    parallel(add_rows_loop, (y, index, source, alpha, skipped, by_outer), count, source.size * 2)
+    return True
 
 
 def added(made: Any, dim: int, index: Any, source: Any, alpha: Any = 1, skipped: int = -1) -> Any:
     """Add rows to those at positions along a dimension, but to one that is skipped; None if one is out of range."""
-    wrong = np.zeros(1, bool)
     outer, size, inner = parts(made, dim)
-    add_rows(made.reshape(outer, size, inner), index, source.reshape(outer, index.size, inner), alpha, skipped, wrong)
-    return None if wrong[0] else made
+    rows = source.reshape(outer, index.size, inner)
+    return made if add_rows(made.reshape(outer, size, inner), index, rows, alpha, skipped) else None
 
 
 @serves("core::index_add", NUMBERS)
@@ -360,7 +423,7 @@ def index_add_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
         made = None
         if x.ndim and is_taken(index, source) and source.dtype == x.dtype and isinstance(alpha, int | float):
-            made = added(np.array(x, order="C"), dim, index, source, alpha)
+            made = added(copied(x), dim, index, source, alpha)
         return generic(x, dim, index, source, alpha) if made is None else made
 
     return BySize(generic, run, LEAST)
@@ -385,7 +448,7 @@ def index_put_kernel(generic: Any) -> Any:
         if accumulate and len(places) == 1 and is_taken(indices[places[0]], values) and values.dtype == x.dtype:
             dim, index = places[0], indices[places[0]]
             if values.shape == (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]):
-                made = added(np.array(x, order="C"), dim, index.reshape(-1), values)
+                made = added(copied(x), dim, index.reshape(-1), values)
         return generic(x, indices, values, accumulate) if made is None else made
 
     return BySize(generic, run, LEAST)

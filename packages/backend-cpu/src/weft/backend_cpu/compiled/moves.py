@@ -129,19 +129,6 @@ def turn_blocks(target, source, like, rows, columns, to, apart, back):
 # vectors of 64 and of 16 bytes are written out here, the last of which may lie over the one before it.
 
 
-@intrinsic
-def copy_bytes(typingctx: Any, target: Any, source: Any, count: Any) -> Any:
-    """Copy so many bytes from an address to another, apart from each other."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        places = [builder.inttoptr(each, pointer) for each in values[:2]]
-        cgutils.raw_memcpy(builder, *places, values[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), generate
-
-
 def vectors(name: str, form: Callable[[Any, Any, Any], Any]) -> tuple[Any, Any]:
     """Functions that make vectors of 64 and of 16 bytes at an address, from another address and the step there."""
 
@@ -185,6 +172,19 @@ reversed_64, reversed_16 = vectors("reversed", reversed_row)
 same_64, same_16 = vectors("same", same_row)
 
 
+@intrinsic
+def copy_bytes(typingctx: Any, target: Any, source: Any, count: Any) -> Any:
+    """Copy so many bytes from an address to another, apart from each other."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        places = [builder.inttoptr(each, pointer) for each in values[:2]]
+        cgutils.raw_memcpy(builder, *places, values[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
 @loop
 def reverse_line(target, source, like, count):
     """Elements from the one at an address backwards."""
@@ -192,16 +192,16 @@ def reverse_line(target, source, like, count):
     done, end = 0, source + width  # behind the first that is copied
     if count * width >= 64:
         size = 64 // width
-        while done < count:
-            done = min(done, count - size)
+        while done + size < count:
             reversed_64(target + done * width, end - (done + size) * width, like)
             done += size
+        reversed_64(target + (count - size) * width, end - count * width, like)
     elif count * width >= 16:
         size = 16 // width
-        while done < count:
-            done = min(done, count - size)
+        while done + size < count:
             reversed_16(target + done * width, end - (done + size) * width, like)
             done += size
+        reversed_16(target + (count - size) * width, end - count * width, like)
     else:
         for i in range(count):
             item(target + i * width, source - i * width, like)
@@ -218,16 +218,16 @@ def fill_line(target, source, like, count):
             y[i] = value
     elif count * width >= 64:
         size = 64 // width
-        while done < count:
-            done = min(done, count - size)
+        while done + size < count:
             same_64(target + done * width, source, like)
             done += size
+        same_64(target + (count - size) * width, source, like)
     elif count * width >= 16:
         size = 16 // width
-        while done < count:
-            done = min(done, count - size)
+        while done + size < count:
             same_16(target + done * width, source, like)
             done += size
+        same_16(target + (count - size) * width, source, like)
     else:
         for i in range(count):
             item(target + i * width, source, like)
@@ -235,7 +235,7 @@ def fill_line(target, source, like, count):
 
 @loop
 def copy_lines(target, source, like, rows, high, far, columns, to, apart):
-    """Rows ``high`` bytes apart from rows ``far`` apart; in them elements ``to`` and ``apart`` bytes from each other."""
+    """Rows ``high`` bytes apart from rows ``far`` apart, of elements ``to`` bytes apart from elements ``apart``."""
     width = like.itemsize
     if to == width and apart == width and far == 0 and columns * width >= LONG:
         for i in range(rows):
