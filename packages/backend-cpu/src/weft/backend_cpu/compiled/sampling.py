@@ -1,14 +1,16 @@
 """Resampling: interpolation and adaptive averages, whose gradients are the same loops with other weights.
 
 Arrays are taken as planes of rows. A row of the result is a sum of rows times weights, and each of its elements a sum
-of elements times weights; which of the two comes first depends on where there is less to do. No array of what lies
-between the two is made: a thread keeps the few rows that it needs again.
+of elements times weights; which of the two comes first depends on where there is less to do. What lies between the two
+is kept for a few rows at a time. Each loop calls a function at one place: so it becomes a part of the loop, where a
+call would count references.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -26,131 +28,251 @@ REAL = "float32 float64"
 
 
 @loop
-def add_row(x, at, y, to, size, weight, is_first):
-    """Add a row times a weight to another, or begin it."""
-    if is_first:
-        for i in range(size):
-            y[to + i] = x[at + i] * weight
-    else:
-        for i in range(size):
-            y[to + i] += x[at + i] * weight
-
-
-@loop
-def sum_of_rows(x, at, size, rows, weights, number, limit, y, to):
-    """A row that is a sum of rows, those from ``at`` on."""
-    is_first = True
-    for k in range(np.uintp(rows.shape[0])):
-        row = np.uintp(rows[k, number])
-        if row < limit:
-            add_row(x, at + row * size, y, to, size, weights[k, number], is_first)
-            is_first = False
-    if is_first:
-        for i in range(size):
-            y[to + i] = 0
-
-
-@loop
-def along_row(x, columns, weights, lanes, y, to):
-    """Elements that are sums of a row's elements; each of these has a number of lanes, which are summed apart."""
-    count, out = np.uintp(columns.shape[0]), np.uintp(columns.shape[1])
-    if lanes > 1:
-        for j in range(out):
-            for k in range(count):
-                add_row(x, np.uintp(columns[k, j]) * lanes, y, to + j * lanes, lanes, weights[k, j], k == 0)
-        return
-    for j in range(out):
-        y[to + j] = x[columns[0, j]] * weights[0, j]
-    for k in range(np.uintp(1), count):
-        for j in range(out):
-            y[to + j] += x[columns[k, j]] * weights[k, j]
-
-
-@loop
 def copy_row(x, at, size, y):
+    """Copy a row to the front of another array."""
     for i in range(size):
         y[i] = x[at + i]
 
 
 @loop
-def resample_loop(x, y, height, width, lanes, rows, row_weights, columns, column_weights, span, lo, hi):
-    """The rows of the result from lo to hi."""
-    size = width * lanes
-    out_height = np.uintp(rows.shape[1])
-    out = np.uintp(columns.shape[1]) * lanes if columns.shape[0] else size
-    line = np.zeros(size + lanes, x.dtype)  # zeros at the end: the element that stands for none
-    kept = np.empty(span * out, x.dtype)
-    numbers = np.full(span, -1)
+def sum_of_rows(x, at, size, rows, weights, count, number, y, to):
+    """A row that is a sum of rows from ``at`` on, as many as are counted."""
+    if count >= 2:
+        weight, other = weights[0, number], weights[1, number]
+        first, second = at + np.uintp(rows[0, number]) * size, at + np.uintp(rows[1, number]) * size
+        for i in range(size):
+            y[to + i] = x[first + i] * weight + x[second + i] * other
+    elif count == 1:
+        weight, first = weights[0, number], at + np.uintp(rows[0, number]) * size
+        for i in range(size):
+            y[to + i] = x[first + i] * weight
+    else:
+        for i in range(size):
+            y[to + i] = 0
+    for k in range(np.uintp(2), np.uintp(count)):
+        weight, first = weights[k, number], at + np.uintp(rows[k, number]) * size
+        for i in range(size):
+            y[to + i] += x[first + i] * weight
+
+
+@loop
+def along_row(x, at, columns, weights, y, to):
+    """Elements that are sums of a row's elements."""
+    count, out = np.uintp(columns.shape[0]), np.uintp(columns.shape[1])
+    if count == 1:
+        for j in range(out):
+            y[to + j] = x[at + np.uintp(columns[0, j])] * weights[0, j]
+    else:
+        for j in range(out):
+            first, second = at + np.uintp(columns[0, j]), at + np.uintp(columns[1, j])
+            y[to + j] = x[first] * weights[0, j] + x[second] * weights[1, j]
+    for k in range(np.uintp(2), count):
+        for j in range(out):
+            y[to + j] += x[at + np.uintp(columns[k, j])] * weights[k, j]
+
+
+ZEROS = 16
+"""Zeros behind a row that is copied: the elements that stand for none."""
+
+
+@loop
+def down_loop(x, y, height, size, rows, weights, counts, lo, hi):
+    """The rows from lo to hi, which are sums of rows."""
+    out = np.uintp(rows.shape[1])
+    at, row = lo // out * height * size, lo % out  # counted on, as a division costs as much as a short row
     for number in range(lo, hi):
-        plane, row = number // out_height, number % out_height
-        at, to = plane * height * size, number * out
-        if columns.shape[0] == 0:
-            sum_of_rows(x, at, size, rows, row_weights, row, height, y, to)
-        elif rows.shape[0] == 0:
-            copy_row(x, at + row * size, size, line)
-            along_row(line, columns, column_weights, lanes, y, to)
-        elif span == 0:
-            sum_of_rows(x, at, size, rows, row_weights, row, height, line, np.uintp(0))
-            along_row(line, columns, column_weights, lanes, y, to)
-        else:
-            is_first = True
-            for k in range(np.uintp(rows.shape[0])):
-                source = np.uintp(rows[k, row])
-                if source >= height:
-                    continue
-                place = source % span
-                if numbers[place] != plane * height + source:
-                    numbers[place] = plane * height + source
-                    copy_row(x, at + source * size, size, line)
-                    along_row(line, columns, column_weights, lanes, kept, place * out)
-                add_row(kept, place * out, y, to, out, row_weights[k, row], is_first)
-                is_first = False
-            if is_first:
-                for i in range(out):
-                    y[to + i] = 0
+        sum_of_rows(x, at, size, rows, weights, counts[row], row, y, number * size)
+        row += np.uintp(1)
+        if row == out:
+            row = np.uintp(0)
+            at += height * size
 
 
 @launcher
-def resample_planes(x, y, height, width, lanes, rows, row_weights, columns, column_weights, span):
-    """All rows of the result."""
-    sizes = np.uintp(height), np.uintp(width), np.uintp(lanes), np.uintp(span)
-    count = x.size // (height * width * lanes) * rows.shape[1]
-    work = y.size * (1 + rows.shape[0] + columns.shape[0]) + x.size
-    arguments = (x, y, sizes[0], sizes[1], sizes[2], rows, row_weights, columns, column_weights, sizes[3])
-    parallel(resample_loop, arguments, count, work)
+def down(x, y, height, size, rows, weights, counts):
+    """All rows as sums of rows of their plane."""
+    arguments = (x, y, np.uintp(height), np.uintp(size), rows, weights, counts)
+    parallel(down_loop, arguments, y.size // size, y.size * (1 + rows.shape[0]))
+
+
+@loop
+def along_loop(x, y, width, columns, weights, partial, lo, hi):
+    """The rows from lo to hi, of which the elements are sums of elements."""
+    out = np.uintp(columns.shape[1])
+    line = np.zeros(width + np.uintp(ZEROS), x.dtype)
+    for row in range(lo, hi):
+        source, at = x, row * width
+        if partial:
+            copy_row(x, at, width, line)
+            source, at = line, np.uintp(0)
+        along_row(source, at, columns, weights, y, row * out)
+
+
+@launcher
+def along(x, y, width, columns, weights, partial):
+    """All rows, their elements as sums of elements of a row."""
+    arguments = (x, y, np.uintp(width), columns, weights, partial)
+    parallel(along_loop, arguments, x.size // width, y.size * (1 + columns.shape[0]) + x.size)
+
+
+@loop
+def shrink_loop(x, y, height, width, rows, row_weights, counts, columns, weights, lo, hi):
+    """The rows of the result from lo to hi: a sum of rows first, and then of its elements."""
+    out_height, out = np.uintp(rows.shape[1]), np.uintp(columns.shape[1])
+    line = np.zeros(width + np.uintp(ZEROS), x.dtype)
+    start = np.uintp(0)
+    for number in range(lo, hi):
+        at, row = number // out_height * height * width, number % out_height
+        sum_of_rows(x, at, width, rows, row_weights, counts[row], row, line, start)
+        along_row(line, start, columns, weights, y, number * out)
+
+
+@launcher
+def shrink(x, y, height, width, rows, row_weights, counts, columns, weights):
+    """All rows of the result, of which there are no more than of rows."""
+    arguments = (x, y, np.uintp(height), np.uintp(width), rows, row_weights, counts, columns, weights)
+    work = y.size * (1 + columns.shape[0]) + y.size // columns.shape[1] * width * rows.shape[0]
+    parallel(shrink_loop, arguments, y.size // columns.shape[1], work)
+
+
+@loop
+def grow_loop(x, y, height, width, bands, rows, row_weights, counts, columns, weights, lo, hi):
+    """The bands of rows of the result from lo to hi: of each the rows that it is made of get their new length first."""
+    out_height, out, each = np.uintp(rows.shape[1]), np.uintp(columns.shape[1]), np.uintp(bands.shape[0])
+    line = np.zeros(width + np.uintp(ZEROS), x.dtype)
+    kept = np.empty(np.uintp((bands[:, 3] - bands[:, 2]).max()) * out, x.dtype)
+    start = np.uintp(0)
+    for number in range(lo, hi):
+        plane, band = number // each, number % each
+        first = np.uintp(bands[band, 2])
+        for row in range(first, np.uintp(bands[band, 3])):
+            copy_row(x, (plane * height + row) * width, width, line)
+            along_row(line, start, columns, weights, kept, (row - first) * out)
+        for row in range(np.uintp(bands[band, 0]), np.uintp(bands[band, 1])):
+            to = (plane * out_height + row) * out
+            sum_of_rows(kept, start, out, rows, row_weights, counts[row], row, y, to)
+
+
+@launcher
+def grow(x, y, height, width, bands, rows, row_weights, counts, columns, weights):
+    """All rows of the result, of which there are more than of rows."""
+    arguments = (x, y, np.uintp(height), np.uintp(width), bands, rows, row_weights, counts, columns, weights)
+    parallel(grow_loop, arguments, x.size // (height * width) * len(bands), y.size * (2 + rows.shape[0]))
 
 
 LANES = 16
 """Channels that are innermost in memory and fewer are taken as more elements of the row."""
 
 
+class Table:
+    """The taps of a dimension as the loops take them.
+
+    Attributes
+    ----------
+    size, rows, weights, is_partial
+        See `weft.nn.functional.resampling.Taps`.
+    counts : array of int32
+        How many taps each element of the result has; those that stand for none are the last ones.
+    """
+
+    def __init__(self, size: int, rows: Array, weights: Array) -> None:
+        some = rows < size
+        self.size, self.rows, self.weights = size, rows, weights
+        self.counts = some.sum(0, dtype=np.int32)
+        self.is_partial = not some.all()
+
+
 @lru_cache(256)
-def several(taps: Any, lanes: int) -> Any:
-    """The numbers of elements, and the weights, for as many elements in place of each."""
+def table(taps: Any, lanes: int, element: Any) -> Table:
+    """The taps of one dimension, of elements that are several."""
+    if lanes == 1:
+        return Table(taps.size, taps.rows, taps.weights.astype(element, copy=False))
     rows = taps.rows[..., None] * lanes + np.arange(lanes, dtype=np.int32)
-    return rows.reshape(len(rows), -1), np.repeat(taps.weights, lanes, -1)
+    weights = np.repeat(taps.weights, lanes, -1).astype(element, copy=False)
+    return Table(taps.size * lanes, rows.reshape(len(rows), -1), weights)
+
+
+@lru_cache(256)
+def table_of_plane(rows: Any, columns: Any, element: Any) -> Table:
+    """The taps of the elements of whole planes: weights of rows times those of columns."""
+    number = rows.rows[:, None, :, None].astype(np.int64) * columns.size + columns.rows[None, :, None]
+    some = (rows.rows < rows.size)[:, None, :, None] & (columns.rows < columns.size)[None, :, None]
+    size = rows.size * columns.size
+    number = np.where(some, number, size).astype(np.int32)
+    weights = rows.weights[:, None, :, None] * columns.weights[None, :, None]
+    count = len(rows.rows) * len(columns.rows)
+    return Table(size, number.reshape(count, -1), weights.reshape(count, -1).astype(element, copy=False))
+
+
+BAND = 1 << 15
+"""Elements between the two sums that stay in a processor's cache."""
+
+
+@lru_cache(256)
+def bands_of(taps: Any, planes: int, out: int) -> Any:
+    """The rows of the result in parts of a plane, each with the rows that it is made of, counted from their first.
+
+    Returns
+    -------
+    tuple
+        The bands (first row, last row, first and last row that they are made of), and the rows' numbers in their band.
+    """
+    count = taps.rows.shape[1]
+    parts = min(max(16 // planes, -(-taps.size * out // BAND), 1), -(-count // 8))
+    edges = np.arange(parts + 1) * count // parts
+    rows, found = taps.rows.copy(), []
+    for start, stop in pairwise(edges):
+        part = rows[:, start:stop]
+        some = part[part < taps.size]
+        low, high = (int(some.min()), int(some.max()) + 1) if some.size else (0, 0)
+        part -= low
+        found.append((start, stop, low, high))
+    return np.array(found), rows
+
+
+def is_faster_at_once(rows: Any, columns: Any) -> bool:
+    """Whether to take the elements of small planes one by one, rather than whole rows of them (measured, in ns)."""
+    (count, out_height), (count_along, out) = rows.rows.shape, columns.rows.shape
+    elements = count * count_along * out_height * out
+    along = min(rows.size, out_height) * (20 + 0.4 * count_along * out)
+    down = out_height * (10 + 0.05 * count * (out if out_height > rows.size else columns.size))
+    return elements < 1 << 15 and 0.4 * elements < along + down
+
+
+def sums_of_rows(x: Array, planes: int, height: int, size: int, taps: Any) -> Array:
+    """Planes of rows of a size, resampled to other numbers of rows."""
+    if taps is None:
+        return x
+    found = table(taps, 1, x.dtype)
+    result = np.empty(planes * found.rows.shape[1] * size, x.dtype)
+    down(x, result, height, size, found.rows, found.weights, found.counts)
+    return result
+
+
+def sums_of_elements(x: Array, width: int, taps: Table) -> Array:
+    """Rows resampled to another length."""
+    result = np.empty(x.size // width * taps.rows.shape[1], x.dtype)
+    along(x, result, width, taps.rows, taps.weights, taps.is_partial)
+    return result
 
 
 def sums_of_planes(x: Array, planes: int, height: int, width: int, lanes: int, rows: Any, columns: Any) -> Array:
-    """Resample flat planes of rows of elements of lanes; None leaves a dimension as it is."""
-    element = x.dtype
-    by_row = (np.empty((0, height), np.int32), np.empty((0, height), element))
-    by_column = (np.empty((0, width), np.int32), np.empty((0, width), element))
-    span = 0
-    if rows is not None:
-        by_row = rows.rows, rows.weights.astype(element, copy=False)
-        if by_row[0].shape[1] > height:  # rows are met again: each is first brought to its new length
-            span = rows.span
-    if columns is not None:
-        by_column = columns.rows, columns.weights
-        if lanes < LANES:
-            by_column = several(columns, lanes) if lanes > 1 else by_column
-    by_column = by_column[0], by_column[1].astype(element, copy=False)
-    if lanes < LANES:
-        width, lanes = width * lanes, 1
-    out = by_column[0].shape[1] if columns is not None else width
-    result = np.empty(planes * by_row[0].shape[1] * out * lanes, element)
-    resample_planes(x, result, height, width, lanes, *by_row, *by_column, span)
+    """Planes of rows of elements of a few lanes, resampled to other sizes; None leaves a dimension as it is."""
+    if columns is None:
+        return sums_of_rows(x, planes, height, width * lanes, rows)
+    if rows is None:
+        return sums_of_elements(x, width * lanes, table(columns, lanes, x.dtype))
+    if lanes == 1 and is_faster_at_once(rows, columns):
+        return sums_of_elements(x, height * width, table_of_plane(rows, columns, x.dtype))
+    vertical, across = table(rows, 1, x.dtype), table(columns, lanes, x.dtype)
+    out = across.rows.shape[1]
+    result = np.empty(planes * vertical.rows.shape[1] * out, x.dtype)
+    by_row, by_column = (vertical.weights, vertical.counts), (across.rows, across.weights)
+    if vertical.rows.shape[1] > height:
+        bands, numbers = bands_of(rows, planes, out)
+        grow(x, result, height, width * lanes, bands, numbers, *by_row, *by_column)
+    else:
+        shrink(x, result, height, width * lanes, vertical.rows, *by_row, *by_column)
     return result
 
 
@@ -169,9 +291,14 @@ def resample(generic: Kernel) -> Kernel:
         x = in_memory(input) if last else flat(input)
         *depth, rows, columns = (None, *taps) if len(spatial) == 1 else taps
         height, width = (1, *spatial)[-2:]
-        x = sums_of_planes(x, planes * prod(spatial[:-2]), height, width, lanes, rows, columns)
-        if depth and depth[0] is not None:
-            x = sums_of_planes(x, planes, spatial[0], out[1] * out[2] * lanes, 1, depth[0], None)
+        each = planes * prod(spatial[:-2])
+        if lanes < LANES:
+            x = sums_of_planes(x, each, height, width, lanes, rows, columns)
+        else:
+            x = sums_of_rows(x, each * height, width, lanes, columns)
+            x = sums_of_rows(x, each, height, out[-1] * lanes, rows)
+        if depth:
+            x = sums_of_rows(x, planes, spatial[0], out[1] * out[2] * lanes, depth[0])
         if not last:
             return x.reshape(*input.shape[:2], *out)
         return x.reshape(input.shape[0], *out, lanes).transpose(0, len(out) + 1, *range(1, len(out) + 1))
