@@ -427,11 +427,9 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
         tile = np.empty(shape, arrays[which].dtype)
         tile[...] = arrays[which].reshape(full).transpose(turn)[index]
         arrays[which] = tile
-    first, second, third = [*arrays, *[made] * (ARRAYS - len(arrays))]
+    places = map(id, (made, *arrays, *[made] * (ARRAYS - len(arrays))))
     scalars = (*numbers, *[0.0] * (NUMBERS - len(numbers)))
-    if launch(plan.function, plan.address, plan.size, cost, id(made), id(first), id(second), id(third), *scalars):
-        return made
-    return None
+    return made if launch(plan.function, plan.address, plan.size, cost, *places, *scalars) else None
 
 
 def interferes(operand: Any, out: Any) -> bool:
@@ -465,10 +463,9 @@ def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order:
     for place, dim in enumerate(reversed(above)):
         table[DIMS + WIDTH * place :][: len(dim)] = dim
     number = "d" if any(each.dtype.char == "d" for each in arrays) else "f"
-    marks, rest = [f"{element.char} {follows[0]}"], iter(follows[1:])
-    for each in operands:
-        marks.append(f"{number} {NUMBER}" if type(each) is float else f"{each.dtype.char} {next(rest)}")
-    function = compiled("|".join([key, *marks]))
+    rest = iter(follows[1:])
+    marks = [f"{number} {NUMBER}" if type(each) is float else f"{each.dtype.char} {next(rest)}" for each in operands]
+    function = compiled("|".join([key, f"{element.char} {follows[0]}", *marks]))
     if any(apart):
         table[FUNCTION], function = function, in_order()
         table[COPIERS : COPIERS + len(items)] = [copier(item) if far else 0 for far, item in zip(apart, items)]

@@ -15,6 +15,7 @@ from weft.backend_cpu.compiled.halves import HALVES
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.libraries import FEW, LEAST, serves
 
+KERNELS: dict[tuple[str, str], Any] = {}  # of `serve` too, whoever calls it
 REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
 HALF = "float16 bfloat16"
 SIMPLE = 8 * LEAST  # from which NumPy, which has vector code for all that is simple, loses to several threads
@@ -61,35 +62,55 @@ def serves_large(name: str, dtypes: str, least: int) -> Callable[[Any], Any]:
     return declare
 
 
-def serve(
-    name: str,
-    formula: Callable[..., Any],
-    dtypes: str = REAL,
+def run_of(
+    key: str,
+    count: int,
+    generic: Any,
     *,
     cost: int = 1,
     result: Any = None,
-    least: int = SIMPLE,
     operands: Callable[[tuple[Any, ...]], Any] = operands_of,
-) -> None:
-    """Serve an op by a formula of its operands' elements, halves too. In place, the result comes behind them."""
+    order: int = 0,
+) -> Any:
+    """The kernel that runs an operation of so many operands; ``generic`` has the rest, and `serve` the parameters."""
+
+    def run(*args: Any) -> Any:
+        if len(args) == count and (operands is operands_of or (operands is compared and type(args[-1]) is np.ndarray)):
+            made = quick_results(key, args, result, cost)
+            if made is not None:
+                return made
+        arrays = operands(args[:count])
+        if arrays is None:
+            return generic(*args)
+        out = args[count] if len(args) > count else None
+        made = results(key, arrays, result or element_of(arrays), cost, out, order)
+        return generic(*args) if made is None else made
+
+    return run
+
+
+def serve(name: str, formula: Callable[..., Any], dtypes: str = REAL, *, least: int = SIMPLE, **options: Any) -> None:
+    """Serve an op by a formula of its operands' elements, halves too. In place, the result comes behind them.
+
+    Parameters
+    ----------
+    name : str
+        Of the op, ``"core::add"``.
+    formula : callable
+        Takes an element of each array, and numbers in their dtype.
+    dtypes : str
+        Those that are served beside halves.
+    least : int
+        The number of elements from which it is faster than NumPy.
+    **options
+        cost, result, order : of `results`; ``result`` is None for that of the last array.
+        operands : a function that makes arrays and floats of an op's arguments, or None of those not to be served.
+    """
     key, count = operation(name, formula), formula.__code__.co_argcount
 
     @serves_large(name, dtypes, least)
     def make(generic: Any) -> Any:
-        def run(*args: Any) -> Any:
-            if len(args) == count and (
-                operands is operands_of or (operands is compared and type(args[-1]) is np.ndarray)
-            ):
-                made = quick_results(key, args, result, cost)
-                if made is not None:
-                    return made
-            arrays = operands(args[:count])
-            if arrays is None:
-                return generic(*args)
-            made = results(key, arrays, result or element_of(arrays), cost, *args[count:])
-            return generic(*args) if made is None else made
-
-        return run
+        return run_of(key, count, generic, **options)
 
 
 # Arithmetic
