@@ -9,7 +9,7 @@ import weft
 from weft import Tensor
 from weft._precision import in_full_precision
 from weft.nn.functional._common import in_layout_of, require_flags, sizes, warn
-from weft.nn.functional.activation import hardtanh
+from weft.nn.functional.grids import sample
 from weft.nn.functional.pooling import taps
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
@@ -175,7 +175,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
     moved = blocks.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2])
-    return in_layout_of(moved.reshape([*batch, channels // (r * r), height * r, width * r]), input)
+    return in_layout_of(moved.contiguous().reshape([*batch, channels // (r * r), height * r, width * r]), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -197,7 +197,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
     n = len(batch)
     moved = blocks.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    return in_layout_of(moved.reshape([*batch, channels * r * r, height // r, width // r]), input)
+    return in_layout_of(moved.contiguous().reshape([*batch, channels * r * r, height // r, width // r]), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -222,7 +222,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     parts = input.reshape([batch, groups, channels // groups, *rest])
-    return in_layout_of(parts.transpose(1, 2).reshape(input.shape), input)
+    return in_layout_of(parts.transpose(1, 2).contiguous().reshape(input.shape), input)
 
 
 native_channel_shuffle = channel_shuffle
@@ -337,24 +337,8 @@ def grid_sample(
         align_corners = False
     require_flags("grid_sample", align_corners=align_corners)
     check_grid(input, grid, mode)
-    spatial = input.shape[2:]
-    # Coordinates in pixels, in the order of the input's dimensions.
-    where = [pixels(grid[..., len(spatial) - 1 - d], n, align_corners) for d, n in enumerate(spatial)]
-    if mode == "bicubic":
-        return sampled_cubic(input, where, padding_mode, align_corners)
-    where = [inside(each, n, padding_mode, align_corners) for each, n in zip(where, spatial)]
-    if mode == "nearest":
-        return at_pixels(input, [each.detach().round() for each in where])
-    low = [each.detach().floor() for each in where]
-    total: Any = None
-    for corner in range(1 << len(spatial)):
-        offset = [corner >> d & 1 for d in range(len(spatial))]
-        weight: Any = 1
-        for each, start, far in zip(where, low, offset):
-            weight = weight * ((each - start) if far else (start + 1 - each))
-        value = at_pixels(input, [start + far for start, far in zip(low, offset)]) * weight.unsqueeze(1)
-        total = value if total is None else total + value
-    return total
+    options = (mode, padding_mode, bool(align_corners))
+    return sample.op(input, grid, options, (0,) * (input.ndim - 2))
 
 
 def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -381,73 +365,3 @@ def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         )
     if mode == "bicubic" and input.ndim != 4:
         raise RuntimeError("grid_sample: bicubic interpolation only supports 4D input")
-
-
-def pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
-    """From [-1, 1] to pixels; in float32 with one rounding, as by PyTorch's fused multiply and add (see `places`)."""
-    if align_corners:
-        return (coordinate + 1) / 2 * (size - 1)
-    if coordinate.dtype is weft.float32:
-        return ((coordinate + 1).double() * (size / 2) - 0.5).float()
-    return ((coordinate + 1) * size - 1) / 2
-
-
-def inside(coordinate: Tensor, size: int, padding_mode: str, align_corners: bool) -> Tensor:
-    """Coordinates moved into the image, as the padding mode says."""
-    if padding_mode == "zeros":
-        return coordinate
-    if padding_mode == "reflection":
-        low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
-        coordinate = reflected(coordinate, low, high)
-    nan = coordinate.isnan()
-    limited = hardtanh(coordinate, 0.0, float(size - 1)) if size > 1 else coordinate * 0
-    return limited.masked_fill(nan, 0)
-
-
-def reflected(coordinate: Tensor, low: float, high: float) -> Tensor:
-    """Coordinates mirrored at the limits, as often as needed."""
-    span = high - low
-    if span == 0:
-        return coordinate * 0
-    distance = (coordinate - low).abs()
-    turns = (distance.detach() / span).floor()
-    rest = distance - turns * span
-    return weft.where(turns % 2 == 0, rest + low, high - rest)
-
-
-def at_pixels(input: Tensor, where: list[Tensor]) -> Tensor:
-    """The pixels at whole coordinates (N, *out), as (N, C, *out); 0 outside."""
-    batch, channels, *spatial = input.shape
-    valid: Any = True
-    flat: Any = 0
-    for each, n in zip(where, spatial):
-        valid = ((each >= 0) & (each <= n - 1)) & valid
-        flat = flat * n + each.clamp(0, n - 1).nan_to_num(0.0).to(weft.int64)
-    index = flat.reshape(batch, 1, math.prod(flat.shape[1:])).expand(batch, channels, -1)
-    found = (
-        input.reshape(batch, channels, math.prod(spatial)).gather(2, index).reshape([batch, channels, *flat.shape[1:]])
-    )
-    return found.masked_fill(~valid.unsqueeze(1), 0)
-
-
-def sampled_cubic(input: Tensor, where: list[Tensor], padding_mode: str, align_corners: bool) -> Tensor:
-    """The four by four pixels around each place, weighed by Keys's kernel."""
-    low = [each.detach().floor() for each in where]
-    weights = [[cubic_weight((each - start - k).abs()) for k in (-1, 0, 1, 2)] for each, start in zip(where, low)]
-    total: Any = None
-    for i, dy in enumerate((-1, 0, 1, 2)):
-        for j, dx in enumerate((-1, 0, 1, 2)):
-            offsets = [low[0] + dy, low[1] + dx]
-            bounded = [inside(each, n, padding_mode, align_corners) for each, n in zip(offsets, input.shape[2:])]
-            if padding_mode == "reflection":
-                bounded = [each.round() for each in bounded]
-            value = at_pixels(input, bounded) * (weights[0][i] * weights[1][j]).unsqueeze(1)
-            total = value if total is None else total + value
-    return total
-
-
-def cubic_weight(x: Tensor, a: float = -0.75) -> Tensor:
-    """R. Keys, Cubic convolution interpolation for digital image processing, 1981."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return weft.where(x <= 1, near, far)
