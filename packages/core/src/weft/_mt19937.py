@@ -181,7 +181,10 @@ class MersenneStream:
         standard = self.doubles if dtype == np.float64 else self.floats
         if low == 0 and high == 1 and dtype in (np.float32, np.float64):
             return in_chunks(n, dtype, standard)
-        return in_chunks(n, dtype, lambda count: between(standard(count), low, high, dtype))
+        return in_chunks(n, dtype, lambda count: self._between(standard(count), low, high, dtype))
+
+    def _between(self, standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
+        return between(standard, low, high, dtype)
 
     def integers(self, n: int, dtype: np.dtype[Any], low: int, high: int) -> Array:
         """Return n whole numbers from low up to, but not with, high."""
@@ -218,14 +221,15 @@ class MersenneStream:
         standard = self.doubles if dtype == np.float64 else self.floats
         tail = n % NORMAL_BLOCK
         result = np.empty(n, dtype)
-        result[: n - tail] = in_chunks(
-            n - tail, dtype, lambda count: scaled(box_muller_in_blocks(standard(count)), mean, std)
-        )
+        result[: n - tail] = in_chunks(n - tail, dtype, lambda count: scaled(self._normals(standard(count)), mean, std))
         if tail:
             if dtype.itemsize >= 4:
                 standard(tail)  # drawn and not used, but for half types, which are made from whole blocks
-            result[-NORMAL_BLOCK:] = scaled(box_muller_in_blocks(standard(NORMAL_BLOCK)), mean, std)
+            result[-NORMAL_BLOCK:] = scaled(self._normals(standard(NORMAL_BLOCK)), mean, std)
         return result
+
+    def _normals(self, uniforms: Array) -> Array:
+        return box_muller_in_blocks(uniforms)
 
     def gaussians(self, n: int) -> Array:
         """Return n standard normals in float64, pair by pair; the second of a pair may wait for the next call."""
@@ -258,7 +262,11 @@ class MersenneStream:
 
     def bernoulli_each(self, p: Array) -> Array:
         """Return for each probability of a flat array a boolean that is true with it."""
-        return self.doubles(p.size) < p if p.dtype == np.float64 else self.floats(p.size) < p.astype(np.float32)
+        return (
+            self.doubles(p.size) < p
+            if p.dtype == np.float64
+            else self.floats(p.size) < p.astype(np.float32, copy=False)
+        )
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
         """Return n samples of the exponential distribution with the given rate (its mean is 1 / rate)."""
@@ -296,7 +304,7 @@ class MersenneStream:
         Without replacement, columns are ranked by weight over an exponential sample (the first to arrive of Poisson
         processes with these rates); with it, uniforms are looked up in the cumulated weights.
         """
-        rows, columns = weights.shape
+        rows = len(weights)
         if not replacement or samples == 1:
             order: Literal["C", "F"] = "F" if 0 < weights.strides[0] < weights.strides[1] else "C"
             noise = self.exponential(weights.size, weights.dtype).reshape(weights.shape, order=order)
@@ -304,13 +312,16 @@ class MersenneStream:
                 score: Array = weights / noise
             ranked: Array = score.argmax(axis=1)[:, None] if samples == 1 else np.argsort(-score, axis=1, kind="stable")
             return np.ascontiguousarray(ranked[:, :samples])
+        return self._search(weights, self.doubles(rows * samples).reshape(rows, samples))
+
+    def _search(self, weights: Array, uniforms: Array) -> Array:
+        """For each row of weights, the columns in whose part of its sum the uniforms lie."""
         cumulated: Array = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
         cumulated = cumulated / cumulated[:, -1:]
-        uniforms = self.doubles(rows * samples).reshape(rows, samples)
-        result: Array = np.empty((rows, samples), np.int64)
-        for row in range(rows):
+        result: Array = np.empty(uniforms.shape, np.int64)
+        for row in range(len(weights)):
             result[row] = np.searchsorted(cumulated[row], uniforms[row])
-        np.minimum(result, columns - 1, out=result)
+        np.minimum(result, weights.shape[1] - 1, out=result)
         return result
 
     # -- samplers by rejection, element by element --------------------------------------------------------------

@@ -22,6 +22,7 @@ from weft.plugins import hookimpl
 
 NUMPY_KERNELS: dict[str, Any] = {
     "core::contiguous_copy": contiguous_copy,
+    "core::addmm": products.addmm,
     "core::int_mm": products.wide_product,
     "core::matmul": products.matmul,
 }
@@ -61,6 +62,14 @@ class CPUBackend(ArrayNamespaceBackend):
     def compiled_kernels(self) -> int:
         """How many kernels Numba keeps on disk."""
         return libraries.compiled_kernels()
+
+    def random_stream(self, seed: int, index: int | None) -> Any:
+        """The stream with PyTorch's numbers, in compiled loops where Numba is installed."""
+        if not any(hasattr(library, "AT_ONCE") for library in libraries.available()):
+            return super().random_stream(seed, index)
+        from weft.backend_cpu.generator import CompiledStream
+
+        return CompiledStream(seed)
 
     def scientific(self, module: str) -> Any:
         """SciPy's module of this name: the extra ``[scientific]``."""

@@ -31,6 +31,7 @@ from weft.ops.gamma_functions import BERNOULLI
 __all__ = [
     "cosine",
     "digamma",
+    "either",
     "erf",
     "erfc",
     "erfcx",
@@ -53,6 +54,7 @@ __all__ = [
     "polynomial",
     "sigmoid",
     "sine",
+    "sine_of",
     "softplus",
     "tanh",
     "trigamma",

@@ -1,0 +1,105 @@
+"""The CPU's random stream where Numba is installed: many samples at once are made in compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft._mt19937 import BLOCK, MersenneStream, in_chunks
+from weft.backend_cpu.libraries import LEAST
+
+__all__ = ["CompiledStream"]
+
+Array = np.ndarray[Any, Any]
+
+
+class CompiledStream(MersenneStream):
+    """The stream of `weft._mt19937`, with the same words; which loops make the samples depends on their number."""
+
+    _key: Any = None  # the generator's words in its own memory
+
+    def _draw(self, n: int) -> Array:
+        if n < LEAST:
+            return super()._draw(n)
+        from weft.backend_cpu.compiled import mersenne
+
+        if self._key is None:
+            self._key = mersenne.key_of(self._source._bit_generator)
+        if self._key[BLOCK] != BLOCK:  # `set_state` left it in the middle of a block
+            return super()._draw(n)
+        out = np.empty(n, np.uint32)
+        mersenne.words(self._key, out)
+        return out
+
+    def floats(self, n: int) -> Array:
+        return super().floats(n) if n < LEAST else self._made("floats", n, 1, np.float32)
+
+    def doubles(self, n: int) -> Array:
+        return super().doubles(n) if n < LEAST else self._made("doubles", n, 2, np.float64)
+
+    def _made(self, name: str, n: int, each: int, dtype: Any, *args: Any) -> Array:
+        """Samples that a compiled loop makes of so many words each."""
+        from weft.backend_cpu.compiled import mersenne
+
+        out = np.empty(n, dtype)
+        getattr(mersenne, name)(self.words(each * n), *args, out)
+        return out
+
+    def _between(self, standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
+        if len(standard) < LEAST or dtype != standard.dtype:
+            return super()._between(standard, low, high, dtype)
+        from weft.backend_cpu.compiled import mersenne
+
+        kind = dtype.type
+        bottom, top = kind(low), kind(high)
+        out = np.empty_like(standard)
+        mersenne.between(standard, float(bottom), float(bottom) + float(top - bottom), out)
+        return out
+
+    def _normals(self, uniforms: Array) -> Array:
+        if len(uniforms) < LEAST:
+            return super()._normals(uniforms)
+        from weft.backend_cpu.compiled import mersenne
+
+        out = np.empty_like(uniforms)
+        mersenne.normals(uniforms, out)
+        return out
+
+    def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
+        if n < LEAST:
+            return super().exponential(n, dtype, rate)
+        from weft.backend_cpu.compiled import mersenne
+
+        def sample(count: int) -> Array:
+            made = np.empty(count, np.float64 if dtype == np.float64 else np.float32)
+            mersenne.exponentials(self.doubles(count), -1.0 / rate, made)
+            return made
+
+        return in_chunks(n, dtype, sample)
+
+    def _whole(self, n: int, low: int, span: int, wide: bool, dtype: np.dtype[Any]) -> Array:
+        if n < LEAST or span >= 1 << 64 or not -(1 << 63) <= low < 1 << 63 or dtype.kind not in "iu":
+            return super()._whole(n, low, span, wide, dtype)
+        if not wide and span >= 1 << 32:
+            return super()._whole(n, low, span, wide, dtype)
+        name, each, most = ("remainders64", 2, np.uint64(span)) if wide else ("remainders", 1, float(span))
+        return in_chunks(n, dtype, lambda count: self._made(name, count, each, dtype, most, low))
+
+    def permutation(self, n: int) -> Array:
+        if not LEAST <= n < 0xFFFFFFFF // 20 or n < 2:
+            return super().permutation(n)
+        from weft.backend_cpu.compiled import mersenne
+
+        out = np.empty(n, np.int64)
+        mersenne.exchanged(self.words(n - 1), out)
+        return out
+
+    def _search(self, weights: Array, uniforms: Array) -> Array:
+        if weights.size < LEAST or weights.dtype.kind != "f" or weights.dtype.itemsize < 4:
+            return super()._search(weights, uniforms)
+        from weft.backend_cpu.compiled import mersenne
+
+        out = np.empty(uniforms.shape, np.int64)
+        mersenne.search(weights, uniforms, np.empty(weights.shape[1], weights.dtype), out)
+        return out
