@@ -29,7 +29,7 @@ from typing import Any
 from weft import dtype
 from weft.backend import BySize, ask_again
 
-__all__ = ["FEW", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves"]
+__all__ = ["FEW", "HALF", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves", "serves_large"]
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Any], Any]
@@ -47,13 +47,37 @@ def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
     """Declare who makes the kernel of ops, for dtypes; both are separated by spaces."""
 
     def declare(maker: Maker) -> Maker:
-        found = maker.__globals__.setdefault("KERNELS", {})
-        for name in names.split():
-            for element in dtypes.split():
-                found[name, element] = maker
+        enter(names, dtypes, maker.__globals__, maker)
         return maker
 
     return declare
+
+
+def enter(names: str, dtypes: str, module: dict[str, Any], maker: Maker) -> None:
+    """Put a maker into the table of a module of kernels."""
+    found = module.setdefault("KERNELS", {})
+    for name in names.split():
+        for element in dtypes.split():
+            found[name, element] = maker
+
+
+HALF = "float16 bfloat16"
+
+
+def serves_large(names: str, dtypes: str, least: int) -> Callable[[Maker], Maker]:
+    """Declare who makes the kernel of ops for so many elements; of halves, which NumPy would convert, for fewer."""
+
+    def declare(maker: Maker) -> Maker:
+        for elements, size in ((dtypes, least), (HALF, FEW)):
+            enter(names, elements, maker.__globals__, partial(by_size, maker, size))
+        return maker
+
+    return declare
+
+
+def by_size(maker: Maker, least: int, generic: Any) -> BySize:
+    """What the maker makes, for arrays of so many elements."""
+    return BySize(generic, maker(generic), least)
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
 
-__all__ = ["HALVES", "loaded", "rounded"]
+__all__ = ["BITS", "HALVES", "loaded", "put_at", "rounded", "value_at"]
 
 I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
@@ -33,3 +36,61 @@ def rounded(builder: Any, name: str, value: Any) -> Any:
     nearest = builder.lshr(builder.add(builder.add(bits, I32(0x7FFF)), builder.and_(high, I32(1))), I32(16))
     is_nan = builder.fcmp_unordered("uno", value, value)
     return builder.trunc(builder.select(is_nan, builder.or_(high, I32(0x40)), nearest), I16)
+
+
+# Halves in loops over arrays of Numba's: records of one field, which is named for the dtype and has its bits
+
+BITS = {element: np.dtype([(name, "u2")]) for element, name in HALVES.items()}
+"""What an array of halves is viewed as."""
+
+
+def half_of(x: Any) -> str:
+    """The name of half precision that an array's type stands for; empty for other arrays."""
+    return next(iter(x.dtype.fields)) if isinstance(x.dtype, types.Record) else ""
+
+
+@intrinsic
+def half_at(typingctx: Any, x: Any, i: Any) -> Any:
+    name = half_of(x)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.gep(context.make_array(x)(context, builder, args[0]).data, [args[1]])
+        return loaded(builder, name, place)[1]
+
+    return types.float32(x, i), generate
+
+
+@intrinsic
+def put_half_at(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
+    name = half_of(x)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place = builder.gep(context.make_array(x)(context, builder, args[0]).data, [args[1]])
+        builder.store(rounded(builder, name, args[2]), builder.bitcast(place, I16.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(x, i, types.float32), generate
+
+
+def value_at(x: Any, i: Any) -> Any:
+    """``x[i]`` of a contiguous array; of halves in float32."""
+
+
+@overload(value_at, jit_options={"forceinline": True})
+def value_at_of(x, i):
+    return (lambda x, i: half_at(x, i)) if half_of(x) else (lambda x, i: x[i])
+
+
+def put_at(x: Any, i: Any, value: Any) -> None:
+    """``x[i] = value``, of halves rounded."""
+
+
+@overload(put_at, jit_options={"forceinline": True})
+def put_at_of(x, i, value):
+    if half_of(x):
+        return lambda x, i, value: put_half_at(x, i, value)
+
+    def put(x, i, value):
+        x[i] = value
+
+    return put

@@ -23,10 +23,11 @@ from numba.extending import intrinsic, overload
 
 from weft._layout import in_order
 from weft.backend import BySize
+from weft.backend_cpu.compiled.halves import BITS, value_at
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.mathematics import exp, like
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, LEAST, serves
+from weft.backend_cpu.libraries import FEW, LEAST, serves, serves_large
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
@@ -171,9 +172,9 @@ def rows_loop(kind, x, plan, blocks, centers, partial, lo, hi):
         first = outer * k0_step + inner * k1_step + line * r0_step
         stop = first + min(r1, block * BLOCK + BLOCK)
         first += block * BLOCK
-        total, center = begin(kind, x[first]), centers[outer * k1 + inner]
+        total, center = begin(kind, value_at(x, first)), centers[outer * k1 + inner]
         for i in range(first, stop):
-            total = step(kind, total, x[i], center)
+            total = step(kind, total, value_at(x, i), center)
         partial[item] = total
         block += np.uintp(1)
         if block == blocks:
@@ -192,7 +193,7 @@ def rows(kind, identity, example, plan, cost, count, centers, y):
     x = array_at(word_at(identity + HEAD), plan[8], example)
     blocks = (plan[6] + BLOCK - np.uintp(1)) // BLOCK
     per = plan[4] * blocks
-    partial = np.full(y.size * np.int64(per), begin(kind, x[0]))
+    partial = np.full(y.size * np.int64(per), begin(kind, value_at(x, 0)))
     parallel(rows_loop, (kind, x, plan, blocks, centers, partial), np.uintp(partial.size), plan[9] * cost)
     if per == 1:
         for row in range(np.uintp(y.size)):
@@ -221,7 +222,7 @@ def columns_loop(kind, x, plan, heights, parts, centers, partial, lo, hi):
         total, center = partial[block, start : start + width], centers[outer * k1 + start : outer * k1 + start + width]
         at = first + line // r1 * r0_step + line % r1 * r1_step
         for i in range(width):
-            total[i] = begin(kind, x[at + i])
+            total[i] = begin(kind, value_at(x, at + i))
         while line < stop:
             at = first + line // r1 * r0_step + line % r1 * r1_step
             count = min(stop - line, r1 - line % r1)
@@ -229,12 +230,14 @@ def columns_loop(kind, x, plan, heights, parts, centers, partial, lo, hi):
             for _ in range(count // np.uintp(4)):
                 a, b, c, d = at, at + r1_step, at + np.uintp(2) * r1_step, at + np.uintp(3) * r1_step
                 for i in range(width):
-                    value = step(kind, step(kind, total[i], x[a + i], center[i]), x[b + i], center[i])
-                    total[i] = step(kind, step(kind, value, x[c + i], center[i]), x[d + i], center[i])
+                    value = step(kind, total[i], value_at(x, a + i), center[i])
+                    value = step(kind, value, value_at(x, b + i), center[i])
+                    value = step(kind, value, value_at(x, c + i), center[i])
+                    total[i] = step(kind, value, value_at(x, d + i), center[i])
                 at += np.uintp(4) * r1_step
             for _ in range(count % np.uintp(4)):
                 for i in range(width):
-                    total[i] = step(kind, total[i], x[at + i], center[i])
+                    total[i] = step(kind, total[i], value_at(x, at + i), center[i])
                 at += r1_step
 
 
@@ -244,7 +247,7 @@ def columns(kind, identity, example, plan, cost, count, centers, y):
     heights = (plan[4] * plan[6] + HEIGHT - np.uintp(1)) // HEIGHT
     parts = (plan[1] + WIDTH - np.uintp(1)) // WIDTH
     blocks = plan[0] * heights
-    partial = np.full((np.int64(blocks), np.int64(plan[1])), begin(kind, x[0]))
+    partial = np.full((np.int64(blocks), np.int64(plan[1])), begin(kind, value_at(x, 0)))
     parallel(columns_loop, (kind, x, plan, heights, parts, centers, partial), blocks * parts, plan[9] * cost)
     if heights == 1:
         flat = partial.reshape(-1)
@@ -329,18 +332,22 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dims:
 
 
 EXAMPLES = {np.dtype(name): np.empty(1, name) for name in f"{REAL} {WHOLE}".split()}
+EXAMPLES |= {half: np.empty(1, bits) for half, bits in BITS.items()}
 
 
 def results(x: Any, found: Layout, kind: Any, element: Any = None, count: float = 1.0, centers: Any = None) -> Any:
     """What each kept place is reduced to, in the order in which they lie in memory."""
-    y = np.empty(found.results, x.dtype if element is None else element)
+    own = np.float32 if x.dtype in BITS else x.dtype
+    y = np.empty(found.results, own if element is None else element)
     cost = 3 if kind is EXPONENTIALS else 1
     found.launch(kind, id(x), EXAMPLES[x.dtype], found.plan, cost, count, y if centers is None else centers, y)
     return y
 
 
-def shaped(found: Layout, keepdim: bool, y: Any) -> Any:
-    """Results in the shape of the op's result."""
+def shaped(found: Layout, keepdim: bool, y: Any, like: Any = None) -> Any:
+    """Results in the shape of the op's result, and rounded to the dtype of an array of halves."""
+    if like is not None and like.dtype in BITS:
+        y = y.astype(like.dtype)
     if found.order is not None:
         sizes, places = found.order
         y = np.ascontiguousarray(y.reshape(sizes).transpose(places))
@@ -353,15 +360,15 @@ def shaped(found: Layout, keepdim: bool, y: Any) -> Any:
 def simple(names: str, kind: Any, dtypes: str = REAL, least: int = LEAST, element: Any = None) -> None:
     """Serve ops that are one reduction; what comes between the dimensions and ``keepdim`` is left to the caller."""
 
-    @serves(names, dtypes)
+    @serves_large(names, dtypes, least)
     def make(generic: Any) -> Any:
         def run(x: Any, dim: Any, keepdim: bool) -> Any:
             found = layout_of(x.shape, x.strides, x.itemsize, dim)
-            return (
-                generic(x, dim, keepdim) if found is None else shaped(found, keepdim, results(x, found, kind, element))
-            )
+            if found is None:
+                return generic(x, dim, keepdim)
+            return shaped(found, keepdim, results(x, found, kind, element), x if element is None else None)
 
-        return BySize(generic, run, least)
+        return run
 
 
 simple("core::sum", SUM, f"{REAL} int64", 2 * LEAST)
@@ -394,28 +401,28 @@ bytewise("core::all", SMALLEST)
 bytewise("core::any", LARGEST)
 
 
-@serves("core::mean", REAL)
+@serves_large("core::mean", REAL, 2 * LEAST)
 def mean_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
         if found is None:
             return generic(x, dim, keepdim)
-        return shaped(found, keepdim, results(x, found, SUM, count=float(found.reduced)))
+        return shaped(found, keepdim, results(x, found, SUM, count=float(found.reduced)), x)
 
-    return BySize(generic, run, 2 * LEAST)
+    return run
 
 
-@serves("core::count_nonzero", f"{REAL} {WHOLE}")
+@serves_large("core::count_nonzero", f"{REAL} {WHOLE}", LEAST)
 def count_nonzero_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any) -> Any:
         dims = tuple(range(x.ndim)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
         found = layout_of(x.shape, x.strides, x.itemsize, dims)
         return generic(x, dim) if found is None else shaped(found, False, results(x, found, NONZERO, np.int64))
 
-    return BySize(generic, run, LEAST)
+    return run
 
 
-@serves("core::var", REAL)
+@serves_large("core::var", REAL, FEW)
 def var_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -423,12 +430,12 @@ def var_kernel(generic: Any) -> Any:
             return generic(x, dim, correction, keepdim)
         centers = results(x, found, SUM, count=float(found.reduced))
         free = float(max(found.reduced - correction, 0))
-        return shaped(found, keepdim, results(x, found, DEVIATIONS, count=free, centers=centers))
+        return shaped(found, keepdim, results(x, found, DEVIATIONS, count=free, centers=centers), x)
 
-    return BySize(generic, run, FEW)
+    return run
 
 
-@serves("core::logsumexp", REAL)
+@serves_large("core::logsumexp", REAL, FEW)
 def logsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -436,23 +443,23 @@ def logsumexp_kernel(generic: Any) -> Any:
             return generic(x, dim, keepdim)
         peaks = results(x, found, LARGEST)
         peaks[~np.isfinite(peaks)] = 0
-        return shaped(found, keepdim, results(x, found, EXPONENTIALS, centers=peaks))
+        return shaped(found, keepdim, results(x, found, EXPONENTIALS, centers=peaks), x)
 
-    return BySize(generic, run, FEW)
+    return run
 
 
 NORMS = {1: DISTANCES, 2: SQUARES, math.inf: FARTHEST}
 
 
-@serves("core::vector_norm", REAL)
+@serves_large("core::vector_norm", REAL, FEW)
 def norm_kernel(generic: Any) -> Any:
     def run(x: Any, ord: float, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim) if ord in NORMS else None
         if found is None:
             return generic(x, ord, dim, keepdim)
-        return shaped(found, keepdim, results(x, found, NORMS[ord]))
+        return shaped(found, keepdim, results(x, found, NORMS[ord]), x)
 
-    return BySize(generic, run, FEW)
+    return run
 
 
 # Extremes and their places
