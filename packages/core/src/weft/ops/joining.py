@@ -413,6 +413,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         input, dim = reshape(input, -1), 0
     dim = wrap_dim("repeat_interleave", dim, input.ndim)
     size = input.shape[dim]
+    if type(repeats) is int and repeats >= 0 and input.ndim and output_size in (None, repeats * size):
+        return repeated_evenly(input, repeats, dim)
     if not isinstance(repeats, Tensor):
         repeats = tensor(repeats, device=input.device)
     if repeats.is_floating_point():
@@ -433,6 +435,15 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     rest = [n for d, n in enumerate(input.shape) if d != dim]
     addressable("repeat_interleave", (total, *rest), input.itemsize)
     return input.index_select(dim, repeated_positions.op(counts))
+
+
+def repeated_evenly(input: Any, times: int, dim: int) -> Any:
+    """Each slice along a dimension as often as the others: a copy of the tensor, expanded."""
+    shape = tuple(input.shape)
+    lead, size, rest = shape[:dim], shape[dim], shape[dim + 1 :]
+    addressable("repeat_interleave", (*lead, size, times, *rest), input.itemsize)
+    whole = expand(reshape(input, (*lead, size, 1, *rest)), (*lead, size, times, *rest))
+    return reshape(contiguous_copy.op(whole), (*lead, size * times, *rest))
 
 
 @op(name="repeat_interleave", tensors="counts", gradient=None)

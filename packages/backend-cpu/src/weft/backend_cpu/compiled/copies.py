@@ -10,6 +10,7 @@ import numpy as np
 import weft
 from weft.backend import BySize
 from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.moves import copied
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import FEW, LEAST, serves
 
@@ -68,8 +69,9 @@ def triangle(x, y, diagonal, lower):
 
 def triangle_kernel(generic: Any, lower: bool) -> Any:
     def run(x: Any, diagonal: int) -> Any:
-        if not x.flags.c_contiguous or not x.size:
+        if not x.size:
             return generic(x, diagonal)
+        x = x if x.flags.c_contiguous else copied(x)
         made, shape = np.empty(x.shape, x.dtype), (math.prod(x.shape[:-2]), *x.shape[-2:])
         bits = f"u{x.itemsize}"
         triangle(x.view(bits).reshape(shape), made.view(bits).reshape(shape), diagonal, lower)

@@ -137,11 +137,11 @@ def embedding_kernel(generic: Any) -> Any:
 
 @loop
 def join_loop(first, second, rows, columns, flat, wrong, lo, hi):
-    worst = False
+    worst = np.uintp(0)
     for i in range(lo, hi):
         row, column = first[i], second[i]
         row, column = row + (rows if row < 0 else 0), column + (columns if column < 0 else 0)
-        worst |= (np.uintp(row) >= np.uintp(rows)) | (np.uintp(column) >= np.uintp(columns))
+        worst |= np.uintp(np.uintp(row) >= np.uintp(rows)) | np.uintp(np.uintp(column) >= np.uintp(columns))
         flat[i] = row * columns + column
     if worst:
         wrong[0] = True

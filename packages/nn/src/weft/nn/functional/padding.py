@@ -23,11 +23,21 @@ def pad_constant(input, before, after, value):
 
 @pad_constant.kernel
 def _(xp, input, before, after, value):
-    shape = [n + b + a for n, b, a in zip(input.shape, before, after)]
-    result = xp.full(shape, xp.asarray(value).astype(input.dtype), input.dtype)
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after))
-    result[inner] = input[tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(input.shape, before, after))]
+    result, inner, taken = room(xp, input, before, after)
+    filling = xp.asarray(value).astype(input.dtype)
+    for dim, place in enumerate(inner):
+        for edge in (slice(None, place.start), slice(place.stop, None)):
+            result[(*inner[:dim], edge)] = filling
+    result[inner] = taken
     return result
+
+
+def room(xp: Any, input: Any, before: Any, after: Any) -> tuple[Any, tuple[slice, ...], Any]:
+    """An array of the padded shape with any contents, where the input stands in it, and what of the input is kept."""
+    shape = [n + b + a for n, b, a in zip(input.shape, before, after)]
+    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after))
+    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(input.shape, before, after))
+    return xp.empty(shape, input.dtype), inner, input[kept]
 
 
 @pad_constant.gradient("input")
@@ -39,6 +49,88 @@ def _(grad, before, after):
 def _(batch):
     input, before, after, value = batch.args
     return pad_constant.op(input, (0, *before), (0, *after), value)
+
+
+# Padding with the input's own elements. Dimension after dimension is padded, with what stands in the result already.
+
+
+def edges(mode: str, first: int, last: int, size: int) -> list[tuple[slice, slice]]:
+    """For the padding before and behind of a dimension of the result: where it is, and where its elements come from."""
+    total = first + size + last
+    if mode == "reflect":
+        sources = (slice(2 * first, first, -1), slice(first + size - 2, first + size - 2 - last, -1))
+        if first + size - 2 - last < 0:  # a slice that goes on to the first element has no number for its end
+            sources = sources[0], slice(first + size - 2, None, -1)
+    elif mode == "circular":
+        sources = slice(size, size + first), slice(first, first + last)
+    else:
+        sources = slice(first, first + 1), slice(first + size - 1, first + size)
+    places = slice(0, first), slice(first + size, total)
+    return [(place, source) for place, source in zip(places, sources) if place.start != place.stop]
+
+
+@op(tensors="input", accepts=ALL_DTYPES, namespace="nn", linear="input")
+def pad_inside(input, before, after, mode):
+    """The input's own elements before and after each dimension."""
+    return pad_inside.op(input, before, after, mode)
+
+
+@pad_inside.kernel
+def _(xp, input, before, after, mode):
+    result, inner, _ = room(xp, input, before, after)
+    result[inner] = input
+    spread_edges(result, inner, before, after, mode)
+    return result
+
+
+def spread_edges(result: Any, inner: tuple[slice, ...], before: Any, after: Any, mode: str) -> None:
+    """Fill the padding of an array whose inner part is there."""
+    for dim in reversed(range(result.ndim)):
+        size = result.shape[dim] - before[dim] - after[dim]
+        for place, source in edges(mode, before[dim], after[dim], size):
+            result[(*inner[:dim], place)] = result[(*inner[:dim], source)]
+
+
+@pad_inside.gradient("input")
+def _(grad, before, after, mode):
+    return pad_inside_backward.op(grad, before, after, mode)
+
+
+@pad_inside.batch
+def _(batch):
+    input, before, after, mode = batch.args
+    return pad_inside.op(input, (0, *before), (0, *after), mode)
+
+
+@op(tensors="output_grad", half="float32", namespace="nn", linear="output_grad")
+def pad_inside_backward(output_grad, before, after, mode):
+    """The gradients of padding, added to those of the elements that it comes from."""
+    return pad_inside_backward.op(output_grad, before, after, mode)
+
+
+@pad_inside_backward.kernel
+def _(xp, output_grad, before, after, mode):
+    total = xp.array(output_grad, order="C")
+    sizes = [n - b - a for n, b, a in zip(total.shape, before, after)]
+    inner = tuple(slice(b, b + n) for b, n in zip(before, sizes))
+    for dim in range(total.ndim):
+        for place, source in edges(mode, before[dim], after[dim], sizes[dim]):
+            added = total[(*inner[:dim], place)]
+            if mode == "replicate":
+                added = added.sum(dim, keepdims=True)
+            total[(*inner[:dim], source)] += added
+    return xp.ascontiguousarray(total[inner])
+
+
+@pad_inside_backward.gradient("output_grad")
+def _(grad, before, after, mode):
+    return pad_inside.op(grad, before, after, mode)
+
+
+@pad_inside_backward.batch
+def _(batch):
+    output_grad, before, after, mode = batch.args
+    return pad_inside_backward.op(output_grad, (0, *before), (0, *after), mode)
 
 
 MODES = ("constant", "reflect", "replicate", "circular")
@@ -79,7 +171,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 
 def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after: list[int], mode: str) -> Tensor:
-    """Padding with the input's own elements: rows chosen along one dimension after the other."""
+    """Padding with the input's own elements; where it is cropped too, rows are chosen one dimension after another."""
     count = len(amounts) // 2
     if count == 0 or count > 3 or input.ndim not in (count + 1, count + 2):
         raise NotImplementedError(
@@ -87,11 +179,13 @@ def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after:
             "last "
             f"1, 2 or 3 dimensions of an input with channels; got pad={amounts} and input {list(input.shape)}"
         )
-    for dim in range(input.ndim - count, input.ndim):
+    padded = [dim for dim in range(input.ndim - count, input.ndim) if before[dim] or after[dim]]
+    for dim in padded:
+        check_amounts(mode, dim, before[dim], after[dim], input._array.shape[dim], amounts, input)
+    if min(amounts) >= 0:
+        return pad_inside.op(input, tuple(before), tuple(after), mode)
+    for dim in padded:
         first, last, size = before[dim], after[dim], input._array.shape[dim]
-        if not first and not last:
-            continue
-        check_amounts(mode, dim, first, last, size, amounts, input)
         rows = numpy.arange(-first, size + last)
         if mode == "replicate":
             rows = rows.clip(0, size - 1)
