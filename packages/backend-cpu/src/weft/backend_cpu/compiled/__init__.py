@@ -54,6 +54,7 @@ FAMILIES = {  # module: the ops that it serves
         core::sigmoid core::erf core::eq core::ne core::lt core::le core::gt core::ge core::where core::masked_fill
         core::clamp core::pow
     """,
+    "padding": "nn::pad_constant nn::pad_inside",
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
     "recurrent": """
         nn::lstm_layer nn::lstm_layer_gradient nn::gru_layer nn::gru_layer_gradient nn::rnn_layer
