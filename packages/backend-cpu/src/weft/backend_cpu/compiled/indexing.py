@@ -17,7 +17,7 @@ from weft.backend import BySize
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.moves import copied, copy_bytes
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.libraries import FEW, LEAST, serves
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 NUMBERS = "float32 float64 int64 int32"
@@ -439,6 +439,50 @@ def embedding_gradient_kernel(generic: Any) -> Any:
         return generic(grad, indices, rows, padding, by_frequency) if made is None else made
 
     return BySize(generic, run, LEAST)
+
+
+@loop
+def bag_loop(weight, indices, starts, factors, mean, y, lo, hi):
+    columns = np.uintp(weight.shape[1])
+    for bag in range(lo, hi):
+        total, first, stop = y[bag], np.uintp(starts[bag]), np.uintp(starts[np.uintp(1) + bag])
+        for i in range(columns):
+            total[i] = 0
+        for j in range(first, stop):
+            row = weight[np.uintp(indices[j])]
+            if factors.size:
+                factor = factors[j]
+                for i in range(columns):
+                    total[i] += row[i] * factor
+            else:
+                for i in range(columns):
+                    total[i] += row[i]
+        if mean and stop > first:
+            count = weight.dtype.type(stop - first)
+            for i in range(columns):
+                total[i] /= count
+
+
+@launcher
+def add_bags(weight, indices, starts, factors, mean, y):
+    """Sums of rows; False, and nothing is written, if a position is out of range."""
+    if not are_positions(indices, np.uintp(0), np.uintp(indices.size), weight.shape[0]):
+        return False
+    parallel(bag_loop, (weight, indices, starts, factors, mean, y), y.shape[0], indices.size * weight.shape[1])
+    return True
+
+
+@serves("nn::embedding_bag", "float32 float64")
+def embedding_bag_kernel(generic: Any) -> Any:
+    def run(weight: Any, indices: Any, starts: Any, each_weight: Any, mean: bool, by_frequency: bool) -> Any:
+        if indices.size * weight.shape[1] >= FEW and is_taken(indices, starts, weight):
+            factors = np.empty(0, weight.dtype) if each_weight is None else np.ascontiguousarray(each_weight)
+            made = np.empty((starts.size - 1, weight.shape[1]), weight.dtype)
+            if add_bags(weight, indices, starts, factors, mean, made):
+                return made
+        return generic(weight, indices, starts, each_weight, mean, by_frequency)
+
+    return run
 
 
 @serves("core::index_put", NUMBERS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
+
+import numpy
 
 import weft
 from weft import Tensor
@@ -11,6 +14,7 @@ from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import ALL_DTYPES, op
 from weft.ops.indexing import in_range
+from weft.ops.joining import repeated_positions
 
 __all__ = ["embedding", "one_hot"]
 
@@ -210,7 +214,20 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(
             f"one_hot: Class values must be smaller than num_classes, got class {high}, num_classes {num_classes}"
         )
-    return tensor.new_zeros(*tensor.shape, num_classes).scatter(-1, tensor.unsqueeze(-1), 1)
+    return one_hot_op.op(tensor, num_classes)
+
+
+@op(tensors="input", namespace="nn", name="one_hot", gradient=None, batch="elementwise")
+def one_hot_op(input, num_classes):
+    """1 at the place of each class, which is in range."""
+    return one_hot_op.op(input, num_classes)
+
+
+@one_hot_op.kernel
+def _(xp, input, num_classes):
+    made = xp.zeros((*input.shape, num_classes), xp.int64)
+    made.reshape(-1)[input.reshape(-1) + xp.arange(0, made.size, num_classes)] = 1
+    return made
 
 
 @reads_values
@@ -257,31 +274,76 @@ def embedding_bag(
         raise TypeError(f"{name}(): arguments 'input' and 'weight' must be Tensors")
     check_bag(input, weight, offsets, mode, per_sample_weights)
     check_bag_dtypes(weight, offsets, per_sample_weights)
-    indices, bag, bags = flattened_bags(name, input, offsets, include_last_offset)
+    indices, starts = flattened_bags(name, input, offsets, include_last_offset)
     checked_indices(name, indices, weight.shape[0], RuntimeError)
     each_weight = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         padding_idx = check_padding(name, whole_number(name, "padding_idx", padding_idx), weight.shape[0])
-        kept = (indices != padding_idx).nonzero().reshape(-1)
-        indices, bag = indices[kept], bag[kept]
-        each_weight = None if each_weight is None else each_weight[kept]
+        counted = indices != padding_idx
+        kept = counted.nonzero().reshape(-1)
+        starts = weft.cat([starts.new_zeros(1), counted.cumsum(0)])[starts]
+        indices, each_weight = indices[kept], None if each_weight is None else each_weight[kept]
     if max_norm is not None:
         shrink_rows(weight, indices, max_norm, norm_type)
     if sparse and mode == "max":
         raise RuntimeError(f"{name}: sparse gradients are not supported with mode='max'")
-    rows = looked_up(weight, indices, None, scale_grad_by_freq, sparse)  # (M, D)
-    element = weight.dtype
-    if element.is_half and mode != "max":  # sums in float32, rounded once
-        rows = rows.float()
     if mode == "max":
-        return greatest_by_bag(rows, bag, bags)
+        return greatest_by_bag(looked_up(weight, indices, None, scale_grad_by_freq, False), starts)
+    if not sparse:
+        return bag_totals.op(weight, indices.long(), starts, each_weight, mode == "mean", scale_grad_by_freq)
+    rows = looked_up(weight, indices, None, scale_grad_by_freq, sparse)  # (M, D)
+    return bag_totals.op(
+        rows, weft.arange(rows.shape[0], device=rows.device), starts, each_weight, mode == "mean", False
+    )
+
+
+@op(
+    tensors="weight indices starts each_weight",
+    half="native",
+    namespace="nn",
+    name="embedding_bag",
+    batch="one_by_one",
+    linear="weight | each_weight",
+)
+def bag_totals(weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+    """The sums (or means) of rows of a table, for bags of neighbouring indices; ``starts`` has the last one's end."""
+    return bag_totals.op(weight, indices, starts, each_weight, mean, scale_grad_by_freq)
+
+
+@bag_totals.kernel
+def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+    wide = weight.dtype if weight.dtype.itemsize > 2 else xp.dtype(xp.float32)  # halves are rounded once
+    rows = xp.take(weight, indices, axis=0).astype(wide, copy=False)
     if each_weight is not None:
-        rows = rows * each_weight.to(rows.dtype).unsqueeze(1)
-    total = rows.new_zeros(bags, weight.shape[1]).index_add(0, bag, rows)
-    if mode == "sum":
-        return total.to(element)
-    counts = bag.bincount(minlength=bags).clamp_min(1).to(total.dtype)
-    return (total / counts.unsqueeze(1)).to(element)
+        rows = rows * each_weight.astype(wide)[:, None]
+    counts = starts[1:] - starts[:-1]
+    total = xp.zeros((counts.size, *rows.shape[1:]), wide)
+    filled = counts > 0
+    if filled.any():
+        total[filled] = xp.add.reduceat(rows, starts[:-1][filled], axis=0)
+    if mean:
+        total /= xp.maximum(counts, 1).astype(wide)[:, None]
+    return total.astype(weight.dtype, copy=False)
+
+
+def spread_over_bags(grad: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool) -> Tensor:
+    """The gradient of each bag's total for each of its rows."""
+    counts = starts[1:] - starts[:-1]
+    if mean:
+        grad = grad / counts.clamp_min(1).to(grad.dtype).unsqueeze(1)
+    spread: Tensor = grad.index_select(0, repeated_positions.op(counts))
+    return spread if each_weight is None else spread * each_weight.unsqueeze(1)
+
+
+@bag_totals.gradient("weight")
+def _(grad, weight_shape, indices, starts, each_weight, mean, scale_grad_by_freq):
+    spread = spread_over_bags(grad, starts, each_weight, mean)
+    return embedding_gradient.op(spread, indices, weight_shape[0], None, scale_grad_by_freq)
+
+
+@bag_totals.gradient("each_weight")
+def _(grad, weight, indices, starts, mean):
+    return (spread_over_bags(grad, starts, None, mean) * weight.index_select(0, indices)).sum(1)
 
 
 def check_bag(
@@ -338,11 +400,11 @@ def check_padding(name: str, padding_idx: int, rows: int) -> int:
 
 def flattened_bags(
     name: str, input: Tensor, offsets: Tensor | None, include_last_offset: bool
-) -> tuple[Tensor, Tensor, int]:
-    """All indices, the bag of each, and the number of bags."""
+) -> tuple[Tensor, Tensor]:
+    """All indices, and where each bag begins, with the end of the last one."""
     if offsets is None:
         bags, length = input.shape
-        return input.reshape(-1), weft.arange(bags, device=input.device).repeat_interleave(length), bags
+        return input.reshape(-1), weft.arange(bags + 1, device=input.device) * length
     starts = [int(each) for each in offsets.tolist()]
     if include_last_offset:
         if not starts:
@@ -358,18 +420,17 @@ def flattened_bags(
         raise RuntimeError(
             f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}"
         )
-    counts = weft.tensor(
-        [stop - start for start, stop in zip(starts, [*starts[1:], size])], dtype=weft.int64, device=input.device
-    )
-    if starts and int(counts.min()) < 0:
+    if any(start > stop for start, stop in itertools.pairwise(starts)):
         raise RuntimeError(f"{name}: offsets must not decrease, got {starts}")
-    bag = weft.arange(len(starts), device=input.device).repeat_interleave(counts)
-    return (input if starts else input[:0]), bag, len(starts)
+    ends = weft.tensor([*starts, size] if starts else [0], dtype=weft.int64, device=input.device)
+    return (input if starts else input[:0]), ends
 
 
-def greatest_by_bag(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
+def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
-    counts = bag.bincount(minlength=bags).tolist()
+    counts = starts.diff().tolist()
+    if counts and counts[0] and counts.count(counts[0]) == len(counts):
+        return rows.reshape(len(counts), counts[0], -1).max(1)[0]
     parts = rows.split(counts)
     zeros = rows.new_zeros(rows.shape[1])
     found = [part.max(0)[0] if part.shape[0] else zeros for part in parts]
