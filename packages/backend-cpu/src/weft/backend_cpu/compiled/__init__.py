@@ -34,7 +34,7 @@ FAMILIES = {  # module: the ops that it serves
     """,
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
-        nn::embedding nn::embedding_gradient core::nonzero
+        nn::embedding nn::embedding_gradient nn::embedding_bag core::nonzero
     """,
     "attention": "nn::attention nn::attention_gradient",
     "losses": """
