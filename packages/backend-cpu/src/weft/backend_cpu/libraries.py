@@ -39,7 +39,7 @@ LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and folder, the fi
 LEAST = int(os.environ.get("WEFT_CPU_LEAST", 8192))
 """The number of elements from which compiled loops beat NumPy's (measured); tests set it to 0, to run them all."""
 
-FEW = min(LEAST, 1024)
+FEW = min(LEAST, 512)
 """The same for a loop that does the work of several of NumPy's functions."""
 
 

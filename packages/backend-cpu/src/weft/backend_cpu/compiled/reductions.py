@@ -27,7 +27,7 @@ from weft.backend_cpu.compiled.halves import BITS, value_at
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.mathematics import exp, like
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, LEAST, serves, serves_large
+from weft.backend_cpu.libraries import LEAST, serves, serves_large
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
@@ -375,7 +375,7 @@ simple("core::sum", SUM, f"{REAL} int64", 2 * LEAST)
 simple("core::integer_sum", SUM, "bool uint8 int8 int16 int32", element=np.int64)
 simple("core::prod", PRODUCT, f"{REAL} int64")
 simple("core::integer_prod", PRODUCT, "bool uint8 int8 int16 int32", element=np.int64)
-simple("core::nansum", NUMBERS, REAL, FEW)
+simple("core::nansum", NUMBERS, REAL)
 simple("core::amax", LARGEST, f"{REAL} {WHOLE}")
 simple("core::amin", SMALLEST, f"{REAL} {WHOLE}")
 simple("core::all", ALL, f"{REAL} int16 int32 int64", element=np.bool_)
@@ -422,7 +422,7 @@ def count_nonzero_kernel(generic: Any) -> Any:
     return run
 
 
-@serves_large("core::var", REAL, FEW)
+@serves_large("core::var", REAL, LEAST)
 def var_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -435,7 +435,7 @@ def var_kernel(generic: Any) -> Any:
     return run
 
 
-@serves_large("core::logsumexp", REAL, FEW)
+@serves_large("core::logsumexp", REAL, LEAST)
 def logsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -451,7 +451,7 @@ def logsumexp_kernel(generic: Any) -> Any:
 NORMS = {1: DISTANCES, 2: SQUARES, math.inf: FARTHEST}
 
 
-@serves_large("core::vector_norm", REAL, FEW)
+@serves_large("core::vector_norm", REAL, LEAST)
 def norm_kernel(generic: Any) -> Any:
     def run(x: Any, ord: float, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim) if ord in NORMS else None
@@ -547,7 +547,7 @@ def serve_extremes(name: str, kind: Any) -> None:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found
 
-        return BySize(generic, run, FEW)
+        return BySize(generic, run, LEAST)
 
     @serves(f"core::arg{name}", f"{REAL} {WHOLE}")
     def make_places(generic: Any) -> Any:
@@ -557,7 +557,7 @@ def serve_extremes(name: str, kind: Any) -> None:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found[1]
 
-        return BySize(generic, run, FEW)
+        return BySize(generic, run, LEAST)
 
 
 serve_extremes("max", LARGEST)
