@@ -495,17 +495,23 @@ def median_along(input, dim, keepdim, skip_nan):
 
 def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
     """The lower median along a dim, and its position."""
+    from weft.ops.sorting import order_along, smallest_along, taken_along
+
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
-    order = xp.argsort(input, axis=dim, kind="stable")
-    count = xp.sum(input == input, axis=dim, keepdims=True)  # nan comes last
-    if skip_nan:
-        place = xp.maximum(count - 1, 0) // 2
+    valid = input == input if input.dtype.kind == "f" else None
+    if valid is None or valid.all():
+        where = smallest_along(xp, input, dim, (size - 1) // 2 + 1)
     else:
-        place = xp.where(count < size, xp.where(count < size, count, 0), (size - 1) // 2)
-    where = in_order(xp, xp.take_along_axis(order, place, axis=dim))
-    values = in_order(xp, xp.take_along_axis(input, where, axis=dim))
+        order = order_along(xp, input, dim, False)
+        count = xp.sum(valid, axis=dim, keepdims=True)  # nan comes last
+        if skip_nan:
+            place = xp.maximum(count - 1, 0) // 2
+        else:
+            place = xp.where(count < size, count, (size - 1) // 2)
+        where = in_order(xp, xp.take_along_axis(order, place, axis=dim))
+    values = taken_along(xp, input, where, dim)
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
 
@@ -529,7 +535,13 @@ median_of_all.declaration.label = "MedianBackward0"
 
 @median_of_all.kernel
 def _(xp, input, skip_nan):
-    return middle_along(xp, input.reshape(-1), 0, False, skip_nan)[0]
+    flat = input.reshape(-1)
+    if flat.dtype.kind == "f":
+        valid = flat == flat
+        if not valid.all():
+            flat = flat[valid] if skip_nan else flat[~valid]
+    place = (flat.size - 1) // 2
+    return xp.partition(flat, place)[place] if flat.size else input.reshape(-1)[0]
 
 
 @median_of_all.gradient("input")
@@ -589,19 +601,23 @@ def most_frequent(input, dim, keepdim):
 
 @most_frequent.kernel
 def _(xp, input, dim, keepdim):
+    from weft.ops.sorting import order_along, taken_along
+
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
-    order = xp.argsort(input, axis=dim, kind="stable")
-    ordered = xp.moveaxis(xp.take_along_axis(input, order, axis=dim), dim, -1)
+    rows = xp.ascontiguousarray(xp.moveaxis(input, dim, -1))
+    order = order_along(xp, rows, rows.ndim - 1, False)
+    ordered = taken_along(xp, rows, order, rows.ndim - 1)
     size = ordered.shape[-1]
     place = xp.arange(size)
-    begins = xp.concatenate([xp.ones((*ordered.shape[:-1], 1), bool), ordered[..., 1:] != ordered[..., :-1]], -1)
+    begins = xp.ones(ordered.shape, bool)
+    xp.not_equal(ordered[..., 1:], ordered[..., :-1], out=begins[..., 1:])
     start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
     best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
-    ends = xp.take_along_axis(xp.moveaxis(order, dim, -1), best, axis=-1)
-    where = xp.array(xp.moveaxis(ends, -1, dim), order="C")  # also the strides of sizes 1 are those of a new array
-    values = in_order(xp, xp.take_along_axis(input, where, axis=dim))
-    return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+    where = xp.take_along_axis(order, best, axis=-1)
+    values = xp.take_along_axis(rows, where, axis=-1)
+    found = [xp.array(xp.moveaxis(each, -1, dim), order="C") for each in (values, where)]
+    return tuple(found if keepdim else [xp.squeeze(each, dim) for each in found])
 
 
 @most_frequent.gradient("input")

@@ -15,12 +15,52 @@ from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions
 
 
+def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
+    """Integers that have the order of the elements along a dim, which they bring last, and no two of them equal.
+
+    Returns
+    -------
+    array of int64, or None
+        The upper half of each is the element, as an integer of that order, the lower half its position: they are sorted
+        as whole numbers, several times faster than positions, and equal elements stay in their order. None for wider
+        elements.
+    """
+    rows = xp.moveaxis(input, dim, -1)
+    size = rows.shape[-1]
+    if not input.size or size > 1 << 31:
+        return None
+    if input.dtype.name == "float32":
+        bits = (rows + xp.float32(0)).view(xp.int32)  # -0.0 is 0.0
+        bits ^= (bits >> 31) & 0x7FFFFFFF
+        if bits.size and (not xp.isfinite(rows.max()) or bits.min() < -0x7F800001):
+            bits[rows != rows] = 0x7FFFFFFF
+    elif input.dtype.kind in "iu" and input.dtype.itemsize == 8:
+        low, high = int(input.min()), int(input.max())
+        if high - low >= 1 << 32:
+            return None
+        bits = rows - rows.dtype.type(low)
+    elif input.dtype.kind in "biu":
+        bits = rows
+    else:
+        return None
+    keys = bits.astype(xp.int64, order="C")
+    if descending:
+        xp.invert(keys, out=keys)
+    keys <<= 32
+    keys |= xp.arange(size)
+    return keys
+
+
 def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """The positions that sort, equal elements in their order; nan counts as largest.
 
     The quick sort is several times faster than the stable one, and differs only where elements are equal: rows that
     have equal elements are sorted again.
     """
+    keys = keys_along(xp, input, dim, descending)
+    if keys is not None:
+        keys.sort(axis=-1)
+        return last_to(xp, keys, dim)
     rows = xp.moveaxis(input, dim, -1)
     order = xp.argsort(rows, axis=-1)
     found = xp.take_along_axis(rows, order, axis=-1)
@@ -36,10 +76,30 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     return xp.ascontiguousarray(xp.moveaxis(order, -1, dim))
 
 
+def last_to(xp: Any, keys: Any, dim: int) -> Any:
+    """The positions in keys, with the dim where it was."""
+    keys &= 0x7FFFFFFF
+    return xp.ascontiguousarray(xp.moveaxis(keys, -1, dim))
+
+
 @op(name="sort", half="float32", batch="along_dims")
 def ordered(input, dim, descending):
     """The elements in order along a dim, and where they were."""
     return ordered.op(input, dim, descending)
+
+
+def taken_along(xp: Any, input: Any, order: Any, dim: int) -> Any:
+    """The elements at positions along a dim: as `take_along_axis`, by one flat index, which is several times faster."""
+    inner = math.prod(input.shape[dim + 1 :])
+    flat = order * inner if inner > 1 else order
+    if order.size > order.shape[dim]:
+        outer = input.shape[:dim]
+        if inner > 1:
+            flat += xp.arange(inner).reshape(input.shape[dim + 1 :])
+        if math.prod(outer) > 1:
+            starts = xp.arange(0, input.size, input.shape[dim] * inner)
+            flat = flat + starts.reshape(*outer, *(1,) * (input.ndim - dim))
+    return xp.take(input.reshape(-1), flat)
 
 
 @ordered.kernel
@@ -47,7 +107,7 @@ def _(xp, input, dim, descending):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     order = order_along(xp, input, dim, descending)
-    return xp.take_along_axis(input, order, axis=dim), order
+    return taken_along(xp, input, order, dim), order
 
 
 @ordered.gradient("input")
@@ -100,6 +160,11 @@ def _(xp, input, k, dim, largest_, sorted_):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
+    keys = keys_along(xp, input, dim, largest_) if 0 < 4 * k < size else None
+    if keys is not None:
+        keys.partition(k - 1, axis=-1)
+        order = last_to(xp, xp.sort(keys[..., :k], axis=-1), dim)
+        return taken_along(xp, input, order, dim), order
     if not 0 < 4 * k < size:
         order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
         return xp.take_along_axis(input, order, axis=dim), order
@@ -165,9 +230,18 @@ def smallest(input, k, dim, keepdim):
 def _(xp, input, k, dim, keepdim):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
-    where = xp.argpartition(input, k - 1, axis=dim)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
-    values = xp.take_along_axis(input, where, axis=dim)
+    where = smallest_along(xp, input, dim, k)
+    values = taken_along(xp, input, where, dim)
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
+
+
+def smallest_along(xp: Any, input: Any, dim: int, k: int) -> Any:
+    """Where the k-th smallest element along a dim is, of equal ones in their order where `keys_along` has keys."""
+    keys = keys_along(xp, input, dim, False)
+    if keys is None:
+        return xp.argpartition(input, k - 1, axis=dim)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
+    keys.partition(k - 1, axis=-1)
+    return last_to(xp, keys[..., k - 1 : k].copy(), dim)
 
 
 @smallest.gradient("input")

@@ -20,7 +20,8 @@ FAMILIES = {  # module: the ops that it serves
         "nn::shrink_backward nn::hardsigmoid nn::hardsigmoid_backward nn::hardswish "
         "nn::hardswish_backward nn::gelu nn::gelu_backward nn::silu nn::silu_backward nn::elu "
         "nn::elu_backward nn::softplus nn::softplus_backward nn::logsigmoid nn::logsigmoid_backward "
-        "nn::mish nn::mish_backward nn::glu nn::glu_backward"
+        "nn::mish nn::mish_backward nn::glu nn::glu_backward nn::softsign nn::softsign_backward "
+        "nn::prelu nn::prelu_backward"
     ),
     "copies": "core::convert core::tril core::triu",
     "moves": "core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
@@ -52,7 +53,7 @@ FAMILIES = {  # module: the ops that it serves
         core::add core::sub core::mul core::div core::neg core::abs core::square core::sqrt core::rsqrt core::reciprocal
         core::maximum core::minimum core::lerp core::exp core::expm1 core::log core::log1p core::tanh
         core::sigmoid core::erf core::eq core::ne core::lt core::le core::gt core::ge core::where core::masked_fill
-        core::clamp core::pow
+        core::clamp core::pow core::add_scaled core::addcmul core::addcdiv
     """,
     "padding": "nn::pad_constant nn::pad_inside",
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
@@ -65,19 +66,21 @@ FAMILIES = {  # module: the ops that it serves
         core::vector_norm core::count_nonzero core::amax core::amin core::all core::any
         core::max core::argmax core::min core::argmin
     """,
-    "sampling": "nn::resample",
+    "sampling": "nn::resample nn::sample nn::sample_input_gradient nn::sample_grid_gradient",
     "sorting": "core::topk",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 FUSED = (
     "activations",
     "batch_norm",
+    "cumulative",
     "functions",
     "losses",
     "normalization",
     "pooling",
     "sampling",
     "softmax",
+    "sorting",
 )  # what NumPy does in several steps
 AT_ONCE = ("optimizers", "recurrent")  # which choose by other sizes than that of the first array
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}

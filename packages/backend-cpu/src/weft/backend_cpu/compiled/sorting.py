@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.libraries import FEW, serves
 
 MOST = 64  # elements that are kept in order while a row is gone through
 
@@ -49,15 +48,20 @@ def top(x, values, places, sign):
     parallel(top_loop, (x, values, places, sign), len(x), x.size * 2)
 
 
-@serves("core::topk", "float32 float64")
+@serves("core::topk", "float32 float64 int32 int64")
 def topk_kernel(generic: Any) -> Any:
     def run(x: Any, k: int, dim: int, largest: bool, in_order: bool) -> Any:
-        if dim != x.ndim - 1 or not x.ndim or not x.flags.c_contiguous or not 0 < k <= MOST or 8 * k > x.shape[-1]:
+        size = x.shape[dim] if x.ndim else 0
+        fits = 0 < 8 * k <= size and (k <= MOST or MOST * k <= size)
+        if not fits or not x.size or (x.dtype.kind == "i" and not largest):  # the least integer has no negative
             return generic(x, k, dim, largest, in_order)
-        shape, rows = (*x.shape[:-1], k), math.prod(x.shape[:-1])
+        rows = np.ascontiguousarray(np.moveaxis(x, dim, -1))
+        shape = (*rows.shape[:-1], k)
         values, places = np.empty(shape, x.dtype), np.empty(shape, np.int64)
         sign = x.dtype.type(1 if largest else -1)
-        top(x.reshape(rows, -1), values.reshape(rows, k), places.reshape(rows, k), sign)
-        return values, places
+        top(rows.reshape(-1, size), values.reshape(-1, k), places.reshape(-1, k), sign)
+        if dim == x.ndim - 1:
+            return values, places
+        return tuple(np.ascontiguousarray(np.moveaxis(each, -1, dim)) for each in (values, places))
 
-    return BySize(generic, run, LEAST)
+    return BySize(generic, run, FEW)
