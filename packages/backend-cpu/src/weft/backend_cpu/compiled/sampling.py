@@ -304,3 +304,299 @@ def resample(generic: Kernel) -> Kernel:
         return x.reshape(input.shape[0], *out, lanes).transpose(0, len(out) + 1, *range(1, len(out) + 1))
 
     return run
+
+
+# Samples at the places of a grid: the pixels and weights of a block of places are found once for all channels.
+
+PLACES = 64  # in a block
+NEAREST, LINEAR, CUBIC = 1, 2, 4  # modes, by how many pixels there are along a dimension
+ZEROS_OUTSIDE, BORDER, REFLECTION = 0, 1, 2
+MODES = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
+PADDING = {"zeros": ZEROS_OUTSIDE, "border": BORDER, "reflection": REFLECTION}
+
+
+@loop
+def moved_inside(place, size, padding, align):
+    """A place moved into the image, and the slope of that."""
+    low = 0.0 if align else -0.5
+    span = size - 1.0 if align else size * 1.0
+    slope, moved = 1.0, place * 1.0
+    if padding == REFLECTION and span > 0:
+        turns = np.floor(abs(moved - low) / span)
+        rest = abs(moved - low) - turns * span
+        is_even = turns - 2 * np.floor(turns / 2) == 0
+        slope = 1.0 if is_even == (moved >= low) else -1.0
+        moved = rest + low if is_even else low + span - rest
+    slope = slope if 0 < moved < size - 1 else 0.0
+    moved = min(max(moved, 0.0), size - 1.0) if moved == moved else 0.0
+    return moved, slope
+
+
+@loop
+def number_of(place, size):
+    """The number of the pixel at a whole place, -1 outside."""
+    return np.int32(place) if (place >= 0) & (place <= size - 1) else np.int32(-1)
+
+
+@loop
+def along_dimension(grid, at, step, count, size, options, pixel, weight, slopes):
+    """For a block of places and one dimension the pixels, their weights and the derivatives of these."""
+    mode, padding, align = options
+    scale = (size - 1.0) / 2 if align else size / 2.0
+    shift = (size - 1.0) / 2 if align else size / 2.0 - 0.5
+    for i in range(count):
+        place = np.float64(grid[at + i * step] + weight.dtype.type(1)) * scale - (scale - shift)
+        weight[0, i] = weight.dtype.type(place)  # rounded once, to where the pixels are counted from
+        slopes[0, i] = scale
+    if padding != ZEROS_OUTSIDE and mode != CUBIC:
+        for i in range(count):
+            place, slope = moved_inside(weight[0, i], size, padding, align)
+            weight[0, i] = place
+            slopes[0, i] = slope * scale
+    if mode == NEAREST:
+        for i in range(count):
+            pixel[0, i] = number_of(np.rint(weight[0, i]), size)
+            weight[0, i], slopes[0, i] = 1, 0
+    elif mode == LINEAR:
+        for i in range(count):
+            place, slope = weight[0, i], slopes[0, i]
+            low = np.floor(place)
+            high = low + weight.dtype.type(1)
+            pixel[0, i], pixel[1, i] = number_of(low, size), number_of(high, size)
+            weight[0, i], weight[1, i] = high - place, place - low
+            slopes[0, i], slopes[1, i] = -slope, slope
+    else:
+        for i in range(count):
+            low = np.floor(weight[0, i])
+            share = weight[0, i] - low
+            for k in range(4):
+                at_pixel = low + k - 1.0
+                if padding != ZEROS_OUTSIDE:
+                    at_pixel, _ = moved_inside(at_pixel, size, padding, align)
+                pixel[k, i] = number_of(np.rint(at_pixel), size)
+                x, sign = (1.0 + share - k, 1) if k < 2 else (k - 1.0 - share, -1)
+                if 0 < k < 3:
+                    weight[k, i] = ((1.25 * x - 2.25) * x) * x + 1
+                    slopes[k, i] = (3.75 * x - 4.5) * x * sign * scale
+                else:
+                    weight[k, i] = ((-0.75 * x + 3.75) * x - 6) * x + 3
+                    slopes[k, i] = ((-2.25 * x + 7.5) * x - 6) * sign * scale
+
+
+@loop
+def pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes):
+    """The pixels of a block of places (``none`` where there is none), their weights, and the derivatives of these."""
+    mode, dims = np.uintp(options[0]), np.uintp(slopes.shape[0])
+    for i in range(count):
+        numbers[0, i], weights[0, i] = 0, 1
+        for d in range(dims):
+            slopes[d, 0, i] = 1
+    taps = np.uintp(1)
+    for dim in range(dims):
+        axis = dims - np.uintp(1) - dim  # x, y, z of the place
+        size = spatial[dim]
+        along_dimension(grid, at + axis, dims, count, size, options, pixel, weight, slope)
+        for back in range(mode):
+            k = mode - np.uintp(1) - back  # the last first, as the first takes the place of what all are made of
+            for t in range(taps):
+                to = k * taps + t
+                for i in range(count):
+                    before = numbers[t, i]
+                    is_some = (before < none) & (pixel[k, i] >= 0)
+                    numbers[to, i] = before * np.int32(size) + pixel[k, i] if is_some else np.int32(none)
+                    for d in range(dims):
+                        slopes[d, to, i] = slopes[d, t, i] * (slope[k, i] if d == axis else weight[k, i])
+                    weights[to, i] = weights[t, i] * weight[k, i]
+        taps *= mode
+
+
+@loop
+def add_pixels(x, start, numbers, weights, first, none, y, to, count):
+    """Add two pixels times their weights to each sample."""
+    second = first + np.uintp(1)
+    for i in range(count):
+        a, b = numbers[first, i], numbers[second, i]
+        left = x[start + np.uintp(a if a < none else 0)]
+        right = x[start + np.uintp(b if b < none else 0)]
+        left = left * weights[first, i] if a < none else x.dtype.type(0)
+        right = right * weights[second, i] if b < none else x.dtype.type(0)
+        y[to + i] += left + right
+
+
+@loop
+def sample_loop(x, grid, y, channels, places, spatial, none, options, taps, lo, hi):
+    """The samples of the blocks from lo to hi."""
+    dims = np.uintp(len(spatial))
+    pixel, weight, slope = (
+        np.empty((4, PLACES), np.int32),
+        np.empty((4, PLACES), x.dtype),
+        np.empty((4, PLACES), x.dtype),
+    )
+    numbers, weights = np.empty((taps, PLACES), np.int32), np.empty((taps, PLACES), x.dtype)
+    slopes = np.empty((dims, taps, PLACES), x.dtype)
+    blocks = (places + np.uintp(PLACES - 1)) // np.uintp(PLACES)
+    for block in range(lo, hi):
+        image, start = block // blocks, block % blocks * np.uintp(PLACES)
+        count = min(np.uintp(PLACES), places - start)
+        at = (image * places + start) * dims
+        pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
+        for channel in range(image * channels, (image + np.uintp(1)) * channels):
+            source, to = channel * np.uintp(none), channel * places + start
+            if taps == 1:
+                for i in range(count):
+                    number = numbers[0, i]
+                    value = x[source + np.uintp(number if number < none else 0)]
+                    y[to + i] = value if number < none else x.dtype.type(0)
+            else:
+                for i in range(count):
+                    y[to + i] = 0
+                for k in range(np.uintp(0), taps, np.uintp(2)):
+                    add_pixels(x, source, numbers, weights, k, none, y, to, count)
+
+
+@launcher
+def sample_places(x, grid, y, images, channels, places, spatial, none, options, taps):
+    """All samples."""
+    blocks = images * ((places + PLACES - 1) // PLACES)
+    arguments = (x, grid, y, np.uintp(channels), np.uintp(places), spatial, np.int32(none), options, np.uintp(taps))
+    parallel(sample_loop, arguments, blocks, y.size * (1 + taps))
+
+
+@loop
+def spread_samples_loop(grad, grid, result, channels, places, spatial, none, options, taps, each, lo, hi):
+    """The gradient of the images for the groups of channels from lo to hi."""
+    dims = np.uintp(len(spatial))
+    pixel, weight, slope = (
+        np.empty((4, PLACES), np.int32),
+        np.empty((4, PLACES), grad.dtype),
+        np.empty((4, PLACES), grad.dtype),
+    )
+    numbers, weights = np.empty((taps, PLACES), np.int32), np.empty((taps, PLACES), grad.dtype)
+    slopes = np.empty((dims, taps, PLACES), grad.dtype)
+    groups = (channels + each - np.uintp(1)) // each
+    for group in range(lo, hi):
+        image, first = group // groups, group % groups * each
+        begin, end = image * channels + first, image * channels + min(first + each, channels)
+        for i in range(begin * np.uintp(none), end * np.uintp(none)):
+            result[i] = 0
+        for start in range(np.uintp(0), places, np.uintp(PLACES)):
+            count = min(np.uintp(PLACES), places - start)
+            at = (image * places + start) * dims
+            pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
+            for channel in range(begin, end):
+                source, to = channel * places + start, channel * np.uintp(none)
+                for i in range(count):
+                    value = grad[source + i]
+                    for k in range(taps):
+                        if numbers[k, i] < none:
+                            result[to + np.uintp(numbers[k, i])] += value * weights[k, i]
+
+
+@launcher
+def spread_samples(grad, grid, result, images, channels, places, spatial, none, options, taps, each):
+    """The gradient of all images."""
+    groups = images * ((channels + each - 1) // each)
+    sizes = np.uintp(channels), np.uintp(places), np.int32(none), np.uintp(taps), np.uintp(each)
+    arguments = (grad, grid, result, sizes[0], sizes[1], spatial, sizes[2], options, sizes[3], sizes[4])
+    parallel(spread_samples_loop, arguments, groups, grad.size * (1 + taps) + result.size)
+
+
+@loop
+def grid_slopes_loop(grad, x, grid, result, channels, places, spatial, none, options, taps, lo, hi):
+    """The gradient of the grid for the blocks from lo to hi."""
+    dims = np.uintp(len(spatial))
+    pixel, weight, slope = (
+        np.empty((4, PLACES), np.int32),
+        np.empty((4, PLACES), x.dtype),
+        np.empty((4, PLACES), x.dtype),
+    )
+    numbers, weights = np.empty((taps, PLACES), np.int32), np.empty((taps, PLACES), x.dtype)
+    slopes = np.empty((dims, taps, PLACES), x.dtype)
+    products = np.empty((taps, PLACES), x.dtype)
+    blocks = (places + np.uintp(PLACES - 1)) // np.uintp(PLACES)
+    for block in range(lo, hi):
+        image, start = block // blocks, block % blocks * np.uintp(PLACES)
+        count = min(np.uintp(PLACES), places - start)
+        at = (image * places + start) * dims
+        pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
+        products[:] = 0
+        for channel in range(image * channels, (image + np.uintp(1)) * channels):
+            source, by = channel * np.uintp(none), channel * places + start
+            for k in range(taps):
+                for i in range(count):
+                    number = numbers[k, i]
+                    value = x[source + np.uintp(number if number < none else 0)]
+                    products[k, i] += grad[by + i] * value if number < none else x.dtype.type(0)
+        for d in range(dims):
+            for i in range(count):
+                total = x.dtype.type(0)
+                for k in range(taps):
+                    total += products[k, i] * slopes[d, k, i]
+                result[at + i * dims + d] = total
+
+
+@launcher
+def grid_slopes(grad, x, grid, result, images, channels, places, spatial, none, options, taps):
+    """The gradient of the whole grid."""
+    blocks = images * ((places + PLACES - 1) // PLACES)
+    sizes = np.uintp(channels), np.uintp(places), np.int32(none), np.uintp(taps)
+    arguments = (grad, x, grid, result, sizes[0], sizes[1], spatial, sizes[2], options, sizes[3])
+    parallel(grid_slopes_loop, arguments, blocks, grad.size * (1 + taps))
+
+
+def geometry_of(shape: Sizes, grid: Array, options: Any) -> Any:
+    """What the loops take besides arrays: numbers of images, channels and places, sizes, and options as numbers."""
+    mode, padding, align = options
+    numbers = MODES[mode], PADDING[padding], bool(align)
+    spatial = tuple(shape[2:])
+    return *shape[:2], prod(grid.shape[1:-1]), spatial, prod(spatial), numbers, numbers[0] ** len(spatial)
+
+
+def is_taken(grid: Array, shape: Sizes, other: Array, orders: Sizes) -> bool:
+    """Whether the loops are for these arrays: undifferentiated weights, and something to do."""
+    alike = grid.dtype == other.dtype and 0 < prod(shape[2:]) < 1 << 31
+    return alike and not any(orders) and grid.size > 0 and prod(shape[:2]) > 0 and shape[1] * grid.size >= FEW
+
+
+@serves("nn::sample", REAL)
+def sample(generic: Kernel) -> Kernel:
+    """The pixels around each place of a grid, times weights."""
+
+    def run(input: Array, grid: Array, options: Any, orders: Sizes) -> Array:
+        if not is_taken(grid, input.shape, input, orders):
+            return generic(input, grid, options, orders)  # type: ignore[no-any-return]
+        result = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
+        sample_places(flat(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
+        return result
+
+    return run
+
+
+@serves("nn::sample_input_gradient", REAL)
+def sample_input_gradient(generic: Kernel) -> Kernel:
+    """Each place's gradient times weights added to the pixels around it."""
+
+    def run(grad: Array, grid: Array, shape: Sizes, options: Any, orders: Sizes) -> Array:
+        if not is_taken(grid, shape, grad, orders):
+            return generic(grad, grid, shape, options, orders)  # type: ignore[no-any-return]
+        result = np.empty(shape, grad.dtype)
+        each = max(1, shape[0] * shape[1] // 16)  # channels for which the pixels are found once
+        spread_samples(flat(grad), flat(grid), flat(result), *geometry_of(shape, grid, options), min(each, shape[1]))
+        return result
+
+    return run
+
+
+@serves("nn::sample_grid_gradient", REAL)
+def sample_grid_gradient(generic: Kernel) -> Kernel:
+    """The gradient of the samples with respect to the grid."""
+
+    def run(grad: Array, input: Array, grid: Array, options: Any, orders: Sizes) -> Array:
+        is_alike = grad.dtype == grid.dtype and options[0] != "nearest"
+        if not is_alike or not is_taken(grid, input.shape, input, orders):
+            return generic(grad, input, grid, options, orders)  # type: ignore[no-any-return]
+        result = np.empty(grid.shape, grid.dtype)
+        grid_slopes(flat(grad), flat(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
+        return result
+
+    return run
