@@ -266,6 +266,8 @@ def check_ranges(name: str, input: Any, indices: list[Any], kind: type = IndexEr
         values = None if each is None else memory_of(each)
         if values is not None and values.size:
             size = input._array.shape[dim]
+            if values.view(f"u{values.dtype.itemsize}").max() < size:  # a negative one is a large number here
+                continue
             low, high = values.min(), values.max()
             if low < -size or high >= size:
                 wrong = int(low if low < -size else high)

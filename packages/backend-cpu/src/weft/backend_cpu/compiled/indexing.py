@@ -12,6 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled.lists import HEAD, word_at
@@ -441,15 +445,37 @@ def embedding_gradient_kernel(generic: Any) -> Any:
     return BySize(generic, run, LEAST)
 
 
+AHEAD = 12  # rows; a processor does not guess which one comes next
+
+
+@intrinsic
+def fetch(typingctx: Any, x: Any, i: Any) -> Any:
+    """Have an element of a contiguous array on its way to the cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [builder.bitcast(place, byte), *[ir.Constant(word, each) for each in (0, 3, 1)]])
+        return context.get_dummy_value()
+
+    return types.void(x, i), generate
+
+
 @loop
 def bag_loop(weight, indices, starts, factors, mean, y, lo, hi):
-    columns = np.uintp(weight.shape[1])
+    columns, last = np.uintp(weight.shape[1]), np.uintp(indices.size - 1)
+    line = np.uintp(64 // weight.itemsize)
     for bag in range(lo, hi):
         total, first, stop = y[bag], np.uintp(starts[bag]), np.uintp(starts[np.uintp(1) + bag])
         for i in range(columns):
             total[i] = 0
         for j in range(first, stop):
             row = weight[np.uintp(indices[j])]
+            ahead = np.uintp(indices[min(j + np.uintp(AHEAD), last)])
+            for i in range(np.uintp(0), columns, line):
+                fetch(weight, ahead * columns + i)
             if factors.size:
                 factor = factors[j]
                 for i in range(columns):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy
@@ -175,7 +174,7 @@ def looked_up(
 
         found: Tensor = Rows.apply(weight, indices, padding_idx, scale_grad_by_freq)
         return found
-    return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
+    return embedding_op.op(weight, indices.long(), padding_idx, scale_grad_by_freq)
 
 
 def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
@@ -404,26 +403,29 @@ def flattened_bags(
     """All indices, and where each bag begins, with the end of the last one."""
     if offsets is None:
         bags, length = input.shape
-        return input.reshape(-1), weft.arange(bags + 1, device=input.device) * length
-    starts = [int(each) for each in offsets.tolist()]
+        if not length:
+            return input.reshape(-1), input.new_zeros(bags + 1, dtype=weft.int64)
+        return input.reshape(-1), weft.arange(0, bags * length + 1, length, device=input.device)
+    starts = memory_of(offsets)
     if include_last_offset:
-        if not starts:
+        if not starts.size:
             raise RuntimeError(f"{name}: include_last_offset: number of offsets should be at least 1")
-        starts.pop()
-    size = input.shape[0]
-    if starts and starts[0] != 0:
+        starts = starts[:-1]
+    size, count = input.shape[0], starts.size
+    if count and starts[0] != 0:
         raise RuntimeError(
             f"{name}: offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
             f"However, got {starts[0]}"
         )
-    if starts and starts[-1] > size:
+    if count and starts[-1] > size:
         raise RuntimeError(
             f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}"
         )
-    if any(start > stop for start, stop in itertools.pairwise(starts)):
-        raise RuntimeError(f"{name}: offsets must not decrease, got {starts}")
-    ends = weft.tensor([*starts, size] if starts else [0], dtype=weft.int64, device=input.device)
-    return (input if starts else input[:0]), ends
+    if (starts[1:] < starts[:-1]).any():
+        raise RuntimeError(f"{name}: offsets must not decrease, got {starts.tolist()}")
+    ends = offsets.new_full((count + 1,), size if count else 0, dtype=weft.int64)
+    ends[:count] = offsets[:count]
+    return (input if count else input[:0]), ends
 
 
 def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
