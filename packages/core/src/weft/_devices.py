@@ -180,6 +180,17 @@ def make_room(count: int) -> None:
         state.kinds = count
 
 
+def adding(kinds: dict[Any, Kind], element: dtype) -> Any:
+    """Adds arrays of half precision in place by the kernel of `add`: array libraries have no vector code for them."""
+
+    def accumulate(total: Any, more: Any, out: Any) -> None:
+        from weft.ops._declare import registry
+
+        out[...] = registry["core::add"].op.kernel(kinds[element.numpy])(total, more)
+
+    return accumulate
+
+
 def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
     backend = backend_of(where)
     siblings = kinds_on(where) if not plain else {}
@@ -199,7 +210,7 @@ def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
                 backend.array_type,
                 backend.asarray,
                 siblings if not plain else kinds,
-                backend.xp.add,
+                adding(kinds, element) if element.is_half else backend.xp.add,
                 wrapped,
             )
             state.known_kinds.append(kinds[element.numpy])
