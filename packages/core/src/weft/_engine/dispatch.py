@@ -54,6 +54,10 @@ class Plan:
         The versions of saved tensors that were never written to, and of values that are none.
     pair : int
         For two tensors: which of them are saved, as a bit mask, if nothing else is; else -1.
+    first, second : callable
+        For two tensors, where each gradient takes one of them or none: the functions.
+    first_takes, second_takes : int
+        Which of them: 0, 1, or -1 for none.
     keeps_memory : bool
         Tensors are saved: backward frees them, and a second one is an error.
     pattern : tuple of int
@@ -77,15 +81,31 @@ class Plan:
         self.steps = steps
         self.takes_first = takes_first
         self.calls: Optional[tuple[Any, ...]] = None
-        if all(step.count == -1 and len(step.picks) <= 1 for step in steps):
+        if takes_first and all(step.count == -1 and len(step.picks) <= 1 for step in steps):
             self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
         self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
         self.unsaved = tuple([-1] * len(saves))
         self.keeps_memory = keeps_memory
         self.pattern = pattern
         self.pair = -1
-        if not saves_output and all(position in (0, 1) for position in saves):
-            self.pair = sum(1 << position for position in saves)
+        self.first: Any = None
+        self.second: Any = None
+        self.first_takes = -1
+        self.second_takes = -1
+        if self.calls is not None and not saves_output and all(position in (0, 1) for position in saves):
+            self.prepare_pair(self.calls)
+
+    def prepare_pair(self, calls: tuple[Any, ...]) -> None:
+        """Tell which of two operands has which gradient, for nodes that keep them without a tuple."""
+        if len(self.pattern) != 2 or min(self.pattern) < 0 or sum(self.pattern) != len(calls):
+            return
+        self.pair = sum(1 << position for position in self.saves)
+        for position, (function, pick) in zip([place for place in (0, 1) if self.pattern[place]], calls):
+            takes = -1 if pick < 0 else self.saves[pick]
+            if position == 0:
+                self.first, self.first_takes = function, takes
+            else:
+                self.second, self.second_takes = function, takes
 
 
 class SavedOutput:
@@ -215,46 +235,126 @@ class Op:
         return out
 
 
-class OpNode(Node):
-    """The node of an op that is declared: its plan says which function gives which gradient.
+class PlannedNode(Node):
+    """The node of an op that is declared: its plan says which function gives which gradient."""
+
+    __slots__ = ("plan",)
+
+    plan: Plan
+
+    def label(self) -> str:
+        return self.plan.label
+
+
+def freed(node: PlannedNode) -> RuntimeError:
+    """The error for a node whose saved tensors were let go of."""
+    return RuntimeError(
+        f"{node.plan.label}: trying to backward through the graph a second time (or to access saved tensors "
+        "after they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
+        "specify retain_graph=True if you need to backward through the graph a second time or to access "
+        "saved tensors after calling backward."
+    )
+
+
+class PairNode(PlannedNode):
+    """The node of an op on two tensors that are no views and were never written to, and nothing else.
+
+    Most nodes are such. This one has no tuples, which Python's collector would have to go over.
+
+    Attributes
+    ----------
+    first_edge, second_edge : Node, TensorBase or None
+        Where the operands' gradients go.
+    first, second : TensorBase or None
+        The operands that are saved.
+    is_freed : bool
+    """
+
+    __slots__ = ("first", "first_edge", "is_freed", "second", "second_edge")
+
+    first_edge: Any
+    second_edge: Any
+    first: Optional[TensorBase]
+    second: Optional[TensorBase]
+    is_freed: bool
+
+    def edges(self) -> tuple[Any, ...]:
+        pattern = self.plan.pattern
+        if pattern[0] == 0:
+            return (self.second_edge,)
+        return (self.first_edge,) if pattern[1] == 0 else (self.first_edge, self.second_edge)
+
+    def check(self) -> None:
+        """Raise an error if what was saved was freed, or written to since."""
+        if self.is_freed:
+            raise freed(self)
+        for value in (self.first, self.second):
+            if value is not None:
+                counter = value._version_counter
+                if counter is not None and counter.value != 0:
+                    raise changed_in_place(self, value, 0, counter.value)
+
+    def first_gradient(self, grad: Any) -> Any:
+        """Of the first operand."""
+        takes = self.plan.first_takes
+        if takes < 0:
+            return self.plan.first(grad)
+        return self.plan.first(grad, self.first if takes == 0 else self.second)
+
+    def second_gradient(self, grad: Any) -> Any:
+        """Of the second operand."""
+        takes = self.plan.second_takes
+        if takes < 0:
+            return self.plan.second(grad)
+        return self.plan.second(grad, self.first if takes == 0 else self.second)
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        self.check()
+        results: list[Any] = []
+        if self.plan.pattern[0]:
+            results.append(self.first_gradient(grads[0]) if needed is None or needed[0] else None)
+        if self.plan.pattern[1]:
+            results.append(self.second_gradient(grads[0]) if needed is None or needed[len(results)] else None)
+        return results
+
+    def free(self) -> None:
+        if self.plan.keeps_memory:
+            self.is_freed = True
+            self.first = None
+            self.second = None
+
+
+class OpNode(PlannedNode):
+    """The node of an op on whatever it takes.
 
     ``saved`` is what the gradient needs, ``versions`` the version that each saved tensor had (-1 for
     what is no tensor). ``saved`` is None once freed; ``unpack`` is set where hooks packed it.
     """
 
-    __slots__ = ("plan", "saved", "versions")
+    __slots__ = ("saved", "versions")
 
-    plan: Plan
     saved: Optional[tuple[Any, ...]]
     versions: tuple[int, ...]
 
-    def label(self) -> str:
-        return self.plan.label
-
-    def apply(self, grads: list[Any], needed: Any) -> Any:
+    def saved_values(self) -> tuple[Any, ...]:
+        """What was saved, with outputs as tensors; an error if it was freed, or written to since."""
         saved = self.saved
         if saved is None:
-            raise RuntimeError(
-                f"{self.plan.label}: trying to backward through the graph a second time (or to access saved tensors "
-                "after they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
-                "specify retain_graph=True if you need to backward through the graph a second time or to access "
-                "saved tensors after calling backward."
-            )
+            raise freed(self)
+        if self.plan.saves_output or (self._extra is not None and self._extra.unpack is not None):
+            return unpack_saved(self, saved)
+        for value, version in zip(saved, self.versions):
+            if version >= 0:
+                counter = value._version_counter
+                if counter is not None and counter.value != version:
+                    raise changed_in_place(self, value, version, counter.value)
+        return saved
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        saved = self.saved_values()
         plan = self.plan
-        if plan.saves_output or (self._extra is not None and self._extra.unpack is not None):
-            saved = unpack_saved(self, saved)
-        else:
-            for value, version in zip(saved, self.versions):
-                if version >= 0:
-                    counter = value._version_counter
-                    if counter is not None and counter.value != version:
-                        raise changed_in_place(self, value, version, counter.value)
         grad: Any = grads[0] if plan.takes_first else grads
         results: list[Any] = []
-        if needed is None and plan.calls is not None:
-            for function, pick in plan.calls:
-                results.append(function(grad) if pick < 0 else function(grad, saved[pick]))
-            return results
         for step in plan.steps:
             count = step.count
             if needed is not None and count != -2 and not wants(needed, len(results), count):
@@ -707,28 +807,17 @@ def binary_operator(op: Op, slow: Any) -> Any:
                 record(op, out, (self, other), mask)
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
-            node = OpNode()
+            node = PairNode()
             state.sequence += 1
             node._sequence = state.sequence
             node.plan = plan
             node._shape = array.shape
-            if pair == 0:
-                node.saved = ()
-            elif pair == 3:
-                node.saved = (self, other)
-            else:
-                node.saved = (self,) if pair == 1 else (other,)
-            node.versions = plan.unwritten
             node._extra = None
-            if mask == 1:
-                node._edges = (self if self._node is None else self._node,)
-            elif mask == 2:
-                node._edges = (other if other._node is None else other._node,)
-            else:
-                node._edges = (
-                    self if self._node is None else self._node,
-                    other if other._node is None else other._node,
-                )
+            node.is_freed = False
+            node.first = self if pair & 1 else None
+            node.second = other if pair & 2 else None
+            node.first_edge = None if mask == 2 else self if self._node is None else self._node
+            node.second_edge = None if mask == 1 else other if other._node is None else other._node
             out._requires_grad = True
             out._node = node
             return out
@@ -755,7 +844,7 @@ def inplace_operator(op: Op, name: str) -> Any:
         recorded = self._requires_grad
         if isinstance(other, TensorBase):
             operand = other._array
-            if other.kind is not kind or not spreads_over(operand.shape, array.shape):
+            if other.kind is not kind:
                 return False
             recorded = recorded or other._requires_grad
         elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
@@ -779,7 +868,7 @@ def inplace_operator(op: Op, name: str) -> Any:
             return False
         try:
             run(kernel, array, operand, array)
-        except Exception:  # the declared way explains, or waits for the thread that is in a kernel right now
+        except Exception:  # shapes that do not fit, or another thread is in a kernel: the declared way knows what to do
             return False
         counter.value += 1
         counter.writer = name
@@ -791,19 +880,6 @@ def inplace_operator(op: Op, name: str) -> Any:
 def takes_out(kernel: Any) -> bool:
     """Whether a kernel is a ufunc of an array library, also while a profiler measures it."""
     return type(kernel) is state.ufunc or type(getattr(kernel, "watched", None)) is state.ufunc
-
-
-def spreads_over(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an operand of this shape can be broadcast to the target's, which stays as it is."""
-    if shape == target or len(shape) == 0:
-        return True
-    lead = len(target) - len(shape)
-    if lead < 0:
-        return False
-    for place, size in enumerate(shape):
-        if size != 1 and size != target[lead + place]:
-            return False
-    return True
 
 
 def unary_operator(op: Op) -> Any:

@@ -16,8 +16,6 @@ from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 
-LARGE = 1 << 40  # elements: whether there can be so many is for the declared function to say
-
 
 def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], mask: int) -> Any:
     """Run an op of one result on arrays of one kind, and record it for the tensors in the mask."""
@@ -56,6 +54,30 @@ def matrix_product(op: Op) -> Any:
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             return None
         return run(op, kind, args, (a, b), (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
+
+    return quick
+
+
+def transposed_product(op: Op) -> Any:
+    """Two real matrices, one of them transposed, where nothing is recorded: the gradients of most products."""
+
+    def quick(left: object, right: object, first: bool) -> Any:
+        if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
+            return None
+        kind = left.kind
+        if kind is not right.kind or not kind.quick or not kind.is_real_float:
+            return None
+        if not state.unrecorded or local.grad_enabled:
+            return None
+        a = left._array
+        b = right._array
+        if a.ndim != 2 or b.ndim != 2:
+            return None
+        if first:
+            a = a.T
+        else:
+            b = b.T
+        return run(op, kind, (left, right), (a, b), 0) if a.shape[1] == b.shape[0] else None
 
     return quick
 
@@ -121,7 +143,7 @@ def reduction(op: Op) -> Any:
 
 
 def joining(op: Op) -> Any:
-    """A list of tensors of one kind, none of them empty, along a dimension that they have."""
+    """A list of tensors of one kind along a dimension that they have, their other sizes equal."""
 
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) == 0 or len(args) > 2:
@@ -142,28 +164,36 @@ def joining(op: Op) -> Any:
             place += len(shape)
         if not 0 <= place < len(shape):
             return None
-        before = shape[:place]
-        after = shape[place + 1 :]
         arrays: list[Any] = []
         mask = 0
-        total = 0
         for each in tensors:
             if not isinstance(each, TensorBase) or each.kind is not kind:
                 return None
             array = each._array
-            size: int = array.size
-            shape = array.shape
-            if size == 0 or shape[:place] != before or shape[place + 1 :] != after:
+            other = array.shape
+            if other != shape and not fits_beside(other, shape, place):
                 return None
-            total += size
             arrays.append(array)
             if each._requires_grad:
                 mask = 1
-        if total > LARGE:
+        kernel = op.kernels[kind.index]
+        if kernel is None:
+            kernel = op.kernel(kind)
+        try:
+            array = state.run(kernel, arrays, place)
+        except Exception:  # too large a result, or another thread is in a kernel: the declared way knows what to do
             return None
-        return run(op, kind, (tensors, place), (arrays, place), mask)
+        out = make(array if type(array) is kind.array_type else kind.asarray(array), kind)
+        if mask and not (state.unrecorded and not local.grad_enabled):
+            record(op, out, (tensors, place), mask)
+        return out
 
     return quick
+
+
+def fits_beside(shape: tuple[int, ...], other: tuple[int, ...], place: int) -> bool:
+    """Whether two shapes differ in one size only."""
+    return len(shape) == len(other) and shape[:place] == other[:place] and shape[place + 1 :] == other[place + 1 :]
 
 
 def zeros(args: tuple[Any, ...]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Any, Optional
 
-from weft._engine.dispatch import OpNode
+from weft._engine.dispatch import OpNode, PairNode, PlannedNode, edge_of
 from weft._engine.tensor import Node, TensorBase, local, run_quietly, set_grad, state
 
 
@@ -19,7 +19,7 @@ class Leaf:
 
     def __init__(self, tensor: TensorBase, grad: TensorBase, owned: bool) -> None:
         self.tensor = tensor
-        self.grad = grad
+        self.grad: TensorBase = grad
         self.owned = owned  # nobody else refers to grad: it may become .grad without a copy
 
 
@@ -42,28 +42,34 @@ class Walk:
     def __init__(
         self, add: Any, keep_graph: bool, create_graph: bool, captures: Any, needed: Optional[dict[Node, Any]]
     ) -> None:
-        self.add = add
+        self.add: Any = add
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.captures: Optional[dict[Any, Any]] = captures
         self.needed = needed
+        # Nodes that wait for their turn, and what has arrived at them. The next one to visit, if it is known, is kept
+        # beside them: in a chain it always is, and nothing is looked up.
         self.pending: dict[Node, Any] = {}
-        self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.heap: list[tuple[int, Node]] = []
-        self.youngest: Optional[Node] = None  # the next to visit, if it is known; it is not in the heap
+        self.youngest: Optional[Node] = None
+        self.arrived: Any = None
+        self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.leaves: dict[int, Leaf] = {}
         self.roots: list[Any] = []
 
-    def wait(self, node: Node) -> None:
-        """Visit a node when its turn comes. In a chain that is next, without the heap."""
+    def wait(self, node: Node, arrived: Any) -> None:
+        """Visit a node that something has arrived at for the first time when its turn comes."""
         known = self.youngest
         if known is None:
             if len(self.heap) == 0 or -self.heap[0][0] < node._sequence:
                 self.youngest = node
+                self.arrived = arrived
                 return
         elif known._sequence < node._sequence:
             self.youngest = node
+            arrived, self.arrived = self.arrived, arrived
             node = known
+        self.pending[node] = arrived
         heappush(self.heap, (-node._sequence, node))
 
     def send(self, edge: Any, index: int, grad: Any, owned: bool) -> None:
@@ -76,16 +82,23 @@ class Walk:
                 leaf.grad = self.add(leaf.grad, grad)
                 leaf.owned = True
             return
-        arrived = self.pending.get(edge)
-        if arrived is None:
-            self.wait(edge)
         if edge._extra is None or edge._extra.outputs == 0:
-            self.pending[edge] = grad if arrived is None else self.add(arrived, grad)
+            self.send_on(edge, grad)
             return
+        arrived = self.arrived if edge is self.youngest else self.pending.get(edge)
         if arrived is None:
             arrived = [None] * edge._extra.outputs
-            self.pending[edge] = arrived
+            self.wait(edge, arrived)
         arrived[index] = grad if arrived[index] is None else self.add(arrived[index], grad)
+
+    def send_on(self, node: Node, grad: TensorBase) -> None:
+        """Add a gradient to what has arrived at a node of one output."""
+        if node is self.youngest:
+            self.arrived = self.add(self.arrived, grad)
+        elif len(self.pending) == 0 or node not in self.pending:
+            self.wait(node, grad)
+        else:
+            self.pending[node] = self.add(self.pending[node], grad)
 
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
@@ -95,20 +108,26 @@ class Walk:
         set_grad(self.create_graph)
         try:
             heap = self.heap
-            pending = self.pending
             while True:
                 node = self.youngest
                 if node is not None:
+                    arrived = self.arrived
                     self.youngest = None
+                    self.arrived = None
                 elif len(heap) != 0:
                     node = heappop(heap)[1]
+                    arrived = self.pending.pop(node)
                 else:
                     break
-                arrived = pending.pop(node)
-                if node._extra is None and self.captures is None:
+                if node._extra is not None or self.captures is not None:
+                    if not self.visit(node, arrived):
+                        continue
+                elif isinstance(node, PairNode):
+                    self.distribute_pair(node, arrived)
+                elif isinstance(node, OpNode) and node.plan.calls is not None:
+                    self.distribute_calls(node, node.plan.calls, arrived)
+                else:
                     self.distribute(node, node.apply([arrived], None), arrived, None)
-                elif not self.visit(node, arrived):
-                    continue
                 if not self.keep_graph:
                     node.free()
             for leaf in list(self.leaves.values()):
@@ -137,48 +156,69 @@ class Walk:
         self.distribute(node, results, grads[0], needed)
         return True
 
+    def distribute_pair(self, node: PairNode, incoming: Any) -> None:
+        """Compute and send the gradients of an op on two tensors."""
+        node.check()
+        edge = node.first_edge
+        if edge is not None:
+            grad: Optional[TensorBase] = node.first_gradient(incoming)
+            if grad is not None:
+                self.send_along(node, 0, edge, grad, grad is not incoming and grad._version_counter is None)
+        edge = node.second_edge
+        if edge is not None:
+            grad = node.second_gradient(incoming)
+            if grad is not None:
+                self.send_along(node, 1, edge, grad, grad is not incoming and grad._version_counter is None)
+
+    def distribute_calls(self, node: OpNode, calls: tuple[Any, ...], incoming: Any) -> None:
+        """Compute and send gradients that are each a function of what came in, and of one saved value or none."""
+        saved = node.saved_values()
+        for position, (function, pick) in enumerate(calls):
+            grad: Optional[TensorBase] = function(incoming) if pick < 0 else function(incoming, saved[pick])
+            edge = node._edges[position]
+            if grad is not None and edge is not None:
+                self.send_along(node, position, edge, grad, grad is not incoming and grad._version_counter is None)
+
     def distribute(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
-        """Send each gradient along its edge, in the shape that the edge wants."""
-        pending = self.pending
-        leaves = self.leaves
+        """Send each gradient along its edge."""
         position = -1
-        for edge in node._edges:
+        for edge in node.edges():
             position += 1
             grad = results[position]
             if grad is None or edge is None or (needed is not None and not needed[position]):
                 continue
-            if isinstance(edge, Node):
-                if edge._extra is None:
-                    if grad._array.shape != edge._shape:
-                        grad = fit(node, position, grad, edge._shape)
-                    arrived = pending.get(edge)
-                    if arrived is None:
-                        pending[edge] = grad
-                        self.wait(edge)
-                    else:
-                        pending[edge] = self.add(arrived, grad)
-                    continue
-                index = 0 if node._extra is None or node._extra.indices is None else node._extra.indices[position]
-                shape = edge._shape if edge._extra.outputs == 0 else edge._shape[index]
-                if grad._array.shape != shape:
-                    grad = fit(node, position, grad, shape)
-                self.send(edge, index, grad, False)
-                continue
-            shape = edge._array.shape
+            self.send_along(node, position, edge, grad, is_owned(node, grad, incoming, results, position))
+
+    def send_along(self, node: Node, position: int, edge: Any, grad: TensorBase, owned: bool) -> None:
+        """Send a gradient along an edge of a node, in the shape that the edge wants."""
+        if isinstance(edge, Node):
+            if edge._extra is None:
+                if grad._array.shape != edge._shape:
+                    grad = fit(node, position, grad, edge._shape)
+                self.send_on(edge, grad)
+                return
+            index = 0 if node._extra is None or node._extra.indices is None else node._extra.indices[position]
+            shape = edge._shape if edge._extra.outputs == 0 else edge._shape[index]
             if grad._array.shape != shape:
                 grad = fit(node, position, grad, shape)
-            leaf = leaves.get(id(edge))
-            if leaf is None:
-                leaves[id(edge)] = Leaf(edge, grad, is_owned(node, grad, incoming, results, position))
-            elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
-                total = leaf.grad._array
-                try:
-                    state.run(grad.kind.accumulate, total, grad._array, total)
-                except RuntimeError:  # another thread is in a kernel right now
-                    run_quietly(grad.kind.accumulate, total, grad._array, total)
-            else:
-                leaf.grad = self.add(leaf.grad, grad)
-                leaf.owned = True
+            self.send(edge, index, grad, False)
+            return
+        tensor: TensorBase = edge
+        shape = tensor._array.shape
+        if grad._array.shape != shape:
+            grad = fit(node, position, grad, shape)
+        leaf = self.leaves.get(id(tensor))
+        if leaf is None:
+            self.leaves[id(tensor)] = Leaf(tensor, grad, owned)
+        elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
+            total = leaf.grad._array
+            try:
+                state.run(grad.kind.accumulate, total, grad._array, total)
+            except RuntimeError:  # another thread is in a kernel right now
+                run_quietly(grad.kind.accumulate, total, grad._array, total)
+        else:
+            leaf.grad = self.add(leaf.grad, grad)
+            leaf.owned = True
 
     def finish(self, leaf: Leaf) -> None:
         """Run a leaf's hooks, then capture or accumulate."""
@@ -217,7 +257,7 @@ def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
 
 def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) -> bool:
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
-    if not isinstance(node, OpNode) or grad is incoming or grad._version_counter is not None:
+    if not isinstance(node, PlannedNode) or grad is incoming or grad._version_counter is not None:
         return False
     for other in range(len(results)):
         if other != position and results[other] is grad:
@@ -235,8 +275,30 @@ def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: 
             tensor._grad = state.clone(grad) if create_graph else state.clone_like(grad, tensor)
     elif create_graph:
         tensor._grad = add(present, grad)
-    else:
+    elif not state.add_quickly(present, grad):
         state.add_(present, grad)
+
+
+def backward_from(root: TensorBase, seed: object) -> bool:
+    """Backward of one tensor in the way of most programs; False, and nothing is done, where it has to be looked at.
+
+    The seed is a gradient like the tensor, or None for a tensor without dimensions.
+    """
+    kind = root.kind
+    if not kind.fast or not root._requires_grad or not kind.is_real_float:
+        return False
+    if seed is None:
+        if root._array.ndim != 0:
+            return False
+        seed = state.ones_like(root)
+    elif not isinstance(seed, TensorBase) or seed.kind is not kind or seed._array.shape != root._array.shape:
+        return False
+    walk = Walk(state.plus, False, False, None, None)
+    edge = edge_of(root)
+    walk.roots = [edge]
+    walk.send(edge, 0 if root._extra is None else root._extra.output_index, seed, False)
+    walk.run()
+    return True
 
 
 def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
@@ -250,7 +312,7 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
             continue
         seen.add(node)
         order.append(node)
-        for edge in node._edges:
+        for edge in node.edges():
             if isinstance(edge, Node):
                 stack.append(edge)
     order.sort(key=sequence_of)
@@ -262,7 +324,7 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
     for node in order:
         flags: list[bool] = []
         useful = False
-        for edge in node._edges:
+        for edge in node.edges():
             if isinstance(edge, Node):
                 leads = edge in needed or edge in targeted
             else:

@@ -78,6 +78,10 @@ class Node:
         """The name that users read, ``MulBackward0``."""
         return type(self).__name__
 
+    def edges(self) -> tuple[Any, ...]:
+        """Where the gradients go: see ``_edges``, which few kinds of nodes do without."""
+        return self._edges
+
     def apply(self, grads: list[Any], needed: Any) -> Any:
         """Gradients of the inputs, one for each edge."""
         raise NotImplementedError(f"{self.label()}: no gradient is defined")
@@ -120,6 +124,13 @@ class Operators:
         self.rmul: Any = None
         self.truediv: Any = None
         self.rtruediv: Any = None
+        self.matmul: Any = None
+        self.eq: Any = None
+        self.ne: Any = None
+        self.lt: Any = None
+        self.le: Any = None
+        self.gt: Any = None
+        self.ge: Any = None
 
 
 operators: Final = Operators()
@@ -184,6 +195,27 @@ class TensorBase:
     def __rtruediv__(self, other: object) -> Any:
         return operators.rtruediv(self, other)
 
+    def __matmul__(self, other: object) -> Any:
+        return operators.matmul(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return operators.eq(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return operators.ne(self, other)
+
+    def __lt__(self, other: object) -> Any:
+        return operators.lt(self, other)
+
+    def __le__(self, other: object) -> Any:
+        return operators.le(self, other)
+
+    def __gt__(self, other: object) -> Any:
+        return operators.gt(self, other)
+
+    def __ge__(self, other: object) -> Any:
+        return operators.ge(self, other)
+
 
 class Extra:
     """What few tensors have: hooks, which output of their node they are."""
@@ -226,6 +258,9 @@ class State:
         self.clone: Any = None
         self.clone_like: Any = None
         self.add_: Any = None
+        self.add_quickly: Any = None  # says whether it did
+        self.plus: Any = None
+        self.ones_like: Any = None
         self.sum_to_size: Any = None
         self.zeros: Any = None
 

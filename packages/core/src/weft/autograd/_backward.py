@@ -7,7 +7,7 @@ from typing import Any
 
 from weft import _profiling
 from weft._engine.dispatch import edge_of
-from weft._engine.graph import Walk, accumulate, find_needed
+from weft._engine.graph import Walk, accumulate, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor
 from weft.autograd.hooks import GradientEdge, output_index, watch_of
@@ -251,7 +251,7 @@ def time_nodes(roots: list[Any]) -> None:
         if node not in seen:
             seen.add(node)
             watch_of(node).timed = True
-            stack += [edge for edge in node._edges if isinstance(edge, Node)]
+            stack += [edge for edge in node.edges() if isinstance(edge, Node)]
 
 
 def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]) -> list[Any]:
@@ -276,6 +276,9 @@ def tensor_backward(
     --------
     weft.autograd.backward
     """
+    if not retain_graph and not create_graph and inputs is None and _profiling.recorder is None:
+        if backward_from(self, gradient):
+            return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

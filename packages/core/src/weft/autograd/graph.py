@@ -215,7 +215,7 @@ def reached(walk: Any, tensors: Sequence[Any]) -> list[Any]:
         elif node not in seen:
             seen.add(node)
             if walk.needed is None or node in walk.needed:
-                stack.extend(edge for edge in node._edges if edge is not None)
+                stack.extend(edge for edge in node.edges() if edge is not None)
     return [each for each in tensors if id(each) in leaves or edge_of(each) in seen]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from weft import _profiling
-from weft._engine.dispatch import OpNode, edge_of, extra_of
+from weft._engine.dispatch import PlannedNode, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase
 from weft._tensor import Tensor, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
@@ -114,8 +114,8 @@ class Watch:
 
 def pattern_of(node: Node) -> list[int]:
     """For each tensor argument of the operation 1 if an edge leads to it, else 0."""
-    edges = len(node._edges)
-    if not isinstance(node, OpNode):
+    edges = len(node.edges())
+    if not isinstance(node, PlannedNode):
         return [1] * edges
     pattern = node.plan.pattern
     members = edges - pattern.count(1)  # a list of tensors has all the other edges
@@ -330,7 +330,7 @@ def next_functions(self: Node) -> tuple[Any, ...]:
     """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
     indices = None if self._extra is None else self._extra.indices
     found: list[Any] = []
-    for position, edge in enumerate(self._edges):
+    for position, edge in enumerate(self.edges()):
         if edge is None or isinstance(edge, Node):
             found.append((edge, 0 if indices is None else indices[position]))
         else:

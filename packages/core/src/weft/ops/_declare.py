@@ -59,6 +59,8 @@ __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "r
 registry: dict[str, Declaration] = {}
 OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take of its results: one of them
 CATEGORIES = ("bool", "int", "float", "complex", "float8")
+Rule = tuple[Any, tuple[str, ...]]  # a gradient's function, and what it takes: gradients and values by name
+NO_RULE: Rule = (None, ("grad",))
 ALL_DTYPES = "bool int float complex float8"  # for `accepts`: what moves elements, or looks at each
 
 
@@ -112,7 +114,7 @@ class Declaration:
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.arguments: tuple[str, ...] = ()
-        self.gradients: dict[str, tuple[Any, tuple[str, ...]]] = {}
+        self.gradients: dict[str, Rule] = {}
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
         self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
         self.batching: Any = ""  # how it runs on a batch: the name of a rule, or a function
@@ -207,34 +209,35 @@ class Declaration:
 
     # Gradients
 
-    def add_gradient(self, names: str, function: Any) -> None:
+    def add_gradient(self, names: str, function: Any, needs: str = "") -> None:
+        """Keep a function that gives the gradients of arguments; what it takes are its parameters, or ``needs``."""
         if self.gradient != "declared":
             raise TypeError(f"{self.name}: it was declared with gradient={self.gradient!r}, and a gradient follows")
-        needs = parameters_of(function)
+        rule = (function, tuple(needs.split()) or parameters_of(function))
         for name in names.split():
-            self.gradients[name] = (function, needs)
+            self.gradients[name] = rule
 
     def plan(self, mask: int) -> Plan:
         """Which gradients to compute, and what to save for them, for the arguments in ``mask`` (bits)."""
         wanted = [position for position in self.op.positions if mask >> position & 1]
-        groups: list[tuple[Any, tuple[str, ...], list[int]]] = []
+        groups: list[tuple[Rule, list[int]]] = []
         for position in wanted:
-            function, needs = self.gradients.get(self.arguments[position], (None, ("grad",)))
-            if groups and function is not None and groups[-1][0] is function:
-                groups[-1][2].append(position)
+            rule = self.gradients.get(self.arguments[position], NO_RULE)
+            if groups and rule is not NO_RULE and groups[-1][0] is rule:
+                groups[-1][1].append(position)
             else:
-                groups.append((function, needs, [position]))
+                groups.append((rule, [position]))
         saves: list[int] = []
         saved_outputs: set[str] = set()
-        for _, needs, _ in groups:
+        for (_, needs), _ in groups:
             for name in needs[1:]:
                 if name in OUTPUTS:
                     saved_outputs.add(name)
                 elif name != "needs" and self.locate(name) not in saves:
                     saves.append(self.locate(name))
         saves.sort()
-        steps = tuple(self.step(function, needs, group, saves) for function, needs, group in groups)
-        takes_first = all(needs[0] == "grad" for _, needs, _ in groups)
+        steps = tuple(self.step(rule, group, saves) for rule, group in groups)
+        takes_first = all(needs[0] == "grad" for (_, needs), _ in groups)
         saves_output = bool(saved_outputs)
         keeps = saves_output or any(position in self.op.positions for position in saves)
         pattern = tuple(
@@ -246,12 +249,13 @@ class Declaration:
             plan.pair = -1  # off the fast path, which would record it
         return plan
 
-    def step(self, function: Any, needs: tuple[str, ...], group: list[int], saves: list[int]) -> Step:
+    def step(self, rule: Rule, group: list[int], saves: list[int]) -> Step:
+        function, needs = rule
         if function is None:
             return Step(partial(no_gradient, self.short) if not self.gradients else lambda grad: None, (), -1)
         if group[0] == self.op.sequence_position:
             return Step(function, self.picks(needs, saves), -2)
-        together = [name for name in self.arguments if self.gradients.get(name, (None,))[0] is function]
+        together = [name for name in self.arguments if self.gradients.get(name) is rule]
         if len(together) == 1:
             return Step(function, self.picks(needs, saves), -1)
         chosen = [self.arguments.index(name) in group for name in together]
@@ -504,9 +508,9 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.op = declaration.op
     function.declaration = declaration
 
-    def gradient(names: str) -> Callable[[Any], Any]:
+    def gradient(names: str, needs: str = "") -> Callable[[Any], Any]:
         def keep(rule: Any) -> Any:
-            declaration.add_gradient(names, rule)
+            declaration.add_gradient(names, rule, needs)
             return rule
 
         return keep

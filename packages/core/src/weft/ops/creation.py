@@ -840,6 +840,12 @@ def clone_like(source: Any, model: Any) -> Any:
     return copy
 
 
+def ones_without_dims(model: Any) -> Any:
+    """One, as a tensor without dimensions of a model's kind: where backward begins."""
+    return make(backend_of(model.kind.device).xp.ones_like(model._array), model.kind)
+
+
 state.clone = clone.op
+state.ones_like = ones_without_dims
 state.clone_like = clone_like
 state.zeros = zeros_of

@@ -98,13 +98,28 @@ def _(xp, input, other):
     return xp.matmul(input, other)
 
 
+quick_transposed = functions.transposed_product(matmul.op)
+
+
+def times_adjoint(left: Any, right: Any) -> Any:
+    """A matrix times the conjugate transpose of another."""
+    found = quick_transposed(left, right, False)
+    return matmul.op(left, conj(right.mT)) if found is None else found
+
+
+def adjoint_times(left: Any, right: Any) -> Any:
+    """The conjugate transpose of a matrix times another."""
+    found = quick_transposed(left, right, True)
+    return matmul.op(conj(left.mT), right) if found is None else found
+
+
 @matmul.gradient("input")
 def _(grad, other, input_shape):
     if other.ndim == 1:
         return grad.unsqueeze(-1) * conj(other)
     if len(input_shape) == 1:
-        return matmul.op(grad.unsqueeze(-2), conj(other.mT)).squeeze(-2)
-    return matmul.op(grad, conj(other.mT))
+        return times_adjoint(grad.unsqueeze(-2), other).squeeze(-2)
+    return times_adjoint(grad, other)
 
 
 @matmul.gradient("other")
@@ -112,10 +127,10 @@ def _(grad, input, other_shape):
     if input.ndim == 1:
         return conj(input).unsqueeze(-1) * grad.unsqueeze(-2) if len(other_shape) > 1 else grad * conj(input)
     if len(other_shape) == 1:
-        return matmul.op(conj(input.mT), grad.unsqueeze(-1)).squeeze(-1)
+        return adjoint_times(input, grad.unsqueeze(-1)).squeeze(-1)
     if len(other_shape) == 2 and input.ndim > 2:  # one product sums over the batch
         input, grad = input.flatten(0, -2), grad.flatten(0, -2)
-    return matmul.op(conj(input.mT), grad)
+    return adjoint_times(input, grad)
 
 
 @matmul.batch

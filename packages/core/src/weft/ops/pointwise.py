@@ -7,6 +7,8 @@ import math
 from typing import Any
 
 from weft._dtypes import complex128, finfo, float64, get_default_dtype, int64, result_dtype
+from weft._engine import gradients
+from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
 from weft._named import named
 from weft._tensor import Tensor
@@ -31,14 +33,8 @@ def plus(input, other):
     """The sum of each pair of elements, as ``input + other`` computes it."""
 
 
-@plus.gradient("input")
-def _(grad):
-    return grad
-
-
-@plus.gradient("other")
-def _(grad):
-    return grad
+plus.gradient("input", needs="grad")(gradients.unchanged)
+plus.gradient("other", needs="grad")(gradients.unchanged)
 
 
 @composite("add", "add_", out=True, plain=plus)
@@ -105,14 +101,8 @@ def mul(input, other):
     """
 
 
-@mul.gradient("input")
-def _(grad, other):
-    return grad * conj(other)
-
-
-@mul.gradient("other")
-def _(grad, input):
-    return grad * conj(input)
+mul.gradient("input", needs="grad other")(gradients.product)
+mul.gradient("other", needs="grad input")(gradients.product)
 
 
 # The difference, quotients and remainders
@@ -133,9 +123,7 @@ def minus(input, other):
     """The difference of each pair of elements, as ``input - other`` computes it."""
 
 
-@minus.gradient("input")
-def _(grad):
-    return grad
+minus.gradient("input", needs="grad")(gradients.unchanged)
 
 
 @minus.gradient("other")
@@ -1513,4 +1501,6 @@ def ldexp(input, other):
     return mul(input, power(2.0, other))
 
 
+state.plus = plus
 state.add_ = lambda target, other: target.add_(other)
+state.add_quickly = inplace_operator(plus.op, "add_")

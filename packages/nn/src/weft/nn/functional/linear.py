@@ -10,7 +10,7 @@ from weft._engine.functions import affine
 from weft._layout import in_order
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
-from weft.ops.matrices import matmul, same_dtype
+from weft.ops.matrices import adjoint_times, matmul, same_dtype
 from weft.ops.pointwise import conj
 from weft.ops.reductions import sum
 
@@ -86,7 +86,7 @@ def _(grad, weight):
 
 @linear.gradient("weight")
 def _(grad, input):
-    return matmul.op(rows(grad).t(), conj(rows(input)))
+    return adjoint_times(conj(rows(grad)), conj(rows(input)))
 
 
 @linear.gradient("bias")
