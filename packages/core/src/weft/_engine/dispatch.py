@@ -780,7 +780,8 @@ def binary_operator(op: Op, slow: Any) -> Any:
             kernel = op.kernel(kind)
         mine = self._array
         if isinstance(kernel, BySize):
-            kernel = kernel.large if mine.size >= kernel.least else kernel.small
+            size: int = mine.size
+            kernel = kernel.large if size >= kernel.least else kernel.small
         try:
             array = run(kernel, mine, other._array)
         except Exception as error:
@@ -901,7 +902,8 @@ def unary_operator(op: Op) -> Any:
             kernel = op.kernel(kind)
         mine = self._array
         if isinstance(kernel, BySize):
-            kernel = kernel.large if mine.size >= kernel.least else kernel.small
+            size: int = mine.size
+            kernel = kernel.large if size >= kernel.least else kernel.small
         try:
             array = run(kernel, mine)
         except Exception as error:

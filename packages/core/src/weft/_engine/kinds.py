@@ -29,7 +29,8 @@ class BySize:
 
     def choose(self, array: Any) -> Any:
         """The kernel for a call whose first array this is."""
-        return self.large if array.size >= self.least else self.small
+        size: int = array.size
+        return self.large if size >= self.least else self.small
 
     def __call__(self, *args: Any) -> Any:
         for each in args:  # the first operand may be a number
