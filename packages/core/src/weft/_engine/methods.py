@@ -9,6 +9,7 @@ are used most, on plain tensors with nobody watching, and leaves all else, and w
 from __future__ import annotations
 
 from typing import Any, Final, Optional
+from weakref import ref
 
 import numpy
 
@@ -314,15 +315,29 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
 
     `args` are those of the op after the tensor.
     """
-    out = plain_twin(source, array)
-    counter: Any = out._version_counter
-    if source._requires_grad:
-        record_one(op, out, source, args)
+    counter = source._version_counter
+    if counter is None:
+        counter = Version(0)
+        source._version_counter = counter
     parent: Optional[View] = source._view
     base: TensorBase = source if parent is None else parent.base
+    out: TensorBase = state.new_tensor(state.tensor_class)  # as `plain_twin`, whose call is a tenth of a view's cost
+    out._array = array
+    out.kind = source.kind
+    out._requires_grad = False
+    out._node = None
+    out._grad = None
+    out._version_counter = counter
+    out._extra = None
     out._view = View(base, parent, op, args, -1, counter.value)
+    if source._requires_grad:
+        record_one(op, out, source, args)
     if not base._requires_grad:
-        remember_view(counter, out)
+        views = counter.views
+        if views is None or len(views) >= counter.views_limit:
+            remember_view(counter, out)
+        else:
+            views.append(ref(out))
     elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
     return out
