@@ -385,11 +385,16 @@ def along_dimension(grid, at, step, count, size, options, pixel, weight, slopes)
 
 @loop
 def pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes):
-    """The pixels of a block of places (``none`` where there is none), their weights, and the derivatives of these."""
-    mode, dims = np.uintp(options[0]), np.uintp(slopes.shape[0])
+    """The pixels of a block of places (``none`` where there is none), their weights, and the derivatives of these.
+
+    ``slopes`` has no dimensions where the derivatives are not wanted.
+    """
+    mode, dims = np.uintp(options[0]), np.uintp(len(spatial))
     for i in range(count):
-        numbers[0, i], weights[0, i] = 0, 1
-        for d in range(dims):
+        numbers[0, i] = 0
+        weights[0, i] = 1
+    for d in range(np.uintp(slopes.shape[0])):
+        for i in range(count):
             slopes[d, 0, i] = 1
     taps = np.uintp(1)
     for dim in range(dims):
@@ -401,26 +406,26 @@ def pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, num
             for t in range(taps):
                 to = k * taps + t
                 for i in range(count):
-                    before = numbers[t, i]
-                    is_some = (before < none) & (pixel[k, i] >= 0)
-                    numbers[to, i] = before * np.int32(size) + pixel[k, i] if is_some else np.int32(none)
-                    for d in range(dims):
-                        slopes[d, to, i] = slopes[d, t, i] * (slope[k, i] if d == axis else weight[k, i])
+                    before, here = numbers[t, i], pixel[k, i]
+                    number = before * np.int32(size) + here
+                    numbers[to, i] = number if (before < none) & (here >= 0) else none
+                for d in range(np.uintp(slopes.shape[0])):
+                    factor = slope if d == axis else weight
+                    for i in range(count):
+                        slopes[d, to, i] = slopes[d, t, i] * factor[k, i]
+                for i in range(count):
                     weights[to, i] = weights[t, i] * weight[k, i]
         taps *= mode
 
 
 @loop
-def add_pixels(x, start, numbers, weights, first, none, y, to, count):
-    """Add two pixels times their weights to each sample."""
-    second = first + np.uintp(1)
+def add_four(x, start, numbers, weights, k, y, to, count):
+    """Add four pixels times their weights to each sample."""
     for i in range(count):
-        a, b = numbers[first, i], numbers[second, i]
-        left = x[start + np.uintp(a if a < none else 0)]
-        right = x[start + np.uintp(b if b < none else 0)]
-        left = left * weights[first, i] if a < none else x.dtype.type(0)
-        right = right * weights[second, i] if b < none else x.dtype.type(0)
-        y[to + i] += left + right
+        total = x[start + np.uintp(numbers[k, i])] * weights[k, i]
+        for other in range(np.uintp(1), np.uintp(4)):
+            total += x[start + np.uintp(numbers[k + other, i])] * weights[k + other, i]
+        y[to + i] += total
 
 
 @loop
@@ -433,7 +438,7 @@ def sample_loop(x, grid, y, channels, places, spatial, none, options, taps, lo, 
         np.empty((4, PLACES), x.dtype),
     )
     numbers, weights = np.empty((taps, PLACES), np.int32), np.empty((taps, PLACES), x.dtype)
-    slopes = np.empty((dims, taps, PLACES), x.dtype)
+    slopes = np.empty((0, taps, PLACES), x.dtype)
     blocks = (places + np.uintp(PLACES - 1)) // np.uintp(PLACES)
     for block in range(lo, hi):
         image, start = block // blocks, block % blocks * np.uintp(PLACES)
@@ -441,17 +446,12 @@ def sample_loop(x, grid, y, channels, places, spatial, none, options, taps, lo, 
         at = (image * places + start) * dims
         pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
         for channel in range(image * channels, (image + np.uintp(1)) * channels):
-            source, to = channel * np.uintp(none), channel * places + start
-            if taps == 1:
-                for i in range(count):
-                    number = numbers[0, i]
-                    value = x[source + np.uintp(number if number < none else 0)]
-                    y[to + i] = value if number < none else x.dtype.type(0)
-            else:
-                for i in range(count):
-                    y[to + i] = 0
-                for k in range(np.uintp(0), taps, np.uintp(2)):
-                    add_pixels(x, source, numbers, weights, k, none, y, to, count)
+            source, to = channel * np.uintp(none + 1), channel * places + start
+            for i in range(count):
+                y[to + i] = 0 if taps > 1 else x[source + np.uintp(numbers[0, i])]
+            if taps > 1:
+                for k in range(np.uintp(0), taps, np.uintp(4)):
+                    add_four(x, source, numbers, weights, k, y, to, count)
 
 
 @launcher
@@ -472,7 +472,7 @@ def spread_samples_loop(grad, grid, result, channels, places, spatial, none, opt
         np.empty((4, PLACES), grad.dtype),
     )
     numbers, weights = np.empty((taps, PLACES), np.int32), np.empty((taps, PLACES), grad.dtype)
-    slopes = np.empty((dims, taps, PLACES), grad.dtype)
+    slopes = np.empty((0, taps, PLACES), grad.dtype)
     groups = (channels + each - np.uintp(1)) // each
     for group in range(lo, hi):
         image, first = group // groups, group % groups * each
@@ -521,12 +521,10 @@ def grid_slopes_loop(grad, x, grid, result, channels, places, spatial, none, opt
         pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
         products[:] = 0
         for channel in range(image * channels, (image + np.uintp(1)) * channels):
-            source, by = channel * np.uintp(none), channel * places + start
+            source, by = channel * np.uintp(none + 1), channel * places + start
             for k in range(taps):
                 for i in range(count):
-                    number = numbers[k, i]
-                    value = x[source + np.uintp(number if number < none else 0)]
-                    products[k, i] += grad[by + i] * value if number < none else x.dtype.type(0)
+                    products[k, i] += grad[by + i] * x[source + np.uintp(numbers[k, i])]
         for d in range(dims):
             for i in range(count):
                 total = x.dtype.type(0)
@@ -542,6 +540,15 @@ def grid_slopes(grad, x, grid, result, images, channels, places, spatial, none, 
     sizes = np.uintp(channels), np.uintp(places), np.int32(none), np.uintp(taps)
     arguments = (grad, x, grid, result, sizes[0], sizes[1], spatial, sizes[2], options, sizes[3])
     parallel(grid_slopes_loop, arguments, blocks, grad.size * (1 + taps))
+
+
+def with_zero(input: Array) -> Array:
+    """The pixels of each image, and a zero after them: the one that stands for none."""
+    rows = prod(input.shape[:2])
+    flat = np.empty((rows, prod(input.shape[2:]) + 1), input.dtype)
+    flat[:, :-1] = input.reshape(rows, -1)
+    flat[:, -1] = 0
+    return flat.reshape(-1)
 
 
 def geometry_of(shape: Sizes, grid: Array, options: Any) -> Any:
@@ -566,7 +573,7 @@ def sample(generic: Kernel) -> Kernel:
         if not is_taken(grid, input.shape, input, orders):
             return generic(input, grid, options, orders)  # type: ignore[no-any-return]
         result = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
-        sample_places(flat(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
+        sample_places(with_zero(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
         return result
 
     return run
@@ -580,7 +587,7 @@ def sample_input_gradient(generic: Kernel) -> Kernel:
         if not is_taken(grid, shape, grad, orders):
             return generic(grad, grid, shape, options, orders)  # type: ignore[no-any-return]
         result = np.empty(shape, grad.dtype)
-        each = max(1, shape[0] * shape[1] // 16)  # channels for which the pixels are found once
+        each = max(4, shape[0] * shape[1] // 16)  # channels for which the pixels are found once
         spread_samples(flat(grad), flat(grid), flat(result), *geometry_of(shape, grid, options), min(each, shape[1]))
         return result
 
@@ -596,7 +603,7 @@ def sample_grid_gradient(generic: Kernel) -> Kernel:
         if not is_alike or not is_taken(grid, input.shape, input, orders):
             return generic(grad, input, grid, options, orders)  # type: ignore[no-any-return]
         result = np.empty(grid.shape, grid.dtype)
-        grid_slopes(flat(grad), flat(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
+        grid_slopes(flat(grad), with_zero(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
         return result
 
     return run
