@@ -11,7 +11,7 @@ from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
 
-__all__ = ["BITS", "HALVES", "loaded", "put_at", "rounded", "value_at"]
+__all__ = ["BITS", "HALVES", "loaded", "number_in", "put_at", "rounded", "value_at"]
 
 I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
@@ -94,3 +94,14 @@ def put_at_of(x, i, value):
         x[i] = value
 
     return put
+
+
+def number_in(like: Any, number: Any) -> Any:
+    """A number in the dtype in which an array's elements are computed."""
+
+
+@overload(number_in, jit_options={"forceinline": True})
+def number_in_of(like, number):
+    if half_of(like):
+        return lambda like, number: np.float32(number)
+    return lambda like, number: like.dtype.type(number)

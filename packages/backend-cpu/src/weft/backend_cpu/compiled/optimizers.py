@@ -1,7 +1,7 @@
 """Steps of optimizers over all parameters in one launch, each in one pass over memory; norms and scaling of gradients.
 
-The formulas are those of `weft.optim`, operation by operation, in the parameters' dtype. A launcher returns False, and
-has written nothing, if it does not take the arrays.
+The formulas are those of `weft.optim`, operation by operation, in the parameters' dtype; halves are computed in
+float32, and rounded when they are kept. A launcher returns False, and has written nothing, if it does not take the arrays.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from weft.backend_cpu.compiled.halves import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.lists import array_at, find, identities, row_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import serves
 
 GRADIENTS = 1  # the column that is not written to
-REAL = "float32 float64"
+REAL = "float32 float64 float16 bfloat16"
 
 Arrays = Sequence[Any]
 
@@ -29,17 +30,23 @@ def stepping(launch: Callable[..., bool], columns: Sequence[Arrays], *numbers: A
     rows = len(params)
     if len(set(map(id, params))) != rows:  # twice in its group, a parameter is stepped twice
         return False
-    like = params[0].reshape(-1)
+    like = example(params)
     if launch(identities(columns, rows), like, *numbers):
         return True
     grads = [np.require(grad, requirements=["C", "A"]) for grad in columns[GRADIENTS]]
     return launch(identities([params, grads, *columns[2:]], rows), like, *numbers)
 
 
+def example(arrays: Arrays) -> Any:
+    """An array as compiled loops know its dtype."""
+    first = arrays[0].reshape(-1)
+    return first.view(BITS[first.dtype]) if first.dtype in BITS else first
+
+
 @loop
 def sgd_loop(table, starts, like, lr, momentum, dampening, weight_decay, nesterov, lo, hi):
-    real = like.dtype.type
-    step, decay, inertia, share = real(-lr), real(weight_decay), real(momentum), real(1 - dampening)
+    step, decay = number_in(like, -lr), number_in(like, weight_decay)
+    inertia, share = number_in(like, momentum), number_in(like, 1 - dampening)
     buffered = len(table) > 2
     row = row_at(starts, lo)
     while lo < hi:
@@ -48,13 +55,15 @@ def sgd_loop(table, starts, like, lr, momentum, dampening, weight_decay, nestero
         if buffered:
             buffer = array_at(table[2, row], stop, like)
             for i in range(first, stop):
-                slope = grad[i] + param[i] * decay if weight_decay != 0 else grad[i]
-                velocity = buffer[i] * inertia + slope * share
-                buffer[i] = velocity
-                param[i] += (slope + velocity * inertia if nesterov else velocity) * step
+                slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+                velocity = value_at(buffer, i) * inertia + slope * share
+                put_at(buffer, i, velocity)
+                way = slope + velocity * inertia if nesterov else velocity
+                put_at(param, i, value_at(param, i) + way * step)
         else:
             for i in range(first, stop):
-                param[i] += (grad[i] + param[i] * decay if weight_decay != 0 else grad[i]) * step
+                slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+                put_at(param, i, value_at(param, i) + slope * step)
         lo = starts[row] + stop
         row += 1
 
@@ -82,40 +91,42 @@ def sgd_kernel(generic: Any) -> Any:
 
 @loop
 def adam_loop(table, starts, like, counts, lr, beta1, beta2, eps, weight_decay, decoupled, lo, hi):
-    real = like.dtype.type
     is_near = 1 - beta1 < 0.5
-    gain, rest = real(1 - beta1), real(1 - (1 - beta1))
-    keep, share = real(beta2), real(1 - beta2)
+    gain, rest = number_in(like, 1 - beta1), number_in(like, 1 - (1 - beta1))
+    keep, share = number_in(like, beta2), number_in(like, 1 - beta2)
     shrinks, decays = decoupled and weight_decay != 0, not decoupled and weight_decay != 0
-    shrink, decay = real(1 - lr * weight_decay), real(weight_decay)
+    shrink, decay = number_in(like, 1 - lr * weight_decay), number_in(like, weight_decay)
     row = row_at(starts, lo)
     while lo < hi:
         first, stop = lo - starts[row], min(hi, starts[row + 1]) - starts[row]
         correction = math.sqrt(1 - beta2 ** counts[row])
-        offset, step = real(eps * correction), real(-lr * correction / (1 - beta1 ** counts[row]))
+        offset, step = number_in(like, eps * correction), number_in(like, -lr * correction / (1 - beta1 ** counts[row]))
         param, grad = array_at(table[0, row], stop, like), array_at(table[1, row], stop, like)
         mean, square = array_at(table[2, row], stop, like), array_at(table[3, row], stop, like)
         if len(table) == 4:
             for i in range(first, stop):
-                value = param[i] * shrink if shrinks else param[i]
-                slope = grad[i] + value * decay if decays else grad[i]
-                way = slope - mean[i]
-                moved = mean[i] + way * gain if is_near else slope - way * rest
-                second = square[i] * keep + slope * share * slope
-                mean[i], square[i] = moved, second
-                param[i] = value + moved * step / (math.sqrt(second) + offset)
+                value = value_at(param, i) * shrink if shrinks else value_at(param, i)
+                slope = value_at(grad, i) + value * decay if decays else value_at(grad, i)
+                way = slope - value_at(mean, i)
+                moved = value_at(mean, i) + way * gain if is_near else slope - way * rest
+                second = value_at(square, i) * keep + slope * share * slope
+                put_at(mean, i, moved)
+                put_at(square, i, second)
+                put_at(param, i, value + moved * step / (math.sqrt(second) + offset))
         else:
             most = array_at(table[4, row], stop, like)
             for i in range(first, stop):
-                value = param[i] * shrink if shrinks else param[i]
-                slope = grad[i] + value * decay if decays else grad[i]
-                way = slope - mean[i]
-                moved = mean[i] + way * gain if is_near else slope - way * rest
-                second = square[i] * keep + slope * share * slope
-                mean[i], square[i] = moved, second
-                second = most[i] if most[i] >= second or most[i] != most[i] else second
-                most[i] = second
-                param[i] = value + moved * step / (math.sqrt(second) + offset)
+                value = value_at(param, i) * shrink if shrinks else value_at(param, i)
+                slope = value_at(grad, i) + value * decay if decays else value_at(grad, i)
+                way = slope - value_at(mean, i)
+                moved = value_at(mean, i) + way * gain if is_near else slope - way * rest
+                second = value_at(square, i) * keep + slope * share * slope
+                put_at(mean, i, moved)
+                put_at(square, i, second)
+                before = value_at(most, i)
+                second = before if before >= second or before != before else second
+                put_at(most, i, second)
+                put_at(param, i, value + moved * step / (math.sqrt(second) + offset))
         lo = starts[row] + stop
         row += 1
 
@@ -153,10 +164,10 @@ def adam_kernel(generic: Any) -> Any:
 
 @loop
 def rmsprop_loop(table, starts, like, centered, lr, alpha, eps, weight_decay, momentum, lo, hi):
-    real = like.dtype.type
-    keep, share, offset, decay = real(alpha), real(1 - alpha), real(eps), real(weight_decay)
+    keep, share = number_in(like, alpha), number_in(like, 1 - alpha)
+    offset, decay = number_in(like, eps), number_in(like, weight_decay)
     is_near = 1 - alpha < 0.5
-    step, inertia = real(-lr), real(momentum)
+    step, inertia = number_in(like, -lr), number_in(like, momentum)
     buffered = len(table) == 5
     row = row_at(starts, lo)
     while lo < hi:
@@ -165,31 +176,33 @@ def rmsprop_loop(table, starts, like, centered, lr, alpha, eps, weight_decay, mo
         square = array_at(table[2, row], stop, like)
         if len(table) == 3:
             for i in range(first, stop):
-                slope = grad[i] + param[i] * decay if weight_decay != 0 else grad[i]
-                variance = square[i] * keep + slope * share * slope
-                square[i] = variance
-                param[i] += slope * step / (math.sqrt(variance) + offset)
+                slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+                variance = value_at(square, i) * keep + slope * share * slope
+                put_at(square, i, variance)
+                put_at(param, i, value_at(param, i) + slope * step / (math.sqrt(variance) + offset))
         elif not centered:
             buffer = array_at(table[3, row], stop, like)
             for i in range(first, stop):
-                slope = grad[i] + param[i] * decay if weight_decay != 0 else grad[i]
-                variance = square[i] * keep + slope * share * slope
-                velocity = buffer[i] * inertia + slope / (math.sqrt(variance) + offset)
-                square[i], buffer[i] = variance, velocity
-                param[i] += velocity * step
+                slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+                variance = value_at(square, i) * keep + slope * share * slope
+                velocity = value_at(buffer, i) * inertia + slope / (math.sqrt(variance) + offset)
+                put_at(square, i, variance)
+                put_at(buffer, i, velocity)
+                put_at(param, i, value_at(param, i) + velocity * step)
         else:
             mean, buffer = array_at(table[3, row], stop, like), array_at(table[-1, row], stop, like)
             for i in range(first, stop):
-                slope = grad[i] + param[i] * decay if weight_decay != 0 else grad[i]
-                second = square[i] * keep + slope * share * slope
-                way = slope - mean[i]
-                moved = mean[i] + way * share if is_near else slope - way * keep
-                square[i], mean[i] = second, moved
+                slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+                second = value_at(square, i) * keep + slope * share * slope
+                way = slope - value_at(mean, i)
+                moved = value_at(mean, i) + way * share if is_near else slope - way * keep
+                put_at(square, i, second)
+                put_at(mean, i, moved)
                 change = slope / (math.sqrt(second - moved * moved) + offset)
                 if buffered:
-                    change += buffer[i] * inertia
-                    buffer[i] = change
-                param[i] += change * step
+                    change += value_at(buffer, i) * inertia
+                    put_at(buffer, i, change)
+                put_at(param, i, value_at(param, i) + change * step)
         lo = starts[row] + stop
         row += 1
 
@@ -218,19 +231,18 @@ def rmsprop_kernel(generic: Any) -> Any:
 
 @loop
 def adagrad_loop(table, starts, like, counts, lr, lr_decay, eps, weight_decay, lo, hi):
-    real = like.dtype.type
-    offset, decay = real(eps), real(weight_decay)
+    offset, decay = number_in(like, eps), number_in(like, weight_decay)
     row = row_at(starts, lo)
     while lo < hi:
         first, stop = lo - starts[row], min(hi, starts[row + 1]) - starts[row]
-        step = real(-lr / (1 + (counts[row] - 1) * lr_decay))
+        step = number_in(like, -lr / (1 + (counts[row] - 1) * lr_decay))
         param, grad = array_at(table[0, row], stop, like), array_at(table[1, row], stop, like)
         total = array_at(table[2, row], stop, like)
         for i in range(first, stop):
-            slope = grad[i] + param[i] * decay if weight_decay != 0 else grad[i]
-            square = total[i] + slope * slope
-            total[i] = square
-            param[i] += slope * step / (math.sqrt(square) + offset)
+            slope = value_at(grad, i) + value_at(param, i) * decay if weight_decay != 0 else value_at(grad, i)
+            square = value_at(total, i) + slope * slope
+            put_at(total, i, square)
+            put_at(param, i, value_at(param, i) + slope * step / (math.sqrt(square) + offset))
         lo = starts[row] + stop
         row += 1
 
@@ -269,9 +281,9 @@ def squares_loop(table, starts, blocks, like, sums, lo, hi):
         first = (block - blocks[row]) * np.uintp(BLOCK)
         stop = min(first + np.uintp(BLOCK), starts[row + 1] - starts[row])
         x = array_at(table[0, row], stop, like)
-        total = like.dtype.type(0)
+        total = number_in(like, 0)
         for i in range(first, stop):
-            total += x[i] * x[i]
+            total += value_at(x, i) * value_at(x, i)
         sums[block] = total
 
 
@@ -294,12 +306,13 @@ def norms(table, like, result):
 @serves("foreach::norm", REAL)
 def norm_kernel(generic: Any) -> Any:
     def run(arrays: Arrays, ord: Any = 2, dtype: Any = None) -> Any:
-        result = np.empty(len(arrays), arrays[0].dtype)
+        element = arrays[0].dtype
+        result = np.empty(len(arrays), np.float32 if element in BITS else element)
         if ord != 2 or dtype is not None:
             return NotImplemented
-        if not norms(identities([arrays], len(arrays)), arrays[0].reshape(-1), result):
+        if not norms(identities([arrays], len(arrays)), example(arrays), result):
             return NotImplemented
-        return [result[i : i + 1].reshape(()) for i in range(len(arrays))]
+        return [each.reshape(()) for each in np.split(result.astype(element, copy=False), len(arrays))]
 
     return run
 
@@ -307,12 +320,12 @@ def norm_kernel(generic: Any) -> Any:
 @loop
 def scale_loop(table, starts, like, factor, lo, hi):
     row = row_at(starts, lo)
-    scale = like.dtype.type(factor)
+    scale = number_in(like, factor)
     while lo < hi:
         first, stop = lo - starts[row], min(hi, starts[row + 1]) - starts[row]
         x = array_at(table[0, row], stop, like)
         for i in range(first, stop):
-            x[i] *= scale
+            put_at(x, i, value_at(x, i) * scale)
         lo = starts[row] + stop
         row += 1
 
@@ -332,6 +345,6 @@ def scale_kernel(generic: Any) -> Any:
     def run(arrays: Arrays, other: Any) -> Any:
         if isinstance(other, list) or np.ndim(other) or len(set(map(id, arrays))) != len(arrays):
             return NotImplemented
-        return None if scale(identities([arrays], len(arrays)), arrays[0].reshape(-1), float(other)) else NotImplemented
+        return None if scale(identities([arrays], len(arrays)), example(arrays), float(other)) else NotImplemented
 
     return run
