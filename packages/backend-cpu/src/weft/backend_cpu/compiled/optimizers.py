@@ -1,7 +1,8 @@
 """Steps of optimizers over all parameters in one launch, each in one pass over memory; norms and scaling of gradients.
 
 The formulas are those of `weft.optim`, operation by operation, in the parameters' dtype; halves are computed in
-float32, and rounded when they are kept. A launcher returns False, and has written nothing, if it does not take the arrays.
+float32, and rounded when they are kept. A launcher returns False, and has written nothing, if it does not take the
+arrays.
 """
 
 from __future__ import annotations
