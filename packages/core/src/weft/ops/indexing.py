@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from weft._devices import backend_of
 from weft._dtypes import bool_, int64
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
@@ -17,7 +18,7 @@ from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
-from weft.ops._inplace import bump, check_out, check_writable, write_array, write_out
+from weft.ops._inplace import bump, check_out, check_writable, fill_array, write_array, write_out
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, fitting
 from weft.ops.views import expand, reshape
@@ -433,10 +434,17 @@ def within(name: str, input: Any, indices: Any) -> tuple[Any, ...]:
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements by position."""
-    if not isinstance(value, TensorBase):
+    number = type(value) in (int, float, bool)
+    if not number and not isinstance(value, TensorBase):
         value = as_value(value, self)
     key, indices = parse(self, index)
     target = basic.op(self, (*key, ...))
+    if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
+        check_writable("index_put_", target, False)
+        fill_array(target._array, fitting("index_put_", value, target.kind.dtype))
+        bump(target, "index_put_")
+        return
+    value = as_value(value, self) if number else value
     if indices is None:
         copy_values(target, value, "index_put_")
         return
@@ -517,9 +525,21 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
         return write_inplace(name, target, _replaced, (source,), {})
     if source.kind.device is not target.kind.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
-    write_array(target, source._array)
+    if source.kind is not target.kind or not moved_by_backend(target, source._array):
+        write_array(target, source._array)
     bump(target, name)
     return target
+
+
+LARGE = 8192  # elements from which a backend's own way of copying is asked for
+
+
+def moved_by_backend(target: Any, array: Any) -> bool:
+    """Copy an array of a tensor's dtype and shape into its memory as its backend does it best, if it has a way."""
+    if array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
+        return False
+    assign = backend_of(target.device).kernel("core::assign", target.kind.dtype, None)
+    return assign is not None and bool(assign(target._array, array))
 
 
 @op(

@@ -352,14 +352,36 @@ def block_diag(*tensors):
 
         return empty(1, 0)
     blocks = [each if each.ndim == 2 else reshape(each, (1, each.numel())) for each in tensors]
-    width = builtins.sum(each.shape[1] for each in blocks)
-    rows, start = [], 0
-    for each in promoted(blocks):
-        left = each.new_zeros((each.shape[0], start))
-        right = each.new_zeros((each.shape[0], width - start - each.shape[1]))
-        rows.append(cat([left, each, right], 1))
-        start += each.shape[1]
-    return cat(rows, 0)
+    return diagonal_blocks.op(promoted(blocks))
+
+
+@op(tensors="blocks", sequence="blocks", accepts=ALL_DTYPES, name="block_diag", batch="one_by_one", linear="blocks")
+def diagonal_blocks(blocks):
+    """Matrices along the diagonal of one of zeros."""
+    return diagonal_blocks.op(blocks)
+
+
+@diagonal_blocks.kernel
+def _(xp, blocks):
+    rows, columns = builtins.sum([len(each) for each in blocks]), builtins.sum([each.shape[1] for each in blocks])
+    whole = xp.zeros((rows, columns), blocks[0].dtype)
+    for place, each in zip(block_places([each.shape for each in blocks]), blocks):
+        whole[place] = each
+    return whole
+
+
+def block_places(shapes: Any) -> list[tuple[slice, slice]]:
+    """Where matrices of these shapes stand in the whole."""
+    found, row, column = [], 0, 0
+    for height, width in shapes:
+        found.append((slice(row, row + height), slice(column, column + width)))
+        row, column = row + height, column + width
+    return found
+
+
+@diagonal_blocks.gradient("blocks")
+def _(grad, blocks_shape):
+    return [grad[place] for place in block_places(blocks_shape)]
 
 
 # Repeating

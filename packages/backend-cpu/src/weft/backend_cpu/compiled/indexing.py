@@ -362,7 +362,7 @@ def scatter_rows(y, index, source, adds, wrong):
     parallel(scatter_rows_loop, (y, index, source, adds, wrong), index.shape[0], index.size * 2)
 
 
-@serves("core::scatter", NUMBERS)
+@serves("core::scatter", ALL)
 def scatter_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, reduce: Any) -> Any:
         is_array = isinstance(source, np.ndarray)
@@ -370,7 +370,7 @@ def scatter_kernel(generic: Any) -> Any:
             not fits(x, dim, index)
             or index.size < LEAST
             or not is_taken(index)
-            or reduce not in (None, "add")
+            or reduce not in ((None, "add") if x.dtype.name in NUMBERS.split() else (None,))
             or (is_array and (source.ndim != index.ndim or source.dtype != x.dtype or not source.flags.c_contiguous))
             or (is_array and source.shape != index.shape)
         ):
@@ -379,8 +379,10 @@ def scatter_kernel(generic: Any) -> Any:
         made, wrong = copied(x), np.zeros(1, bool)
         rows = parts(index, dim)[2] == 1
         launch, shape = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
-        whole = made.reshape(shape[0], x.shape[dim], *shape[2:])
-        launch(whole, index.reshape(shape), values.reshape(shape), reduce == "add", wrong)
+        whole, values = made.reshape(shape[0], x.shape[dim], *shape[2:]), values.reshape(shape)
+        if reduce is None:  # elements are only moved
+            whole, values = bits(whole), bits(values)
+        launch(whole, index.reshape(shape), values, reduce == "add", wrong)
         return generic(x, dim, index, source, reduce) if wrong[0] else made
 
     return run

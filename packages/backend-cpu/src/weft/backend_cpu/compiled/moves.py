@@ -456,6 +456,14 @@ def contiguous_copy_kernel(generic: Any) -> Any:
     return BySize(generic, copied, LEAST)
 
 
+@serves("core::assign", MOVED)
+def assign_kernel(generic: Any) -> Any:
+    def run(target: Any, source: Any) -> bool:
+        return not np.may_share_memory(target, source) and moved(target, source)
+
+    return run
+
+
 @serves("core::clone", MOVED)
 def clone_kernel(generic: Any) -> Any:
     def run(x: Any) -> Any:
