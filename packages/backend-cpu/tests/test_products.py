@@ -45,3 +45,28 @@ def test_int_mm_is_exact_in_int32(dtype, shape):
 def test_int_mm_refuses_other_dtypes(dtypes):
     with pytest.raises(RuntimeError, match="_int_mm: input must be int8 or uint8"):
         weft._int_mm(*(weft.ones(2, 2, dtype=each) for each in dtypes))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("shape", [(1, 1), (300, 200), (200, 0), (3, 5)])
+def test_a_column_times_a_row_is_their_outer_product(dtype, shape):
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(2 * n).astype(dtype)[::2] for n in shape)
+    assert np.array_equal(products.matmul(a[:, None], b[None]), np.multiply.outer(a, b))
+    assert np.array_equal(weft.outer(weft.from_numpy(a), weft.from_numpy(b)).numpy(), np.multiply.outer(a, b))
+
+
+@pytest.mark.parametrize(
+    "equation",
+    ["bij,bjk->bik", "bij,bkj->bki", "i,j->ij", "i,j->ji", "bi,bi->b", "abi,bai->ab", "ij,ji->", "ab,cd->dbca"],
+)
+@pytest.mark.parametrize("size", [3, 1])
+def test_einsum_of_two_operands_is_that_of_numpy(equation, size):
+    rng = np.random.default_rng(0)
+    lengths = dict(zip("abcdijk", (2, 3, 4, 5, 3, 3, 6)))
+    first, second = equation.split("->")[0].split(",")
+    a = rng.standard_normal([lengths[each] for each in first])
+    b = rng.standard_normal([size if each == "i" and size == 1 else lengths[each] for each in second])
+    expected = np.einsum(equation, a, np.broadcast_to(b, [lengths[each] for each in second]))
+    result = weft.einsum(equation, weft.from_numpy(a), weft.from_numpy(b)).numpy()
+    np.testing.assert_allclose(result, expected, atol=1e-12)

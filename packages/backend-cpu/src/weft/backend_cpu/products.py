@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy
 
-__all__ = ["matmul", "wide_product"]
+from weft.backend_cpu import libraries
+
+__all__ = ["addmm", "matmul", "wide_product"]
 
 FEW = 512
 """Multiplications up to which NumPy's own loop over integers is no slower (measured)."""
@@ -24,11 +26,35 @@ def matmul(input: Any, other: Any) -> Any:
         return integer_product(input, other)
     if input.ndim == 2 and other.ndim == 2:
         if input.shape[1] == 1:
-            return numpy.multiply(input, other)
+            return outer(input, other)
         return numpy.dot(input, other)  # half the time of numpy.matmul where they are small
     if other.ndim == 2 and input.ndim > 2 and other.size:  # one product of all rows, where NumPy has one for each batch
         return numpy.dot(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[-1])
     return numpy.matmul(input, other)
+
+
+def addmm(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * (a @ b)``."""
+    product = matmul(a, b)
+    number = product.dtype.type
+    if alpha != 1:
+        product *= number(alpha)
+    product += input if beta == 1 else input * number(beta)
+    return product
+
+
+def outer(column: Any, row: Any) -> Any:
+    """The product of a matrix of one column and one of one row."""
+    if column.size * row.size >= libraries.LEAST and column.dtype.char in "fd" and has_compiled():
+        from weft.backend_cpu.compiled.products import outer as compiled
+
+        return compiled(column, row)
+    return numpy.multiply(column, row)
+
+
+def has_compiled() -> bool:
+    """Whether there are compiled loops."""
+    return any(each.__name__.endswith(".compiled") for each in libraries.available())
 
 
 def integer_product(input: Any, other: Any) -> Any:

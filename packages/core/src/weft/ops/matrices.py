@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import lru_cache
 from typing import Any
 
 from weft._dtypes import float32, int8, int64, uint8
@@ -14,7 +15,6 @@ from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
 from weft.ops.creation import fitting
-from weft.ops.joining import broadcast_tensors
 from weft.ops.pointwise import conj
 
 
@@ -116,7 +116,7 @@ def adjoint_times(left: Any, right: Any) -> Any:
 @matmul.gradient("input")
 def _(grad, other, input_shape):
     if other.ndim == 1:
-        return grad.unsqueeze(-1) * conj(other)
+        return matmul.op(grad.unsqueeze(-1), conj(other).unsqueeze(0))
     if len(input_shape) == 1:
         return times_adjoint(grad.unsqueeze(-2), other).squeeze(-2)
     return times_adjoint(grad, other)
@@ -125,7 +125,10 @@ def _(grad, other, input_shape):
 @matmul.gradient("other")
 def _(grad, input, other_shape):
     if input.ndim == 1:
-        return conj(input).unsqueeze(-1) * grad.unsqueeze(-2) if len(other_shape) > 1 else grad * conj(input)
+        if len(other_shape) == 1:
+            return grad * conj(input)
+        column, row = conj(input).unsqueeze(-1), grad.unsqueeze(-2)
+        return matmul.op(column, row) if len(other_shape) == 2 else column * row
     if len(other_shape) == 1:
         return adjoint_times(input, grad.unsqueeze(-1)).squeeze(-1)
     if len(other_shape) == 2 and input.ndim > 2:  # one product sums over the batch
@@ -263,8 +266,10 @@ def mv(input, vec):
 def dot(input, tensor):
     """The sum of the products of two vectors' elements."""
     same_dtype("dot", input, tensor)
-    expect("dot", input=(input, 1), tensor=(tensor, 1))
-    if input.shape != tensor.shape:
+    sizes = input._array.shape, tensor._array.shape
+    if len(sizes[0]) != 1 or len(sizes[1]) != 1:
+        expect("dot", input=(input, 1), tensor=(tensor, 1))
+    if sizes[0] != sizes[1]:
         raise RuntimeError(
             f"dot: inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
             "have the same "
@@ -291,6 +296,9 @@ def inner(input, other):
             "and "
             f"{list(other.shape)}"
         )
+    if other.ndim < 3:
+        same_dtype("inner", input, other)
+        return matmul.op(input, other if other.ndim == 1 else other.mT)
     return tensordot(input, other, dims=([-1], [-1]))
 
 
@@ -299,6 +307,8 @@ def outer(input, vec2):
     """The products of all pairs of elements of two vectors."""
     require_tensors("outer", input=input, vec2=vec2)
     expect("outer", input=(input, 1), vec2=(vec2, 1))
+    if input.kind is vec2.kind and input.kind.is_differentiable:
+        return matmul.op(input.unsqueeze(1), vec2.unsqueeze(0))
     return input.unsqueeze(1) * vec2
 
 
@@ -392,6 +402,8 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     require_tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    if input.kind is vec1.kind is vec2.kind and input.kind.is_differentiable and vec1.ndim == vec2.ndim == 1:
+        return with_product("addr", input, vec1.unsqueeze(1), vec2.unsqueeze(0), matmul, beta, alpha)
     product = outer(vec1, vec2)
     if input.dtype is not product.dtype:
         common = input.new_empty(0, dtype=input.dtype) + product.new_empty(0)
@@ -489,6 +501,8 @@ def tensordot(a, b, dims=2):
     """
     if isinstance(dims, TensorBase):
         dims = dims.tolist()
+    require_tensors("tensordot", a=a, b=b)
+    a_shape, b_shape = a._array.shape, b._array.shape
     if isinstance(dims, int):
         if dims < 0 or dims > builtins.min(a.ndim, b.ndim):
             raise RuntimeError(
@@ -500,27 +514,34 @@ def tensordot(a, b, dims=2):
     if len(first) != len(second):
         raise RuntimeError("tensordot: both dimension lists should have same length")
     for i, j in zip(first, second):
-        if a.shape[i] != b.shape[j]:
-            if a.shape[i] == 1:
+        if a_shape[i] != b_shape[j]:
+            if a_shape[i] == 1:
                 b = b.sum(j, keepdim=True, dtype=b.dtype)
-            elif b.shape[j] == 1:
+            elif b_shape[j] == 1:
                 a = a.sum(i, keepdim=True, dtype=a.dtype)
             else:
                 raise RuntimeError(
-                    f"tensordot: contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and "
-                    "second has "
-                    f"size {b.shape[j]} in dim {j}"
+                    f"tensordot: contracted dimensions need to match, but first has size {a_shape[i]} in dim {i} and "
+                    f"second has size {b_shape[j]} in dim {j}"
                 )
     same_dtype("tensordot", a, b)
-    left = [d for d in range(a.ndim) if d not in first]
-    right = [d for d in range(b.ndim) if d not in second]
-    shape = [a.shape[d] for d in left] + [b.shape[d] for d in right]
-    inner_size = math.prod(a.shape[d] for d in first)
-    rows, columns = math.prod(a.shape[d] for d in left), math.prod(b.shape[d] for d in right)
+    left = [d for d in range(len(a_shape)) if d not in first]
+    right = [d for d in range(len(b_shape)) if d not in second]
+    a_sizes, b_sizes = [a_shape[d] for d in left], [b_shape[d] for d in right]
+    inner_size = math.prod(a._array.shape[d] for d in first)
+    rows, columns = math.prod(a_sizes), math.prod(b_sizes)
     product = matmul.op(
-        a.permute([*left, *first]).reshape(rows, inner_size), b.permute([*second, *right]).reshape(inner_size, columns)
+        arranged(a, [*left, *first], (rows, inner_size)), arranged(b, [*second, *right], (inner_size, columns))
     )
-    return product.reshape(shape)
+    shape = (*a_sizes, *b_sizes)
+    return product if shape == (rows, columns) else product.reshape(shape)
+
+
+def arranged(tensor: Any, order: list[int], shape: tuple[int, ...]) -> Any:
+    """A tensor with its dimensions in another order and then of another shape; the tensor where it is so already."""
+    if order != list(range(len(order))):
+        tensor = tensor.permute(order)
+    return tensor if tensor._array.shape == shape else tensor.reshape(shape)
 
 
 @composite("kron", out=True)
@@ -562,8 +583,45 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
         raise RuntimeError(
             f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
         )
-    input, other = broadcast_tensors(input, other)
-    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
+    broadcast_shapes(name, [input._array.shape, other._array.shape])
+    return crossed.op(input, other, dim - input.ndim)
+
+
+@op(
+    tensors="input other",
+    result="same",
+    half="float32",
+    name="linalg_cross",
+    batch="elementwise",
+    linear="input | other",
+)
+def crossed(input, other, dim):
+    """The cross product of vectors along a dimension that is counted from the end."""
+    return crossed.op(input, other, dim)
+
+
+crossed.declaration.label = "LinalgCrossBackward0"
+
+
+@crossed.kernel
+def _(xp, input, other, dim):
+    shape = xp.broadcast_shapes(input.shape, other.shape)
+    made = xp.empty(shape, input.dtype)
+    first, second = (xp.moveaxis(xp.broadcast_to(each, shape), dim, 0) for each in (input, other))
+    product = xp.moveaxis(made, dim, 0)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        product[i] = first[j] * second[k] - first[k] * second[j]
+    return made
+
+
+@crossed.gradient("input")
+def _(grad, other, input_shape, dim):
+    return crossed.op(conj(other), grad, dim).sum_to_size(input_shape)
+
+
+@crossed.gradient("other")
+def _(grad, input, other_shape, dim):
+    return crossed.op(grad, conj(input), dim).sum_to_size(other_shape)
 
 
 # einsum
@@ -591,7 +649,11 @@ def einsum(equation, *operands):
         operands = tuple(operands[0])
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
-    terms, result = parse_equation(equation, operands)
+    ndims = tuple(each.ndim for each in operands)
+    plan = plain_product(equation, ndims) if len(operands) == 2 else None
+    if plan is not None and plan.fits(*operands):
+        return plan.run(*operands)
+    terms, result = parse_equation(equation, ndims)
     left: Any = None
     dims: list[Any] = []
     alone = [label for term in terms for label in set(term) if [label in each for each in terms].count(True) == 1]
@@ -623,17 +685,72 @@ def from_sublists(first: Any, rest: Any) -> tuple[str, tuple[Any, ...]]:
     return equation + ("" if final is None else "->" + letters(final)), tuple(operands)
 
 
-def parse_equation(equation: str, operands: Any) -> tuple[list[list[Any]], list[Any]]:
+class PairPlan:
+    """How a product of two tensors with labels becomes one of (batches of) matrices, where nothing is summed before.
+
+    Parameters
+    ----------
+    first, second, result : list
+        The labels of the dimensions of both operands and of the result.
+    """
+
+    def __init__(self, first: list[Any], second: list[Any], result: list[Any]) -> None:
+        self.shared = [(first.index(label), second.index(label)) for label in first if label in second]
+        batch = [label for label in first if label in second and label in result]
+        inner = [label for label in first if label in second and label not in result]
+        rows = [label for label in first if label not in second]
+        columns = [label for label in second if label not in first]
+        self.left = [first.index(label) for label in (*batch, *rows, *inner)]
+        self.right = [second.index(label) for label in (*batch, *inner, *columns)]
+        self.batch, self.inner, self.rows, self.columns = len(batch), len(inner), len(rows), len(columns)
+        self.order = [[*batch, *rows, *columns].index(label) for label in result]
+
+    def fits(self, left: Any, right: Any) -> bool:
+        """Whether the operands are of one floating dtype, and sizes of shared dimensions equal."""
+        a, b = left._array.shape, right._array.shape
+        return left.kind is right.kind and left.kind.is_differentiable and all(a[i] == b[j] for i, j in self.shared)
+
+    def run(self, left: Any, right: Any) -> Any:
+        """The product."""
+        a = [left._array.shape[dim] for dim in self.left]
+        b = [right._array.shape[dim] for dim in self.right]
+        batch, inner = a[: self.batch], math.prod(b[self.batch : self.batch + self.inner])
+        rows, columns = a[self.batch : self.batch + self.rows], b[self.batch + self.inner :]
+        first = arranged(left, self.left, (*batch, math.prod(rows), inner))
+        second = arranged(right, self.right, (*batch, inner, math.prod(columns)))
+        if batch and not rows and not columns and not left.kind.dtype.is_half:
+            return arranged(
+                (first.squeeze(-2) * second.squeeze(-1)).sum(-1), self.order, tuple(a[i] for i in self.order)
+            )
+        product = matmul.op(first, second)
+        shape = (*batch, *rows, *columns)
+        product = product if product._array.shape == shape else product.reshape(shape)
+        return arranged(product, self.order, tuple(shape[dim] for dim in self.order))
+
+
+@lru_cache(256)
+def plain_product(equation: str, ndims: tuple[int, ...]) -> PairPlan | None:
+    """The plan of an equation of two operands; None where one has a diagonal, or labels that are summed alone."""
+    (first, second), result = parse_equation(equation, ndims)
+    labels = [*first, *second]
+    for term, other in ((first, second), (second, first)):
+        if any(term.count(label) > 1 or not (label in other or label in result) for label in term):
+            return None
+    return None if any(label not in labels for label in result) else PairPlan(first, second, result)
+
+
+@lru_cache(256)
+def parse_equation(equation: str, ndims: tuple[int, ...]) -> tuple[list[list[Any]], list[Any]]:
     """Labels of each operand's dimensions and of the result's; numbers stand for those of the ellipsis."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands):
+    if len(terms) != len(ndims):
         raise RuntimeError(
-            f"einsum(): {'more' if len(operands) > len(terms) else 'fewer'} operands were provided than specified in "
+            f"einsum(): {'more' if len(ndims) > len(terms) else 'fewer'} operands were provided than specified in "
             "the equation"
         )
     labelled, widest = [], 0
-    for number, (term, operand) in enumerate(zip(terms, operands)):
+    for number, (term, ndim) in enumerate(zip(terms, ndims)):
         before, dots, after = term.partition("...")
         for letter in before + after:
             if not letter.isalpha():
@@ -641,12 +758,12 @@ def parse_equation(equation: str, operands: Any) -> tuple[list[list[Any]], list[
                     f"einsum(): invalid subscript given at index {number} in the equation string, subscripts must be "
                     f"in [a-zA-Z]; got {letter!r}"
                 )
-        extra = operand.ndim - len(before) - len(after)
+        extra = ndim - len(before) - len(after)
         if extra < 0 or (extra and not dots):
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(before) + len(after)}) does not match the "
                 "number of "
-                f"dimensions ({operand.ndim}) for operand {number} and no ellipsis was given"
+                f"dimensions ({ndim}) for operand {number} and no ellipsis was given"
             )
         widest = builtins.max(widest, extra if dots else 0)
         labelled.append([*before, *range(-extra, 0), *after] if dots else list(term))
@@ -720,12 +837,12 @@ def pair_product(left: Any, a: list[Any], right: Any, b: list[Any], later: set[A
     rows = [label for label in a if label not in b]
     columns = [label for label in b if label not in a]
 
-    def arranged(tensor: Any, labels: list[Any], *groups: list[Any]) -> Any:
+    def grouped(tensor: Any, labels: list[Any], *groups: list[Any]) -> Any:
         sizes = [[tensor.shape[labels.index(each)] for each in group] for group in groups]
         tensor = tensor.permute([labels.index(each) for group in groups for each in group])
         return tensor.reshape([*sizes[0], math.prod(sizes[1]), math.prod(sizes[2])])
 
     same_dtype("einsum", left, right)
-    product = matmul.op(arranged(left, a, batch, rows, inner_labels), arranged(right, b, batch, inner_labels, columns))
+    product = matmul.op(grouped(left, a, batch, rows, inner_labels), grouped(right, b, batch, inner_labels, columns))
     shape = [left.shape[a.index(each)] for each in [*batch, *rows]] + [right.shape[b.index(each)] for each in columns]
     return product.reshape(shape), [*batch, *rows, *columns]

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
 
 from weft.backend_cpu import threads
+from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread"]
+__all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread", "outer"]
 
 # How the libraries that NumPy is built with name the function, and the bits of its integers.
 NAMES = (
@@ -130,3 +132,26 @@ def gemm(
         return context.get_dummy_value()
 
     return signature, generate
+
+
+# A column times a row: NumPy's loop takes twice as long
+
+
+@loop
+def multiply_rows(column, row, result, lo, hi):
+    for i in range(lo, hi):
+        factor, target = column[i], result[i]
+        for j in range(np.uintp(row.size)):
+            target[j] = factor * row[j]
+
+
+@launcher
+def multiply_column(column, row, result):
+    parallel(multiply_rows, (column, row, result), column.size, result.size)
+
+
+def outer(column: Any, row: Any) -> Any:
+    """The product of a matrix of one column and one of one row, of one real dtype."""
+    result = np.empty((column.size, row.size), column.dtype)
+    multiply_column(np.ascontiguousarray(column).reshape(-1), np.ascontiguousarray(row).reshape(-1), result)
+    return result

@@ -118,9 +118,7 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
     def run(a: Array, b: Array) -> Array:
         if a.ndim == 2 and b.ndim == 2:
             (rows, inner), columns = a.shape, b.shape[1]
-            if inner == 1 and a.itemsize > 2:
-                return numpy.multiply(a, b)
-            if is_small(rows * inner * columns, a) or rows < 2 or columns < 2 or not inner:
+            if is_small(rows * inner * columns, a) or min(rows, columns) < 2 or inner < 2:
                 return generic(a, b)
             shape: Sizes = (rows, columns)
         else:
