@@ -21,7 +21,7 @@ NUMBERS = {
     "nn::gelu": ("tanh",),
 }
 CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in compiled.MODULES]
-OTHERS = ("nn::shrink", "nn::glu", "nn::glu_backward")
+OTHERS = ("nn::shrink", "nn::glu", "nn::glu_backward", "nn::prelu", "nn::prelu_backward")
 CASES = [case for case in CASES if compiled.MODULES[case[0]] == ".activations" and case[0] not in OTHERS]
 CASES += [
     ("nn::shrink", (0.5, True)),
@@ -93,3 +93,13 @@ def test_glu_is_numpys_along_each_dimension(dim):
     np.testing.assert_allclose(kernel.large(*arrays, dim), exact, rtol=1e-6, atol=1e-6)
     generic, kernel = kernels("nn::glu_backward", weft.float32)
     np.testing.assert_allclose(kernel.large(exact, *arrays, dim), generic(exact, *arrays, dim), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (1, 3, 1, 1)])
+def test_prelu_takes_one_slope_or_one_for_each_channel(shape):
+    grad, input = operands("nn::prelu_backward", "float32")
+    weight = np.linspace(0.1, 0.5, np.prod(shape), dtype="float32").reshape(shape)
+    for name, arrays in (("nn::prelu", (input, weight)), ("nn::prelu_backward", (grad, input, weight))):
+        generic, compiled_kernel = kernels(name, weft.float32)
+        for each in (arrays, [array.transpose(0, 2, 3, 1) for array in arrays]):
+            np.testing.assert_array_equal(compiled_kernel.large(*each), generic(*each))

@@ -87,6 +87,47 @@ def test_what_is_written_in_place_is_written_where_it_lies():
             np.testing.assert_array_equal(a, values * 2 + others)
 
 
+@pytest.mark.parametrize("element", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("name", "args", "options"),
+    [
+        ("clamp", (-0.5, 0.5), {}),
+        ("clamp", (None, 0.5), {}),
+        ("lerp", ("y", 0.3), {}),
+        ("addcmul", ("y", "z"), {"value": 0.1}),
+        ("addcdiv", ("y", "row"), {"value": 0.1}),
+        ("add", ("row",), {"alpha": 0.5}),
+        ("sub", ("x",), {"alpha": 3}),
+        ("add", ("turned",), {"alpha": 0.5}),
+        ("exp", (), {}),
+    ],
+)
+def test_an_op_in_place_writes_what_it_gives_otherwise_to_the_same_memory(name, args, options, element):
+    for layout in (lambda x: x, lambda x: x.t().contiguous().t(), lambda x: weft.cat([x, x], 1)[:, ::2]):
+        x, y, z = (weft.from_numpy(RANDOM.standard_normal((ROWS, 300))).to(getattr(weft, element)) for _ in range(3))
+        x = layout(x)
+        named = {"x": x, "y": y, "z": z, "row": y[0].abs() + 1, "turned": x.t()}
+        values = [named[each] if isinstance(each, str) else each for each in args]
+        expected, place = getattr(x, name)(*values, **options), x.data_ptr()
+        assert getattr(x, f"{name}_")(*values, **options) is x and x.data_ptr() == place
+        np.testing.assert_array_equal(x.float().numpy(), expected.float().numpy())
+
+
+def test_a_tensor_is_read_before_it_is_written_where_alpha_is_not_fused():
+    x = weft.arange(90_000)
+    np.testing.assert_array_equal(x.add_(x, alpha=2).numpy(), 3 * np.arange(90_000))
+
+
+@pytest.mark.parametrize("shapes", [((30_000, 3), (30_000, 1)), ((700, 16, 2, 2), (16, 1, 1)), ((300, 300), (1,))])
+def test_short_rows_and_single_elements_are_repeated(shapes):
+    a, b = (RANDOM.standard_normal(shape).astype("float32") for shape in shapes)
+    x, y = weft.from_numpy(a), weft.from_numpy(b)
+    wide = y.expand_as(x)
+    np.testing.assert_array_equal((x + y).numpy(), a + b)
+    np.testing.assert_array_equal(weft.lerp(x, y, 0.25).numpy(), weft.lerp(x, wide.contiguous(), 0.25).numpy())
+    np.testing.assert_array_equal((x.transpose(0, 1) * wide.transpose(0, 1)).numpy(), (a * b).swapaxes(0, 1))
+
+
 def test_an_operand_that_overlaps_the_result_is_read_before_it_is_written():
     values = np.arange(90_000.0, dtype="float32")
     x = weft.from_numpy(values.copy())

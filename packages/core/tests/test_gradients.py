@@ -40,6 +40,11 @@ def _(make):
     yield from (call(make(3, 4), make(4), make(3, 1, low=1)), call(make(2), make(2), make(2, low=1), value=0.5))
 
 
+@samples("core::add_scaled")
+def _(make):
+    yield from (call(make(3, 4), make(4), 0.5), call(make(3, 1), make(3, 4), -2))
+
+
 @samples("scatter_reduce")
 def _(make):
     for reduce in ("sum", "mean", "amax", "amin", "prod"):

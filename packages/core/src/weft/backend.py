@@ -10,6 +10,7 @@ A backend is made by a plugin (see `weft.plugins`). The smallest one::
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -26,9 +27,24 @@ __all__ = [
     "BySize",
     "NoEquivalentError",
     "ask_again",
+    "destination",
     "import_scientific",
     "scientific",
 ]
+
+
+class Destination(threading.local):
+    """What an in-place call of this thread writes to: a kernel may put its result there, and return that array.
+
+    It may if it runs the op that is named, its first operand is the array itself, and the result has the array's shape
+    and dtype. Otherwise it returns a new array, which is copied.
+    """
+
+    op = ""
+    array: Any = None
+
+
+destination = Destination()
 
 
 class NoEquivalentError(NotImplementedError):

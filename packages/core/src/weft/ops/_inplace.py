@@ -14,6 +14,7 @@ from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_
 from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly
 from weft._float8 import assigned
 from weft._intercept import flatten
+from weft.backend import destination
 
 
 def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
@@ -176,19 +177,42 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
-    before = alias(self) if recorded else self
-    result = function(before, *args, **kwargs)
-    check_fits(name, self, result._array.shape, result.kind.dtype)
     if not recorded:
-        write_array(self, result._array)
+        result = into(name, self, function, args, kwargs)
+        if result._array is not self._array:
+            check_fits(name, self, result._array.shape, result.kind.dtype)
+            write_array(self, result._array)
         bump(self, name)
         return self
+    before = alias(self)
+    result = function(before, *args, **kwargs)
+    check_fits(name, self, result._array.shape, result.kind.dtype)
     if result.kind.dtype is not self.kind.dtype:
         result = result.to(self.kind.dtype)
     # What the node saved of self must not change with it: it keeps the array of before.
     before._array = before._array.copy()
     assign(name, self, result)
     return self
+
+
+FUNCTIONS = "abs exp expm1 log log1p neg reciprocal relu rsqrt sigmoid sqrt square tanh lerp addcmul addcdiv clamp"
+DIRECT = {  # in-place variants that are one op, whose kernel may write its result itself
+    **{f"{name}_": f"core::{name}" for name in FUNCTIONS.split()},
+    **dict.fromkeys(("clip_", "clamp_min_", "clamp_max_"), "core::clamp"),
+    **dict.fromkeys(("add_", "sub_"), "core::add_scaled"),
+}
+
+
+def into(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """The result of a function of a tensor, perhaps written into it already: it has the same array then."""
+    op = DIRECT.get(name)
+    if op is None:
+        return function(self, *args, **kwargs)
+    destination.op, destination.array = op, self._array
+    try:
+        return function(self, *args, **kwargs)
+    finally:
+        destination.array = None
 
 
 def write_wrapped(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:

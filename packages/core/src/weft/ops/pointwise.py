@@ -52,7 +52,41 @@ def add(input, other, *, alpha=1):
     >>> weft.add(weft.tensor([1.0, 2.0]), weft.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
+    if is_fused(input, other, alpha):
+        return plus_scaled.op(input, other, in_range("add", alpha, input.kind.dtype))
     return plus(input, scaled("add", input, other, alpha))
+
+
+@op(tensors="input other", promotes=True, result="same", half="float32", name="add_scaled", batch="elementwise")
+def plus_scaled(input, other, alpha):
+    """``input + alpha * other``, rounded once for half precision."""
+    return plus_scaled.op(input, other, alpha)
+
+
+@plus_scaled.kernel
+def _(xp, input, other, alpha):
+    return input + other * other.dtype.type(alpha)
+
+
+@plus_scaled.gradient("input")
+def _(grad):
+    return grad
+
+
+@plus_scaled.gradient("other")
+def _(grad, alpha):
+    return grad * alpha
+
+
+plus_scaled.declaration.label = "AddBackward0"
+
+
+def is_fused(input: Any, other: Any, alpha: Any) -> bool:
+    """Whether a sum with ``alpha`` is one op: of floating-point tensors of one dtype, and a number that is not 1."""
+    tensors = isinstance(input, TensorBase) and isinstance(other, TensorBase)
+    return (
+        tensors and type(alpha) in (int, float) and alpha != 1 and input.kind is other.kind and input.kind.is_real_float
+    )
 
 
 def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
@@ -143,6 +177,8 @@ def sub(input, other, *, alpha=1):
     >>> weft.sub(weft.tensor([5.0, 7.0]), 2)
     tensor([3., 5.])
     """
+    if is_fused(input, other, alpha):
+        return plus_scaled.op(input, other, -in_range("sub", alpha, input.kind.dtype))
     return minus(input, scaled("sub", input, other, alpha))
 
 

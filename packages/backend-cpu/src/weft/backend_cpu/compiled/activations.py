@@ -34,6 +34,8 @@ serve("nn::hardtanh", lambda x, low, high: between(x, low, high))
 serve("nn::hardtanh_backward", lambda grad, x, low, high: like(x, 0.0) if x <= low or x >= high else grad)
 serve("nn::leaky_relu", lambda x, slope: x if x > 0 else x * slope)
 serve("nn::leaky_relu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope)
+serve("nn::prelu", lambda x, slope: x if x > 0 else x * slope, order=0)
+serve("nn::prelu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, order=0)
 
 
 def shrunk(x, limit, towards_zero):
@@ -57,6 +59,9 @@ def hardswish_backward(grad, x):
 
 
 serve("nn::hardswish_backward", hardswish_backward)
+
+serve("nn::softsign", lambda x: x / (like(x, 1.0) + abs(x)))
+serve("nn::softsign_backward", lambda grad, x: grad / ((like(x, 1.0) + abs(x)) * (like(x, 1.0) + abs(x))))
 
 # Gradients by the result
 

@@ -23,6 +23,7 @@ from llvmlite import ir
 from numba import cfunc, from_dtype, njit, types
 from numba.extending import intrinsic, overload
 
+from weft.backend import destination
 from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
@@ -349,7 +350,7 @@ WHOLE = 1 << 62  # the length of the one row of arrays without gaps, of any size
 def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) -> Any:
     """`results` of contiguous arrays of one shape and dtype, and numbers behind them; None for others."""
     first = operands[0]
-    if type(first) is not np.ndarray or not first.flags.c_contiguous:
+    if type(first) is not np.ndarray or not first.flags.c_contiguous or destination.array is not None:
         return None
     shape, own = first.shape, first.dtype
     arrays = numbers = 0
@@ -393,6 +394,8 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     order : int
         -1: a new array lies in memory as the last operand; 0: as a function of NumPy lays it out.
     """
+    if out is None and destination.array is not None:
+        out = destination_of(key, operands, element)
     layout: list[Any] = [key, element, order]
     arrays, numbers = [], []
     for each in operands:
@@ -430,6 +433,17 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     places = map(id, (made, *arrays, *[made] * (ARRAYS - len(arrays))))
     scalars = (*numbers, *[0.0] * (NUMBERS - len(numbers)))
     return made if launch(plan.function, plan.address, plan.size, cost, *places, *scalars) else None
+
+
+def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
+    """The array that an in-place call lets an operation write to; None if there is none, or it has another form."""
+    array = destination.array
+    if operands[0] is not array or array.dtype != element or key.partition(" ")[0] != destination.op:
+        return None
+    shapes = [each.shape for each in operands if type(each) is not float]
+    if any(shape != array.shape for shape in shapes) and np.broadcast_shapes(*shapes) != array.shape:
+        return None
+    return array if array.flags.writeable else None
 
 
 def interferes(operand: Any, out: Any) -> bool:

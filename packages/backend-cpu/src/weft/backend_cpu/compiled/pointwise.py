@@ -137,6 +137,9 @@ serve("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2)
 serve("core::maximum", at_least)
 serve("core::minimum", at_most)
 serve("core::lerp", lambda a, b, c: a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c))
+serve("core::add_scaled", lambda a, b, alpha: a + alpha * b)
+serve("core::addcmul", lambda a, b, c, value: a + value * (b * c), least=LEAST)
+serve("core::addcdiv", lambda a, b, c, value: a + value * b / c, least=LEAST)
 
 
 def serve_bits(name: str, formula: Callable[..., Any]) -> None:
@@ -203,15 +206,18 @@ def limited(a, b, c):
 
 @serves_large("core::clamp", REAL, SIMPLE)
 def clamp_kernel(generic: Any) -> Any:
-    least = operation("clamp_min", at_least)
-    most = operation("clamp_max", at_most)
-    both = operation("clamp", lambda a, b, c: limited(a, b, c))
+    least = operation("core::clamp min", at_least)
+    most = operation("core::clamp max", at_most)
+    both = operation("core::clamp both", lambda a, b, c: limited(a, b, c))
 
     def run(x: Any, low: Any, high: Any) -> Any:
-        arrays = operands_of(tuple(each for each in (x, low, high) if each is not None))
+        given = (x, low, high) if low is not None and high is not None else (x, high if low is None else low)
+        key = both if len(given) == 3 else most if low is None else least
+        operands = operands_of(given)
         made = None
-        if arrays is not None:
-            made = results(both if len(arrays) == 3 else most if low is None else least, arrays, x.dtype)
+        if operands is not None:
+            made = quick_results(key, operands, None, 1)
+            made = results(key, operands, x.dtype) if made is None else made
         return generic(x, low, high) if made is None else made
 
     return run

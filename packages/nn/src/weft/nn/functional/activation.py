@@ -363,7 +363,57 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         shape[1] = weight.numel()
     elif input.ndim:
         shape[0] = weight.numel()
-    return weft.where(input > 0, input, weight.reshape(shape) * input)
+    return prelu_op.op(input, weight.reshape(shape))
+
+
+PRELU: Any = {**BACKWARD, "promotes": True}  # the slopes are broadcast
+
+
+@op(**{**PRELU, "tensors": "input weight"}, name="prelu")
+def prelu_op(input, weight):
+    """Elements that are not positive times slopes."""
+    return prelu_op.op(input, weight)
+
+
+@prelu_op.kernel
+def _(xp, input, weight):
+    return xp.where(input > 0, input, weight * input)
+
+
+@prelu_op.gradient("input")
+def _(grad, input, weight):
+    return prelu_backward.op(grad, input, weight)
+
+
+@prelu_op.gradient("weight")
+def _(grad, input):
+    return (grad * input).masked_fill(input > 0, 0)
+
+
+@op(**{**PRELU, "tensors": "output_grad input weight"})
+def prelu_backward(output_grad, input, weight):
+    """A gradient, times slopes where the input is not positive."""
+    return prelu_backward.op(output_grad, input, weight)
+
+
+@prelu_backward.kernel
+def _(xp, output_grad, input, weight):
+    return xp.where(input > 0, output_grad, weight * output_grad)
+
+
+@prelu_backward.gradient("output_grad")
+def _(grad, input, weight):
+    return prelu_backward.op(grad, input, weight)
+
+
+@prelu_backward.gradient("input")
+def _(grad):
+    return None
+
+
+@prelu_backward.gradient("weight")
+def _(grad, output_grad, input):
+    return (grad * output_grad).masked_fill(input > 0, 0)
 
 
 def rrelu(
@@ -857,9 +907,52 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@op(result="same", half="float32", accepts="float", namespace="nn", name="softsign", batch="elementwise")
+def softsign_op(input):
+    """``x / (1 + |x|)``."""
+    return softsign_op.op(input)
+
+
+@softsign_op.kernel
+def _(xp, input):
+    return input / (xp.absolute(input) + input.dtype.type(1))
+
+
+@softsign_op.gradient("input")
+def _(grad, input):
+    return softsign_backward.op(grad, input)
+
+
+@op(**BACKWARD)
+def softsign_backward(output_grad, input):
+    """A gradient times the derivative of `softsign`."""
+    return softsign_backward.op(output_grad, input)
+
+
+@softsign_backward.kernel
+def _(xp, output_grad, input):
+    def block(grad: Any, x: Any) -> Any:
+        below = xp.absolute(x) + x.dtype.type(1)
+        return grad / (below * below)
+
+    return with_grad(xp, block, output_grad, input)
+
+
+@softsign_backward.gradient("output_grad")
+def _(grad, input):
+    return softsign_backward.op(grad, input)
+
+
+@softsign_backward.gradient("input")
+def _(grad, output_grad, input):
+    return -2 * grad * output_grad * input.sgn() / (input.abs() + 1) ** 3
+
+
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
-    return input / (input.abs() + 1)
+    if not input.kind.is_real_float:
+        return input / (input.abs() + 1)
+    return softsign_op.op(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
