@@ -10,8 +10,9 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
+from weft.backend_cpu.compiled.parallel import loop
 
-__all__ = ["BITS", "HALVES", "loaded", "number_in", "put_at", "rounded", "value_at"]
+__all__ = ["BITS", "HALVES", "loaded", "narrow", "number_in", "put_at", "rounded", "rows_at_once", "value_at", "widen"]
 
 I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
@@ -105,3 +106,28 @@ def number_in_of(like, number):
     if half_of(like):
         return lambda like, number: np.float32(number)
     return lambda like, number: like.dtype.type(number)
+
+
+# Rows of halves for loops that take float32: a few at a time, which stay in the first cache
+
+
+@loop
+def rows_at_once(size):
+    """How many rows of so many elements."""
+    return max(np.uintp(4096) // np.uintp(size), np.uintp(1))
+
+
+@loop
+def widen(x, first, count, rows):
+    """Read halves, from an element on, to the beginning of an array of float32."""
+    flat = rows.reshape(-1)
+    for i in range(np.uintp(count)):
+        flat[i] = value_at(x, first + i)
+
+
+@loop
+def narrow(rows, count, x, first):
+    """Round the beginning of an array of float32 to halves, from an element on."""
+    flat = rows.reshape(-1)
+    for i in range(np.uintp(count)):
+        put_at(x, first + i, flat[i])

@@ -77,7 +77,7 @@ def difference_of(input: Tensor, target: Tensor) -> Tensor:
 
 @op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="nll_loss", precision="float32")
 def nll_loss_op(input, target, weight, reduction, ignore_index):
-    """The negated element of each row (N, C, places) at its class (N, places), times the class's weight."""
+    """The negated element of each row (N, C, ...) at its class (N, ...), times the class's weight."""
     return nll_loss_op.op(input, target, weight, reduction, ignore_index)
 
 
@@ -91,6 +91,16 @@ def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: A
     counts = xp.ones(target.shape, dtype) if weight is None else xp.take(weight, safe).astype(dtype, copy=False)
     counts[ignored] = 0
     return safe, counts
+
+
+def by_place(scores: Any) -> Any:
+    """(N, C, ...) as (N, C, places)."""
+    return scores.reshape(*scores.shape[:2], math.prod(scores.shape[2:]))
+
+
+def places_last(target: Any) -> Any:
+    """(N, ...) as (N, places)."""
+    return target.reshape(target.shape[0], math.prod(target.shape[1:]))
 
 
 def places_of(xp: Any, classes: Any) -> tuple[Any, Any, Any]:
@@ -114,13 +124,15 @@ def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
 
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
+    shape = target.shape
+    input, target = by_place(input), places_last(target)
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
     safe, counts = class_weights(xp, target, weight, ignore_index, wide)
     losses = -input[places_of(xp, safe)].astype(wide, copy=False)
     if counts is not None:
         losses = xp.where(counts == 0, xp.zeros((), wide), losses * counts)
     if reduction == "none":
-        return losses.astype(input.dtype, copy=False), xp.zeros((), input.dtype)
+        return losses.astype(input.dtype, copy=False).reshape(shape), xp.zeros((), input.dtype)
     total = xp.sum(losses)
     size = xp.asarray(safe.size, wide) if counts is None else xp.sum(counts)
     if reduction == "mean":
@@ -153,14 +165,15 @@ def nll_loss_gradient(output_grad, target, weight, total_weight, shape, reductio
 @nll_loss_gradient.kernel
 def _(xp, output_grad, target, weight, total_weight, shape, reduction, ignore_index):
     wide = xp.float32 if output_grad.dtype.itemsize == 2 else output_grad.dtype
+    target = places_last(target)
     safe, counts = class_weights(xp, target, weight, ignore_index, wide)
-    share = -output_grad.astype(wide, copy=False)
+    share = -(places_last(output_grad) if output_grad.ndim else output_grad).astype(wide, copy=False)
     if reduction == "mean":
         share = share / total_weight.astype(wide)
     if counts is not None:
         share = xp.where(counts == 0, xp.zeros((), wide), counts * share)
     result = xp.zeros(shape, output_grad.dtype)
-    result[places_of(xp, safe)] = share.astype(output_grad.dtype, copy=False)
+    by_place(result)[places_of(xp, safe)] = share.astype(output_grad.dtype, copy=False)
     return result
 
 
@@ -221,16 +234,11 @@ def picked_loss(
     check_reduction(name, reduction)
     ignore_index = whole_number(name, "ignore_index", ignore_index)
     check_classes(name, input, target, weight, ignore_index)
-    classes = input.shape[0 if input.ndim == 1 else 1]
-    shape = target.shape
     if input.ndim == 1:
+        classes = input.shape[0]
         result = nll_loss_op.op(input.reshape(1, classes, 1), target.reshape(1, 1), weight, reduction, ignore_index)[0]
-    elif input.ndim == 2 and input._array.shape[0] == 0:
-        result = nll_loss_op.op(input.unsqueeze(-1), target.unsqueeze(-1), weight, reduction, ignore_index)[0]
-    else:
-        flat = input.reshape(input.shape[0], classes, -1)
-        result = nll_loss_op.op(flat, target.reshape(target.shape[0], -1), weight, reduction, ignore_index)[0]
-    return result.reshape(shape) if reduction == "none" else result
+        return result.reshape(target.shape) if reduction == "none" else result
+    return nll_loss_op.op(input, target, weight, reduction, ignore_index)[0]
 
 
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
@@ -334,8 +342,9 @@ def cross_entropy(
     elif ignore_index >= 0:
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if input.ndim == 1 else 1
-    if not by_probability and not input.dtype.is_half and (weight is None or not weight.requires_grad):
-        return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
+    if not by_probability and (weight is None or not weight.requires_grad):
+        scores, scale = in_single(input), in_single(weight)
+        return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
     logarithms = log_softmax_op.op(input, dim)
     if by_probability:
         return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
@@ -367,15 +376,10 @@ def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
     return cross_entropy_op.op(input, target, weight, reduction, ignore_index, smoothing)
 
 
-def by_place(scores: Any) -> Any:
-    """(N, C, ...) as (N, C, places)."""
-    return scores.reshape(*scores.shape[:2], math.prod(scores.shape[2:]))
-
-
 @cross_entropy_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     shape = target.shape
-    input, target = by_place(input), target.reshape(shape[0], -1)
+    input, target = by_place(input), places_last(target)
     most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
     shifted = input - most
     sums = xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
