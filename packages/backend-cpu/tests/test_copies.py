@@ -1,4 +1,4 @@
-"""Copies of transposed arrays, half precision and triangles, against NumPy."""
+"""Half precision and triangles, against NumPy."""
 
 import math
 
@@ -11,22 +11,6 @@ from weft.backend_cpu import libraries
 pytestmark = pytest.mark.skipif(
     not any(library.__name__.endswith("compiled") for library in libraries.available()), reason="needs Numba"
 )
-
-ORDERS = [((90, 110), (1, 0)), ((8, 33, 40), (0, 2, 1)), ((8, 33, 40), (2, 0, 1)), ((5, 6, 30, 31), (0, 2, 3, 1))]
-
-
-@pytest.mark.parametrize("element", ["float32", "float64", "bool", "int16"])
-@pytest.mark.parametrize(("shape", "order"), ORDERS)
-def test_a_transposed_copy_has_the_same_elements(shape, order, element):
-    x = np.random.default_rng(0).uniform(-90, 90, shape).astype(element).transpose(order)
-    copy = weft.from_numpy(x).contiguous().numpy()
-    assert copy.flags.c_contiguous
-    assert (copy == x).all()
-
-
-def test_a_slice_of_a_transposed_array_is_copied():
-    x = np.arange(40_000.0).reshape(200, 200).T[10:150, 20:190]
-    assert (weft.from_numpy(x).contiguous().numpy() == x).all()
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])

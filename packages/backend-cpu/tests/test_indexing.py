@@ -108,3 +108,41 @@ def test_positions_along_two_dimensions():
     rows[7] = 90
     with pytest.raises(IndexError):
         weft.from_numpy(x)[weft.from_numpy(rows), weft.from_numpy(columns)]
+
+
+@pytest.mark.parametrize("element", ["float32", "int64", "bool", "int16"])
+def test_columns_are_written(element):
+    x, values, index = array((60, 300), element), array((60, 70), element), RANDOM.permutation(300)[:70]
+    written, expected = weft.from_numpy(x.copy()), x.copy()
+    written[:, weft.from_numpy(index)] = weft.from_numpy(values)
+    expected[:, index] = values
+    assert (written.numpy() == expected).all()
+    written[:, weft.from_numpy(index[:9])] = 1
+    expected[:, index[:9]] = 1
+    assert (written.numpy() == expected).all()
+
+
+@pytest.mark.parametrize(("reduce", "ufunc"), [("sum", np.add), ("prod", np.multiply), ("amax", np.maximum)])
+@pytest.mark.parametrize(("shape", "dim"), [((40, 300), 1), ((40, 300), 0)])
+def test_elements_are_combined_with_those_at_their_positions(reduce, ufunc, shape, dim):
+    x, source, index = array(shape, "float64"), array(shape, "float64"), RANDOM.integers(0, shape[dim], shape)
+    source[3, 5] = np.nan
+    places = list(np.indices(shape))
+    places[dim] = index
+    expected = x.copy()
+    ufunc.at(expected, tuple(places), source)
+    arguments = dim, weft.from_numpy(index), weft.from_numpy(source), reduce
+    np.testing.assert_allclose(weft.from_numpy(x).scatter_reduce(*arguments).numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+def test_bags_are_sums_and_means_of_rows(element):
+    weight, indices = array((90, 64), element), RANDOM.integers(0, 90, 300)
+    offsets = np.array([0, 3, 3, 120, 290])
+    for mode, kind in (("sum", np.sum), ("mean", np.mean)):
+        found = weft.nn.functional.embedding_bag(
+            weft.from_numpy(indices), weft.from_numpy(weight), weft.from_numpy(offsets), mode=mode
+        )
+        rows = np.split(weight[indices].astype("float64"), offsets[1:])
+        expected = np.stack([kind(each, axis=0) if len(each) else np.zeros(64) for each in rows])
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-4)

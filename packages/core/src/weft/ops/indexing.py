@@ -461,7 +461,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     check_writable("index_put_", target, False)
     key_arrays = tuple(FULL if each is None else each._array for each in indices)
-    target._array[key_arrays] = value._array
+    if not written_by_backend(target, indices, value):
+        target._array[key_arrays] = value._array
     bump(self, "index_put_")
 
 
@@ -540,6 +541,15 @@ def moved_by_backend(target: Any, array: Any) -> bool:
         return False
     assign = backend_of(target.device).kernel("core::assign", target.kind.dtype, None)
     return assign is not None and bool(assign(target._array, array))
+
+
+def written_by_backend(target: Any, indices: list[Any], value: Any) -> bool:
+    """Write values at positions in a tensor's memory as its backend does it best, if it has a way."""
+    if target._array.size < LARGE or any(each is not None for each in indices[:-1]):
+        return False
+    write = backend_of(target.device).kernel("core::assign_at", target.kind.dtype, None)
+    arrays = [None if each is None else each._array for each in indices]
+    return write is not None and bool(write(target._array, arrays, value._array))
 
 
 @op(

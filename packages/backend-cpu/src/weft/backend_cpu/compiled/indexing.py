@@ -388,6 +388,55 @@ def scatter_kernel(generic: Any) -> Any:
     return run
 
 
+# Elements combined with those at positions
+
+COMBINED = {"prod": 0, "amax": 1, "amin": 2}
+
+
+@loop
+def combine_loop(y, index, source, how, wrong, lo, hi):
+    count = np.uintp(index.shape[1])
+    for row in range(lo, hi):
+        target, at, values = y[row], index[row], source[row]
+        if not are_positions(at, np.uintp(0), count, y.shape[1]):
+            wrong[0] = True
+        elif how == 0:
+            for i in range(count):
+                target[np.uintp(at[i])] *= values[i]
+        else:
+            for i in range(count):
+                value, have = values[i], target[np.uintp(at[i])]
+                further = value > have if how == 1 else value < have
+                if further or value != value:
+                    target[np.uintp(at[i])] = value
+
+
+@launcher
+def combine(y, index, source, how, wrong):
+    parallel(combine_loop, (y, index, source, how, wrong), index.shape[0], index.size * 2)
+
+
+@serves("core::scatter_reduce", NUMBERS)
+def scatter_reduce_kernel(generic: Any) -> Any:
+    def run(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
+        alike = fits(x, dim, index) and source.shape == index.shape and source.dtype == x.dtype
+        taken = alike and index.size >= LEAST and include_self and is_taken(index, source)
+        rows = taken and parts(index, dim)[2] == 1
+        if not taken or reduce == "mean" or (reduce != "sum" and not rows):
+            return generic(x, dim, index, source, reduce, include_self)
+        made, wrong = copied(x), np.zeros(1, bool)
+        shape = (-1, index.shape[dim]) if rows else parts(index, dim)
+        whole = made.reshape(shape[0], x.shape[dim], *shape[2:])
+        index_rows, values = index.reshape(shape), source.reshape(shape)
+        if reduce == "sum":
+            (scatter_rows if rows else scatter)(whole, index_rows, values, True, wrong)
+        else:
+            combine(whole, index_rows, values, COMBINED[reduce], wrong)
+        return generic(x, dim, index, source, reduce, include_self) if wrong[0] else made
+
+    return run
+
+
 # Rows added to rows
 
 
@@ -417,9 +466,31 @@ def add_rows(y, index, source, alpha, skipped):
     return True
 
 
+@loop
+def add_columns_loop(y, index, source, alpha, skipped, lo, hi):
+    factor = y.dtype.type(alpha)
+    for row in range(lo, hi):
+        target, values = y[row], source[row]
+        for j in range(np.uintp(index.size)):
+            if index[j] != skipped:
+                target[np.uintp(index[j])] += values[j] * factor
+
+
+@launcher
+def add_columns(y, index, source, alpha, skipped):
+    """Add single elements to others; False, and nothing is written, if a position is out of range."""
+    if not are_positions(index, np.uintp(0), np.uintp(index.size), y.shape[1]):
+        return False
+    parallel(add_columns_loop, (y, index, source, alpha, skipped), y.shape[0], source.size * 2)
+    return True
+
+
 def added(made: Any, dim: int, index: Any, source: Any, alpha: Any = 1, skipped: int = -1) -> Any:
     """Add rows to those at positions along a dimension, but to one that is skipped; None if one is out of range."""
     outer, size, inner = parts(made, dim)
+    if inner == 1:
+        columns = source.reshape(outer, index.size)
+        return made if add_columns(made.reshape(outer, size), index, columns, alpha, skipped) else None
     rows = source.reshape(outer, index.size, inner)
     return made if add_rows(made.reshape(outer, size, inner), index, rows, alpha, skipped) else None
 
@@ -524,3 +595,47 @@ def index_put_kernel(generic: Any) -> Any:
         return generic(x, indices, values, accumulate) if made is None else made
 
     return BySize(generic, run, LEAST)
+
+
+# Elements written at positions along the last dimension
+
+
+@loop
+def write_columns_loop(y, index, values, lo, hi):
+    for row in range(lo, hi):
+        target = y[row]
+        if values.shape[0] == 1:  # one value for all
+            for j in range(np.uintp(index.size)):
+                target[np.uintp(index[j])] = values[0, 0]
+        else:
+            for j in range(np.uintp(index.size)):
+                target[np.uintp(index[j])] = values[row, j]
+
+
+@launcher
+def write_columns(y, index, values):
+    """Write elements; False, and nothing is written, if a position is out of range."""
+    if not are_positions(index, np.uintp(0), np.uintp(index.size), y.shape[1]):
+        return False
+    parallel(write_columns_loop, (y, index, values), y.shape[0], y.shape[0] * index.size * 2)
+    return True
+
+
+@serves("core::assign_at", ALL)
+def assign_at_kernel(generic: Any) -> Any:
+    def run(target: Any, indices: Any, values: Any) -> bool:
+        """``target[indices] = values`` where columns are written; False, and nothing is written, elsewhere."""
+        if any(each is not None for each in indices[:-1]) or indices[-1].ndim != 1 or target.ndim < 2:
+            return False
+        shape, index = (*target.shape[:-1], indices[-1].size), indices[-1]
+        single = values.size == 1
+        if len(indices) != target.ndim or not is_taken(index, target) or not (single or values.shape == shape):
+            return False
+        if not target.flags.writeable or not values.flags.c_contiguous or values.dtype != target.dtype:
+            return False
+        if not single and (math.prod(shape[:-1]) == 1 or np.may_share_memory(values, target)):
+            return False
+        rows = bits(values).reshape(1, 1) if single else bits(values).reshape(-1, index.size)
+        return bool(write_columns(bits(target).reshape(-1, target.shape[-1]), index, rows))
+
+    return run

@@ -435,7 +435,9 @@ def move(target, source, like):
 def moved(target: Any, source: Any) -> bool:
     """``target[...] = source`` for arrays of one dtype in memory apart; False, and nothing is written, if it cannot."""
     like = LIKE.get(target.itemsize)
-    return like is not None and target.flags.writeable and bool(move(id(target), id(source), like))
+    if like is None or not isinstance(source, np.ndarray) or source.dtype != target.dtype:
+        return False
+    return target.flags.writeable and bool(move(id(target), id(source), like))
 
 
 def copied(source: Any) -> Any:
