@@ -16,7 +16,7 @@ EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, math.inf, -math.inf, math.n
 
 ONE = (
     "sign sgn angle frac exp2 erf erfc erfinv lgamma digamma sin cos nan_to_num "
-    "special.erfcx special.ndtr special.log_ndtr special.entr"
+    "special.erfcx special.ndtr special.log_ndtr special.entr i0 special.i0e special.i1 special.i1e rad2deg"
 ).split()
 TWO = "copysign nextafter hypot logaddexp logaddexp2 xlogy special.xlog1py fmod remainder floor_divide".split()
 
@@ -125,3 +125,11 @@ def test_bfloat16_is_computed_in_float32():
     x = weft.from_numpy(numbers("float32")).bfloat16()
     assert weft.equal(weft.erfc(x).nan_to_num(), weft.erfc(x.float()).bfloat16().nan_to_num())
     assert weft.equal(weft.lgamma(x).nan_to_num(), weft.lgamma(x.float()).bfloat16().nan_to_num())
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+def test_complex_numbers_have_their_parts(element):
+    x, y = numbers(element), RANDOM.permutation(numbers(element))
+    found = weft.complex(weft.from_numpy(x), weft.from_numpy(y)).numpy()
+    np.testing.assert_array_equal(found.real, x)
+    np.testing.assert_array_equal(found.imag, y)

@@ -523,14 +523,18 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
 @composite()
 def vander(x, N=None, increasing=False):
     """The powers of the elements of a vector as columns."""
+    from weft.ops.joining import cat
+
     if x.ndim != 1:
         raise RuntimeError(f"vander: x must be a one-dimensional tensor; got {x.ndim} dimensions")
     count = x.numel() if N is None else N
     if count < 0:
         raise RuntimeError(f"vander: N must be non-negative; got {count}")
-    powers = arange(count, device=x.device)
     wide = x if x.dtype.category >= 2 else x.to(int64)
-    return wide.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
+    if count < 2:
+        return wide.new_ones(x.numel(), count)
+    powers = cat([wide.new_ones(1, x.numel()), wide.expand(count - 1, -1).cumprod(0)], 0)
+    return (powers if increasing else powers.flip(0)).t().contiguous()
 
 
 @op("clone", accepts=ALL_DTYPES, batch="elementwise", linear="input")

@@ -31,7 +31,8 @@ FAMILIES = {  # module: the ops that it serves
         core::erfc core::erfcx core::erfinv core::ndtr core::log_ndtr core::entr core::xlogy core::xlog1py core::lgamma
         core::digamma core::polygamma core::hypot core::logaddexp core::logaddexp2 core::sin core::cos core::fmod
         core::remainder core::floor_divide core::div_floor core::div_trunc core::bitwise_left_shift
-        core::bitwise_right_shift
+        core::bitwise_right_shift core::i0 core::i0e core::i1 core::i1e
+        core::modified_bessel_i0 core::modified_bessel_i1 core::deg2rad core::rad2deg core::complex
     """,
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
@@ -39,10 +40,11 @@ FAMILIES = {  # module: the ops that it serves
     """,
     "attention": "nn::attention nn::attention_gradient",
     "losses": """
-        nn::cross_entropy nn::cross_entropy_gradient nn::difference_loss nn::difference_loss_gradient
+        nn::nll_loss nn::nll_loss_gradient nn::cross_entropy nn::cross_entropy_gradient
+        nn::difference_loss nn::difference_loss_gradient
         nn::binary_cross_entropy_with_logits nn::logits_loss_gradient
     """,
-    "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient",
+    "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient nn::channel_affine",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
     """,

@@ -29,6 +29,7 @@ from weft.ops.error_functions import (
 from weft.ops.gamma_functions import BERNOULLI
 
 __all__ = [
+    "between",
     "cosine",
     "digamma",
     "either",
