@@ -339,7 +339,8 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
     def _(grad, input, output, dim, keepdim):
         shape = input._array.shape
         chosen = input == spread(output, shape, dim, keepdim)
-        return spread(grad, shape, dim, keepdim) * chosen / chosen.sum(dim if shape else None, True)
+        share = grad / chosen.sum(dim if shape else None, keepdim)
+        return spread(share, shape, dim, keepdim) * chosen
 
     return declared
 

@@ -257,15 +257,15 @@ def _(grad, input, output, ord, dim, keepdim):
     from weft.ops.reductions import spread
 
     shape = input._array.shape
-    whole, length = spread(grad, shape, dim, keepdim), spread(output, shape, dim, keepdim)
     if ord == 0:
         return input * 0
+    if ord == 2:  # what is the same for all elements of a norm is computed once
+        return input * spread(grad / output.masked_fill(output == 0, 1), shape, dim, keepdim)
+    whole, length = spread(grad, shape, dim, keepdim), spread(output, shape, dim, keepdim)
     if ord == 1:
         return whole * input.sgn()
     none = length == 0
     some = length.masked_fill(none, 1)  # a divisor, for which also this gradient's own gradient is finite
-    if ord == 2:
-        return input * (whole / some)
     size = input.abs()
     if math.isinf(ord):
         most = size == length

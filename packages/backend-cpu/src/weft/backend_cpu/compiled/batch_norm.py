@@ -1,4 +1,4 @@
-"""Batch norm in training and its gradients.
+"""Batch norm in training and its gradients, and by given statistics.
 
 Where the channels come first, a channel is a set of rows that all lie in the second cache while its statistics are
 found and used, so that memory is read once. Where they are innermost (also in a batch of vectors), a few channels at a
@@ -176,6 +176,35 @@ def backward_last(grad, x, weight, means, variances, y, by_weight, by_bias, eps)
     parallel(backward_last_loop, arrays, (x.shape[1] + BLOCK - 1) // BLOCK, 3 * x.size)
 
 
+# By given statistics: each channel times a number, plus another one
+
+
+@loop
+def affine_loop(x, scale, shift, y, lo, hi):
+    for row in range(lo, hi):
+        c = row % np.uintp(len(scale))
+        factor, summand = scale[c], shift[c]
+        for i in range(np.uintp(x.shape[1])):
+            y[row, i] = x[row, i] * factor + summand
+
+
+@loop
+def affine_last_loop(x, scale, shift, y, lo, hi):
+    for row in range(lo, hi):
+        for c in range(np.uintp(x.shape[1])):
+            y[row, c] = x[row, c] * scale[c] + shift[c]
+
+
+@launcher
+def affine(x, scale, shift, y):
+    parallel(affine_loop, (x, scale, shift, y), len(x), x.size)
+
+
+@launcher
+def affine_last(x, scale, shift, y):
+    parallel(affine_last_loop, (x, scale, shift, y), len(x), x.size)
+
+
 # Kernels
 
 
@@ -252,5 +281,25 @@ def batch_norm_gradient(generic: Kernel) -> BySize:
             arrays = with_places(in_order(np, grad)), with_places(in_order(np, input)), scale, *statistics
             backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
         return result, by_weight, by_bias
+
+    return BySize(generic, run, FEW)
+
+
+@serves("nn::channel_affine", REAL)
+def channel_affine(generic: Kernel) -> BySize:
+    """The input times a number for each channel, plus another one."""
+
+    def run(input: Array, scale: Array, shift: Array | None) -> Any:
+        if not is_uniform(input, scale, shift):
+            return generic(input, scale, shift)
+        numbers = in_order(np, scale), parameter(shift, 0, input)
+        if is_last(input):
+            result = like_rows(input)
+            affine_last(in_order(np, as_rows(input)), *numbers, as_rows(result))
+        else:
+            result = np.empty(input.shape, input.dtype)
+            places = input.size // (len(input) * len(scale))
+            affine(in_order(np, input).reshape(-1, places), *numbers, result.reshape(-1, places))
+        return result
 
     return BySize(generic, run, FEW)

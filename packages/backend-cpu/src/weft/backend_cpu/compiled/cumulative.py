@@ -1,4 +1,4 @@
-"""Running sums, products and extremes along a dimension of contiguous arrays.
+"""Running sums, products and extremes along a dimension.
 
 Along the last dimension each number waits for the one before it; so several rows are gone through side by side. Along
 another one the elements behind it are, in vectors.
@@ -10,19 +10,24 @@ import math
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
+from weft._layout import in_order
 from weft.backend import BySize
 from weft.backend_cpu.compiled.mathematics import exp, log
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.compiled.reductions import LARGEST, SMALLEST
+from weft.backend_cpu.libraries import FEW, serves
 
 REAL = "float32 float64"
 SIDE = 8  # rows side by side
+WIDTH = np.uintp(1024)  # elements of a line that are gone through together
 
 
 @loop
-def rows_loop(x, y, product, lo, hi):
-    wide = np.empty(SIDE)
+def rows_loop(x, y, wide_type, product, lo, hi):
+    wide = np.empty(SIDE, wide_type.dtype)
     for first in range(lo, hi, np.uintp(SIDE)):
         count = min(np.uintp(SIDE), hi - first)
         for k in range(SIDE):
@@ -39,27 +44,27 @@ def rows_loop(x, y, product, lo, hi):
 
 
 @loop
-def line_loop(x, y, product, lo, hi):
+def line_loop(x, y, wide_type, product, lo, hi):
     for row in range(lo, hi):
-        wide = 1.0 if product else 0.0
+        wide = wide_type.dtype.type(1 if product else 0)
         for i in range(np.uintp(x.shape[1])):
             wide = wide * x[row, i] if product else wide + x[row, i]
             y[row, i] = wide
 
 
 @launcher
-def along_rows(x, y, product):
+def along_rows(x, y, wide_type, product):
     if len(x) < SIDE:
-        parallel(line_loop, (x, y, product), len(x), x.size * 2)
+        parallel(line_loop, (x, y, wide_type, product), len(x), x.size * 2)
     else:
-        parallel(rows_loop, (x, y, product), len(x), x.size * 2)
+        parallel(rows_loop, (x, y, wide_type, product), len(x), x.size * 2)
 
 
 @loop
-def columns_loop(x, y, product, by_outer, lo, hi):
+def columns_loop(x, y, wide_type, product, by_outer, lo, hi):
     first, last = (lo, hi) if by_outer else (np.uintp(0), np.uintp(x.shape[0]))
     left, right = (np.uintp(0), np.uintp(x.shape[2])) if by_outer else (lo, hi)
-    wide = np.empty(x.shape[2])
+    wide = np.empty(x.shape[2], wide_type.dtype)
     for outer in range(first, last):
         for i in range(left, right):
             wide[i] = 1 if product else 0
@@ -76,9 +81,9 @@ def columns_loop(x, y, product, by_outer, lo, hi):
 
 
 @launcher
-def along_columns(x, y, product):
+def along_columns(x, y, wide_type, product):
     by_outer = x.shape[0] > 1
-    parallel(columns_loop, (x, y, product, by_outer), x.shape[0] if by_outer else x.shape[2], x.size)
+    parallel(columns_loop, (x, y, wide_type, product, by_outer), x.shape[0] if by_outer else x.shape[2], x.size)
 
 
 def parts(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
@@ -86,16 +91,19 @@ def parts(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
     return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
 
 
+WIDE = {"f": np.empty(0), "i": np.empty(0, np.int64)}  # what sums are computed in, by the kind of dtype
+
+
 def accumulated(x: Any, dim: int, product: bool) -> Any:
-    """Running sums or products, in double precision and rounded once; None for arrays that are not contiguous."""
-    if not x.ndim or not x.size or not x.flags.c_contiguous:
+    """Running sums or products, of floating-point numbers in double precision and rounded once; None for nothing."""
+    if not x.ndim or not x.size:
         return None
-    made = np.empty(x.shape, x.dtype)
+    x, made, wide = in_order(np, x), np.empty(x.shape, x.dtype), WIDE[x.dtype.kind]
     outer, size, inner = parts(x.shape, dim)
     if inner == 1:
-        along_rows(x.reshape(outer, size), made.reshape(outer, size), product)
+        along_rows(x.reshape(outer, size), made.reshape(outer, size), wide, product)
     else:
-        along_columns(x.reshape(outer, size, inner), made.reshape(outer, size, inner), product)
+        along_columns(x.reshape(outer, size, inner), made.reshape(outer, size, inner), wide, product)
     return made
 
 
@@ -104,15 +112,15 @@ def scan_kernel(generic: Any, product: bool) -> Any:
         made = accumulated(x, dim, product)
         return generic(x, dim) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return BySize(generic, run, FEW)
 
 
-@serves("core::cumsum", REAL)
+@serves("core::cumsum", f"{REAL} int64")
 def cumsum_kernel(generic: Any) -> Any:
     return scan_kernel(generic, False)
 
 
-@serves("core::cumprod", REAL)
+@serves("core::cumprod", f"{REAL} int64")
 def cumprod_kernel(generic: Any) -> Any:
     return scan_kernel(generic, True)
 
@@ -140,50 +148,83 @@ def log_sums(x, y):
 @serves("core::logcumsumexp", REAL)
 def logcumsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int) -> Any:
-        if not x.ndim or not x.size or not x.flags.c_contiguous:
+        if not x.ndim or not x.size:
             return generic(x, dim)
         made, shape = np.empty(x.shape, x.dtype), parts(x.shape, dim)
-        log_sums(x.reshape(shape), made.reshape(shape))
+        log_sums(in_order(np, x).reshape(shape), made.reshape(shape))
         return made
 
-    return BySize(generic, run, LEAST)
+    return BySize(generic, run, FEW)
+
+
+@intrinsic
+def reaches(typingctx: Any, kind: Any, a: Any, b: Any) -> Any:
+    """Whether a number is no less (no more) than another one, or it is nan."""
+    comparison = ">=" if len(kind) == len(LARGEST) else "<="
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if isinstance(a, types.Float):
+            nan = builder.fcmp_unordered("uno", args[1], args[1])
+            return builder.or_(builder.fcmp_ordered(comparison, *args[1:]), nan)
+        return builder.icmp_signed(comparison, *args[1:])
+
+    return types.boolean(kind, a, a), generate
 
 
 @loop
-def extreme_loop(x, y, places, sign, lo, hi):
-    inner = np.uintp(x.shape[2])
-    for lane in range(lo, hi):
-        outer, i = lane // inner, lane % inner
-        value, place = x[outer, 0, i], 0
-        for j in range(x.shape[1]):
-            new = x[outer, j, i]
-            if new != new or new * sign >= value * sign:
-                value, place = value if new == value else new, j
-            y[outer, j, i], places[outer, j, i] = value, place
+def extremes_in_rows(kind, x, y, places, lo, hi):
+    for row in range(lo, hi):
+        value, place = x[row, 0], 0
+        for j in range(np.uintp(x.shape[1])):
+            new = x[row, j]
+            take = reaches(kind, new, value)
+            value, place = new if take else value, j if take else place
+            y[row, j], places[row, j] = value, place
+
+
+@loop
+def extremes_in_lines(kind, x, y, places, parts, lo, hi):
+    for item in range(lo, hi):
+        outer, start = item // parts, item % parts * WIDTH
+        stop = min(start + WIDTH, np.uintp(x.shape[2]))
+        for i in range(start, stop):
+            y[outer, 0, i], places[outer, 0, i] = x[outer, 0, i], 0
+        for j in range(np.uintp(1), np.uintp(x.shape[1])):
+            before = j - np.uintp(1)
+            for i in range(start, stop):
+                take = reaches(kind, x[outer, j, i], y[outer, before, i])
+                y[outer, j, i] = x[outer, j, i] if take else y[outer, before, i]
+                places[outer, j, i] = np.int64(j) if take else places[outer, before, i]
 
 
 @launcher
-def extremes(x, y, places, sign):
-    parallel(extreme_loop, (x, y, places, sign), x.shape[0] * x.shape[2], x.size * 3)
+def extremes_along_rows(kind, x, y, places):
+    parallel(extremes_in_rows, (kind, x, y, places), len(x), x.size * 3)
 
 
-def extreme_kernel(generic: Any, sign: int) -> Any:
-    def run(x: Any, dim: int) -> Any:
-        if not x.ndim or not x.size or not x.flags.c_contiguous:
-            return generic(x, dim)
-        made, places = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
-        shape = parts(x.shape, dim)
-        extremes(x.reshape(shape), made.reshape(shape), places.reshape(shape), x.dtype.type(sign))
-        return made, places
-
-    return BySize(generic, run, LEAST)
+@launcher
+def extremes_along_lines(kind, x, y, places):
+    parts = (np.uintp(x.shape[2]) + WIDTH - np.uintp(1)) // WIDTH
+    parallel(extremes_in_lines, (kind, x, y, places, parts), np.uintp(x.shape[0]) * parts, x.size * 2)
 
 
-@serves("core::cummax", REAL)
-def cummax_kernel(generic: Any) -> Any:
-    return extreme_kernel(generic, 1)
+def serve_extremes(name: str, kind: Any) -> None:
+    """Serve the op of running extremes and their places."""
+
+    @serves(name, f"{REAL} int8 int16 int32 int64")
+    def make(generic: Any) -> Any:
+        def run(x: Any, dim: int) -> Any:
+            if not x.ndim or not x.size:
+                return generic(x, dim)
+            x, made, places = in_order(np, x), np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
+            outer, size, inner = parts(x.shape, dim)
+            shape = (outer, size) if inner == 1 else (outer, size, inner)
+            launch = extremes_along_rows if inner == 1 else extremes_along_lines
+            launch(kind, x.reshape(shape), made.reshape(shape), places.reshape(shape))
+            return made, places
+
+        return BySize(generic, run, FEW)
 
 
-@serves("core::cummin", REAL)
-def cummin_kernel(generic: Any) -> Any:
-    return extreme_kernel(generic, -1)
+serve_extremes("core::cummax", LARGEST)
+serve_extremes("core::cummin", SMALLEST)

@@ -27,8 +27,11 @@ def cross_entropy_rows(x, target, weight, ignored, smoothing, most, sums, losses
         total = like(top, 0.0)
         for j in range(classes):
             total += exp(x[row, j] - top)
-        shift = log(total)
-        most[row], sums[row] = top, shift
+        most[row], sums[row] = top, total
+    for row in range(lo, hi):
+        sums[row] = log(sums[row])
+    for row in range(lo, hi):
+        top, shift = most[row], sums[row]
         counts[row], losses[row] = 0, 0
         if target[row] == ignored:
             continue
@@ -212,6 +215,73 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         return (run if input.size >= FEW else generic)(grad, input, *rest)
 
     return by_size
+
+
+# The negated logarithms of classes
+
+
+@loop
+def picked_loop(x, target, weight, ignored, losses, counts, lo, hi):
+    places = np.uintp(x.shape[2])
+    for item in range(lo, hi):
+        losses[item], counts[item] = 0, 0
+        if target[item] != ignored:
+            chosen = np.uintp(target[item])
+            counts[item] = weight[chosen]
+            if weight[chosen] != 0:
+                losses[item] = -x[item // places, chosen, item % places] * weight[chosen]
+
+
+@launcher
+def picked(x, target, weight, ignored, losses, counts):
+    parallel(picked_loop, (x, target, weight, ignored, losses, counts), target.size, 8 * target.size)
+    return totals(losses, counts)
+
+
+@serves("nn::nll_loss", REAL)
+def nll_loss_kernel(generic: Any) -> Any:
+    def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+        if not target.size:
+            return generic(input, target, weight, reduction, ignore_index)
+        losses, counts = np.empty((2, target.size), input.dtype)
+        x = contiguous(input).reshape(*input.shape[:2], -1)
+        chosen = np.ascontiguousarray(target, np.int64).reshape(-1)
+        loss, count = picked(x, chosen, parameter(weight, input.shape[1], 1, input), ignore_index, losses, counts)
+        if reduction == "none":
+            return losses.reshape(target.shape), np.zeros((), input.dtype)
+        loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
+        return np.asarray(loss, input.dtype), np.asarray(count, input.dtype)
+
+    return BySize(generic, run, FEW)
+
+
+@loop
+def picked_backward_loop(share, target, weight, ignored, y, lo, hi):
+    places = np.uintp(y.shape[2])
+    for item in range(lo, hi):
+        if target[item] != ignored:
+            chosen = np.uintp(target[item])
+            if weight[chosen] != 0:
+                y[item // places, chosen, item % places] = share[item % np.uintp(share.size)] * weight[chosen]
+
+
+@launcher
+def picked_backward(share, target, weight, ignored, y):
+    parallel(picked_backward_loop, (share, target, weight, ignored, y), target.size, 8 * target.size)
+
+
+@serves("nn::nll_loss_gradient", REAL)
+def nll_loss_gradient_kernel(generic: Any) -> Any:
+    def run(grad: Any, target: Any, weight: Any, total: Any, shape: Any, reduction: str, ignore_index: int) -> Any:
+        result = np.zeros(shape, grad.dtype)
+        if not target.size or result.size < FEW:
+            return generic(grad, target, weight, total, shape, reduction, ignore_index)
+        share = contiguous(-grad / total if reduction == "mean" else -grad).reshape(-1)
+        chosen, y = np.ascontiguousarray(target, np.int64).reshape(-1), result.reshape(*shape[:2], -1)
+        picked_backward(share, chosen, parameter(weight, shape[1], 1, grad), ignore_index, y)
+        return result
+
+    return run
 
 
 # Losses of pairs. Sums are taken for parts of the pairs side by side, in float64.

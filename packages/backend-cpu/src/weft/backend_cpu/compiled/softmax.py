@@ -9,12 +9,15 @@ import numpy as np
 
 from weft._layout import in_order
 from weft.backend import BySize
-from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
+from weft.backend_cpu.compiled.halves import BITS, narrow, rows_at_once, widen
+from weft.backend_cpu.compiled.mathematics import exp, like, log
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.compiled.reductions import larger
+from weft.backend_cpu.libraries import FEW, HALF, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
+SIDE = np.uintp(64)  # rows of which the same step is computed together
 REAL = "float32 float64"
 
 
@@ -22,7 +25,7 @@ REAL = "float32 float64"
 def row_maximum(x, row):
     most = x[row, 0]
     for j in range(x.shape[1]):
-        most = maximum(most, x[row, j])
+        most = larger(most, x[row, j])
     return most
 
 
@@ -42,14 +45,22 @@ def softmax_rows(x, y, lo, hi):
 
 @loop
 def log_softmax_rows(x, y, lo, hi):
-    for row in range(lo, hi):
-        most = row_maximum(x, row)
-        total = like(most, 0.0)
-        for j in range(x.shape[1]):
-            total += exp(x[row, j] - most)
-        shift = log(total)
-        for j in range(x.shape[1]):
-            y[row, j] = (x[row, j] - most) - shift
+    most, shift = np.empty(SIDE, x.dtype), np.empty(SIDE, x.dtype)
+    for first in range(lo, hi, SIDE):
+        count = min(SIDE, hi - first)
+        for k in range(count):
+            row = first + k
+            top = row_maximum(x, row)
+            total = like(top, 0.0)
+            for j in range(x.shape[1]):
+                total += exp(x[row, j] - top)
+            most[k], shift[k] = top, total
+        for k in range(count):
+            shift[k] = log(shift[k])
+        for k in range(count):
+            row = first + k
+            for j in range(x.shape[1]):
+                y[row, j] = (x[row, j] - most[k]) - shift[k]
 
 
 @loop
@@ -114,7 +125,7 @@ def column_maxima(x, block, start, count, most):
         most[j] = x[block, 0, start + j]
     for k in range(1, x.shape[1]):
         for j in range(count):
-            most[j] = maximum(most[j], x[block, k, start + j])
+            most[j] = larger(most[j], x[block, k, start + j])
 
 
 @loop
@@ -201,7 +212,58 @@ def log_softmax_backward_by_columns(grad, x, y):
     parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
 
 
-def serve(name: str, by_rows: Any, by_columns: Any) -> None:
+# Short rows are no work for vectors: some are put side by side, as columns.
+
+SHORT = 32  # elements
+
+
+@loop
+def turned(x, side, columns):
+    """Some rows of x as columns; where there are too few, the rest stays what it is."""
+    first = side * SIDE
+    for row in range(first, min(first + SIDE, np.uintp(x.shape[0]))):
+        for j in range(np.uintp(x.shape[1])):
+            columns[0, j, row - first] = x[row, j]
+
+
+@loop
+def turned_back(columns, side, y):
+    """Some columns as rows of y."""
+    first = side * SIDE
+    for row in range(first, min(first + SIDE, np.uintp(y.shape[0]))):
+        for j in range(np.uintp(y.shape[1])):
+            y[row, j] = columns[0, j, row - first]
+
+
+@loop
+def softmax_sides(x, y, lo, hi):
+    a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
+    for side in range(lo, hi):
+        turned(x, side, a)
+        softmax_columns(a, b, np.uintp(0), np.uintp(1))
+        turned_back(b, side, y)
+
+
+@loop
+def log_softmax_sides(x, y, lo, hi):
+    a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
+    for side in range(lo, hi):
+        turned(x, side, a)
+        log_softmax_columns(a, b, np.uintp(0), np.uintp(1))
+        turned_back(b, side, y)
+
+
+@launcher
+def softmax_by_sides(x, y):
+    parallel(softmax_sides, (x, y), (np.uintp(x.shape[0]) + SIDE - np.uintp(1)) // SIDE, EXP * x.size)
+
+
+@launcher
+def log_softmax_by_sides(x, y):
+    parallel(log_softmax_sides, (x, y), (np.uintp(x.shape[0]) + SIDE - np.uintp(1)) // SIDE, EXP * x.size)
+
+
+def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> None:
     """Serve an op whose kernel takes arrays of one shape, and the dimension."""
 
     @serves(name, REAL)
@@ -213,6 +275,8 @@ def serve(name: str, by_rows: Any, by_columns: Any) -> None:
                 return generic(*args)
             inner = math.prod(shape[dim + 1 :])
             view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
+            if by_sides is not None and inner == 1 and shape[dim] <= SHORT:
+                launch = by_sides
             result = np.empty(shape, arrays[-1].dtype)
             ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
@@ -221,7 +285,66 @@ def serve(name: str, by_rows: Any, by_columns: Any) -> None:
         return BySize(generic, run, FEW)
 
 
-serve("core::softmax", softmax_by_rows, softmax_by_columns)
-serve("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns)
+serve("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
+serve("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns, log_softmax_by_sides)
 serve("core::softmax_backward", softmax_backward_by_rows, softmax_backward_by_columns)
 serve("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)
+
+
+# Rows of halves: by the same loops, a few rows at a time, as float32
+
+
+SOFTMAX, LOG_SOFTMAX, BACKWARD, LOG_BACKWARD = range(4)
+
+
+@loop
+def half_rows(which, grad, x, y, size, lo, hi):
+    step = rows_at_once(size)
+    values, result = np.empty((step, size), np.float32), np.empty((step, size), np.float32)
+    slopes = np.empty((step if which >= BACKWARD else np.uintp(1), size), np.float32)
+    for row in range(lo, hi, step):
+        count = min(step, hi - row)
+        start, total, none = row * np.uintp(size), count * np.uintp(size), np.uintp(0)
+        widen(x, start, total, values)
+        if which >= BACKWARD:
+            widen(grad, start, total, slopes)
+        if which == SOFTMAX:
+            softmax_rows(values, result, none, count)
+        elif which == LOG_SOFTMAX:
+            log_softmax_rows(values, result, none, count)
+        elif which == BACKWARD:
+            softmax_backward_rows(slopes, values, result, none, count)
+        else:
+            log_softmax_backward_rows(slopes, values, result, none, count)
+        narrow(result, total, y, start)
+
+
+@launcher
+def by_half_rows(which, grad, x, y, size):
+    parallel(half_rows, (which, grad, x, y, size), x.size // size, EXP * x.size)
+
+
+def serve_half_rows(name: str, which: int) -> None:
+    """Serve an op on halves, where it goes along the last dimension."""
+
+    @serves(name, HALF)
+    def make(generic: Any) -> Any:
+        def run(*args: Any) -> Any:
+            *arrays, dim = args
+            shape, element = arrays[0].shape, arrays[0].dtype
+            if not arrays[0].size or not shape or math.prod(shape[dim + 1 :]) != 1:
+                return generic(*args)
+            if any(each.shape != shape or each.dtype != element for each in arrays):
+                return generic(*args)
+            result = np.empty(shape, element)
+            flat = [each.reshape(-1).view(BITS[element]) for each in (*arrays, result)]
+            by_half_rows(which, flat[0], *flat[-2:], shape[dim])
+            return result
+
+        return BySize(generic, run, FEW)
+
+
+serve_half_rows("core::softmax", SOFTMAX)
+serve_half_rows("core::log_softmax", LOG_SOFTMAX)
+serve_half_rows("core::softmax_backward", BACKWARD)
+serve_half_rows("core::log_softmax_backward", LOG_BACKWARD)

@@ -131,6 +131,41 @@ def _(xp, output_grad, input, weight, mean, variance, eps):
     return centred, by_weight, by_bias
 
 
+@op(tensors="input scale shift", half="float32", accepts="float", namespace="nn")
+def channel_affine(input, scale, shift):
+    """The input times one number for each channel, and plus one unless ``shift`` is None."""
+    return channel_affine.op(input, scale, shift)
+
+
+@channel_affine.kernel
+def _(xp, input, scale, shift):
+    result = input * by_channel(scale, input.ndim)
+    if shift is not None:
+        result += by_channel(shift, input.ndim)
+    return result
+
+
+@channel_affine.gradient("input")
+def _(grad, scale):
+    return channel_affine.op(grad, scale, None)
+
+
+@channel_affine.gradient("scale")
+def _(grad, input):
+    return (grad * input).sum(but_channels(input.ndim))
+
+
+@channel_affine.gradient("shift")
+def _(grad):
+    return grad.sum(but_channels(grad.ndim))
+
+
+@channel_affine.batch
+def _(batch):
+    input, scale, shift = batch.with_all()
+    return as_examples(channel_affine.op(as_channels(input), flat(scale), flat(shift)), 1, batch.size)
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -243,7 +278,7 @@ def normalized_by(
     wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    return (wide * by_channel(scale, input.ndim) + by_channel(shift, input.ndim)).to(element)
+    return channel_affine.op(wide, scale, shift).to(element)
 
 
 def update_running(
