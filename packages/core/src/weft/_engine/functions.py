@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._engine.dispatch import Op, make, record
+from weft._engine.dispatch import Op, make, record, wrap
 from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
@@ -35,6 +35,135 @@ def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], m
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, tensors, mask)
     return out
+
+
+def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
+    """Run an op whose first tensor has this kind, for a result like its last; None if that fails."""
+    kernel = op.kernels[kind.index]
+    if kernel is None:
+        kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(arrays[0])
+    try:
+        array = state.run(kernel, *arrays)
+    except Exception:  # shapes that do not go together, or another thread in a kernel: the declared way knows
+        return None
+    out = wrap(array, kind)
+    if mask and not (state.unrecorded and not local.grad_enabled):
+        record(op, out, args, mask)
+    return out
+
+
+def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
+    """Tensors of one real floating-point kind, and numbers; so many arguments, the last of which may be left out."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        missing = count - len(args)
+        if missing < 0 or missing > len(defaults) or not isinstance(args[0], TensorBase):
+            return None
+        if missing:
+            args = args + defaults[len(defaults) - missing :]
+        kind = args[0].kind
+        if not kind.fast or not kind.is_real_float:
+            return None
+        arrays: list[Any] = []
+        mask = 0
+        bit = 1
+        given = 0
+        for each in args:
+            value: Any = None
+            if isinstance(each, TensorBase):
+                if each.kind is not kind:
+                    return None
+                value = each._array
+                if each._requires_grad:
+                    mask |= bit
+            elif each is not None:
+                value = fitting_number(each, kind)
+                if value is None:
+                    return None
+            if value is not None:
+                given += 1
+            arrays.append(value)
+            bit <<= 1
+        return attempt(op, kind, args, arrays, mask) if given > 1 else None
+
+    return quick
+
+
+def fitting_number(value: object, kind: Kind) -> Any:
+    """A number as a float, if the dtype has it for sure; else None."""
+    if type(value) is not float and type(value) is not int:
+        return None
+    number = float(value)  # type: ignore[arg-type]
+    fits = -LARGEST <= number <= LARGEST or number - number != 0.0
+    return number if fits and not kind.dtype.is_half else None
+
+
+LARGEST = 3e38  # that float32 has; infinities and nan it has too
+
+
+def choice(op: Op) -> Any:
+    """A condition of bool, and two tensors of one kind, or one and a number."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 3:
+            return None
+        condition, left, right = args
+        if not isinstance(condition, TensorBase):
+            return None
+        kind = condition.kind
+        if not kind.fast or kind.dtype.category != 0:
+            return None
+        like: TensorBase
+        if isinstance(left, TensorBase):
+            like = left
+        elif isinstance(right, TensorBase):
+            like = right
+        else:
+            return None
+        if not like.kind.fast or like.kind.device is not kind.device:
+            return None
+        arrays: list[Any] = [condition._array]
+        mask = 0
+        bit = 2
+        for each in (left, right):
+            if isinstance(each, TensorBase):
+                if each.kind is not like.kind:
+                    return None
+                arrays.append(each._array)
+                if each._requires_grad:
+                    mask |= bit
+            else:
+                number = fitting_number(each, like.kind) if like.kind.is_real_float else None
+                if number is None or like.kind.array_type is not numpy.ndarray:
+                    return None
+                arrays.append(numpy.array(number, like._array.dtype))
+            bit <<= 1
+        return attempt(op, kind, args, arrays, mask)
+
+    return quick
+
+
+def filling(op: Op) -> Any:
+    """A tensor, a mask of bool that is not larger, and a number."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 3:
+            return None
+        tensor, mask, value = args
+        if not isinstance(tensor, TensorBase) or not isinstance(mask, TensorBase):
+            return None
+        kind = tensor.kind
+        if not kind.fast or not mask.kind.fast or mask.kind.dtype.category != 0 or not kind.is_real_float:
+            return None
+        number = fitting_number(value, kind)
+        if number is None or mask.kind.device is not kind.device:
+            return None
+        arrays: list[Any] = [tensor._array, mask._array, number]
+        return attempt(op, kind, (tensor, mask, number), arrays, 1 if tensor._requires_grad else 0)
+
+    return quick
 
 
 def matrix_product(op: Op) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes import bool_, result_dtype
+from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
@@ -351,7 +352,7 @@ def _(grad, condition):
     return grad.masked_fill(condition, 0)
 
 
-@composite(out="exact")
+@composite(out="exact", quick=functions.choice(choose.op))
 def where(condition, input=None, other=None):
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds.
 
@@ -433,7 +434,7 @@ def _(grad, mask):
     return fill_where.op(grad, ~mask, 0).sum()
 
 
-@composite("masked_fill", "masked_fill_")
+@composite("masked_fill", "masked_fill_", quick=functions.filling(fill_where.op))
 def masked_fill(input, mask, value):
     """``input`` with another value where the mask holds.
 

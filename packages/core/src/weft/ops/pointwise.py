@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from weft._dtypes import complex128, finfo, float64, get_default_dtype, int64, result_dtype
-from weft._engine import gradients
+from weft._engine import functions, gradients
 from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
 from weft._named import named
@@ -1244,7 +1244,7 @@ def _(grad, input, min, max):
     return grad.masked_fill(~chosen, 0)
 
 
-@composite("clamp clip", "clamp_ clip_", out=True)
+@composite("clamp clip", "clamp_ clip_", out=True, quick=functions.operands(clamped.op, 3, (None,)))
 def clamp(input, min=None, max=None):
     """Each element moved into [min, max].
 
@@ -1351,7 +1351,7 @@ def _(grad, input, end):
     return grad * conj(end - input)
 
 
-@composite("lerp", "lerp_", out=True)
+@composite("lerp", "lerp_", out=True, quick=functions.operands(interpolated.op, 3))
 def lerp(input, end, weight):
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element.
 
@@ -1406,7 +1406,7 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
-@composite("addcmul", "addcmul_", out=True)
+@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,)))
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
@@ -1448,7 +1448,7 @@ def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
-@composite("addcdiv", "addcdiv_", out=True)
+@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,)))
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``.
 
