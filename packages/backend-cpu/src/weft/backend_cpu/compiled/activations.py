@@ -12,8 +12,8 @@ import numpy as np
 from weft.backend_cpu.compiled import pointwise
 from weft.backend_cpu.compiled.elementwise import operation, results
 from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, like, sigmoid, softplus
-from weft.backend_cpu.compiled.pointwise import KERNELS, REAL, run_of, serves_large
-from weft.backend_cpu.libraries import FEW
+from weft.backend_cpu.compiled.pointwise import KERNELS, REAL, run_of
+from weft.backend_cpu.libraries import FEW, serves_large
 
 __all__ = ["KERNELS"]  # those of `serve`, which declares them where it stands itself
 

@@ -12,7 +12,7 @@ from weft.backend import BySize
 from weft.backend_cpu.compiled.elementwise import operation, results
 from weft.backend_cpu.compiled.moves import copied
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, LEAST, serves
+from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 
@@ -20,7 +20,7 @@ ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 
 SAME = operation("core::convert", lambda a: a)
 TRUTH = operation("core::convert to bool", lambda a: a != 0)
-HALF, FLOATS = "float16 bfloat16", "float32 float64 float16 bfloat16"
+FLOATS = "float32 float64 float16 bfloat16"
 CONVERSIONS = {
     (getattr(weft, source).numpy, getattr(weft, target)): key
     for sources, targets, key in (

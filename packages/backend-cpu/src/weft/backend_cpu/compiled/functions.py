@@ -28,8 +28,8 @@ from weft.backend_cpu.compiled.mathematics import (
     whole,
 )
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.pointwise import HALF, REAL, element_of, operands_of, serve
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.compiled.pointwise import REAL, element_of, operands_of, serve
+from weft.backend_cpu.libraries import FEW, HALF, serves
 
 KERNELS = pointwise.__dict__["KERNELS"]  # where `serve` declares them
 

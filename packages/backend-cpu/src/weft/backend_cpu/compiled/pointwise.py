@@ -13,11 +13,10 @@ from weft.backend_cpu.compiled import mathematics
 from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
 from weft.backend_cpu.compiled.halves import HALVES
 from weft.backend_cpu.compiled.mathematics import like
-from weft.backend_cpu.libraries import FEW, LEAST, serves
+from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves, serves_large
 
 KERNELS: dict[tuple[str, str], Any] = {}  # of `serve` too, whoever calls it
 REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
-HALF = "float16 bfloat16"
 SIMPLE = 8 * LEAST  # from which NumPy, which has vector code for all that is simple, loses to several threads
 BOOL, BITS = np.dtype(bool), np.dtype(np.uint16)
 
@@ -46,20 +45,6 @@ def compared(args: tuple[Any, ...]) -> list[Any] | None:
 def element_of(arrays: list[Any]) -> Any:
     """The dtype of what is not a condition."""
     return next(each.dtype for each in reversed(arrays) if isinstance(each, np.ndarray))
-
-
-def serves_large(name: str, dtypes: str, least: int) -> Callable[[Any], Any]:
-    """Declare who makes the kernel of an op for large arrays; halves, which NumPy would convert, soon are."""
-
-    def declare(maker: Any) -> Any:
-        def make(least: int, generic: Any) -> Any:
-            return BySize(generic, maker(generic), least)
-
-        serves(name, dtypes)(lambda generic: make(least, generic))
-        serves(name, HALF)(lambda generic: make(FEW, generic))
-        return maker
-
-    return declare
 
 
 def run_of(
@@ -131,13 +116,19 @@ serve("core::div", lambda a, b: a / b)
 serve("core::neg", lambda a: -a, NUMBERS)
 serve("core::abs", lambda a: abs(a))
 serve("core::square", lambda a: a * a, NUMBERS)
-serve("core::sqrt", lambda a: math.sqrt(a), cost=2)
-serve("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3)
+serve("core::sqrt", lambda a: math.sqrt(a), cost=2, least=LEAST)
+serve("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3, least=LEAST)
 serve("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2)
 serve("core::maximum", at_least)
 serve("core::minimum", at_most)
-serve("core::lerp", lambda a, b, c: a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c))
-serve("core::add_scaled", lambda a, b, alpha: a + alpha * b)
+
+
+def between_two(a, b, c):
+    return a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c)
+
+
+serve("core::lerp", between_two, least=LEAST)
+serve("core::add_scaled", lambda a, b, alpha: a + alpha * b, least=LEAST)
 serve("core::addcmul", lambda a, b, c, value: a + value * (b * c), least=LEAST)
 serve("core::addcdiv", lambda a, b, c, value: a + value * b / c, least=LEAST)
 
@@ -181,7 +172,7 @@ def choice(args: tuple[Any, ...]) -> list[Any] | None:
     return [condition, *values] if same else None
 
 
-serve("core::where", lambda a, b, c: b if a else c, ALL, operands=choice)
+serve("core::where", lambda a, b, c: b if a else c, ALL, operands=choice, least=LEAST)
 
 
 @serves_large("core::masked_fill", ALL, LEAST)
