@@ -38,6 +38,7 @@ SIZE, TO, FROM = 0, 1, 2  # lines of the table of dimensions: sizes, and strides
 
 LINES, TURNED, SHORT = 0, 1, 2  # what the loops inside do, see `choose`
 FEW = 8  # a loop of fewer elements costs more than its elements
+PAGE = 4096  # bytes: lines so far apart share a place in the first cache
 LONG = 512  # bytes of a line from which the compiler's vector code is better
 
 
@@ -118,8 +119,15 @@ def turn_blocks(target, source, like, rows, columns, to, apart, back):
             for column in range(columns):
                 item(target + row * to + column * width, source + row * width + column * apart, like)
         return
+    if to % PAGE == 0:  # lines that are written one after the other would all go to the same place in the cache
+        for top in range(0, rows, size):
+            row = min(top, rows - size)  # the last block may lie over the one before it
+            for left in range(0, columns, size):
+                column = min(left, columns - size)
+                turn(source + row * width + column * apart, apart, target + row * to + column * width, to, like)
+        return
     for left in range(0, columns, size):
-        column = min(left, columns - size)  # the last block may lie over the one before it
+        column = min(left, columns - size)
         for top in range(0, rows, size):
             row = min(top, rows - size)
             turn(source + row * width + column * apart, apart, target + row * to + column * width, to, like)
