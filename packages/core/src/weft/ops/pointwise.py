@@ -550,7 +550,9 @@ def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:
 @power.gradient("input")
 def _(grad, input, exponent):
     if not isinstance(exponent, TensorBase):
-        return grad * conj(exponent * input ** (exponent - 1)) if exponent != 0 else grad * 0
+        if exponent == 0:
+            return grad * 0
+        return grad * conj(exponent * (input if exponent == 2 else input ** (exponent - 1)))
     slope = exponent * input ** (exponent - 1)
     return grad * conj(slope.masked_fill(exponent == 0, 0))
 
