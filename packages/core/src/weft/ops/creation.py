@@ -148,13 +148,13 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", quick=functions.constant(1.0))
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", quick=functions.full)
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor with one value everywhere.
 
@@ -222,7 +222,7 @@ def empty_like(
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
-@composite()
+@composite(quick=functions.constant_like(0.0))
 def zeros_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -230,7 +230,7 @@ def zeros_like(
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
-@composite()
+@composite(quick=functions.constant_like(1.0))
 def ones_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -308,7 +308,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     return finished(make(with_strides(xp, flat._array, size, strides), flat.kind), requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", quick=functions.counting)
 def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Numbers from ``start`` to before ``end``, ``step`` apart.
 
