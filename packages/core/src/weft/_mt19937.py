@@ -33,6 +33,7 @@ Array = np.ndarray[Any, Any]
 BLOCK: Final = 624
 NORMAL_BLOCK: Final = 16
 CHUNK: Final = 1 << 15
+FEW: Final = 256  # up to which a loop in Python costs less than NumPy's functions
 
 # The bytes of a state, as PyTorch's CPU generator writes them. `left` counts the words until the next block is made,
 # plus one; `state` is the block itself, untempered, one word in each 64 bits.
@@ -220,11 +221,20 @@ class MersenneStream:
             return rounded(scaled(self.gaussians(n), mean, std), dtype)
         standard = self.doubles if dtype == np.float64 else self.floats
         tail = n % NORMAL_BLOCK
+        lost = tail if dtype.itemsize >= 4 else 0  # drawn and not used, but for half types, made from whole blocks
+        if n <= CHUNK:
+            drawn = standard(n - tail + lost + (NORMAL_BLOCK if tail else 0))
+            if not tail:
+                return scaled(self._normals(drawn), mean, std).astype(dtype, copy=False)
+            drawn[n - tail : n - tail + NORMAL_BLOCK] = drawn[-NORMAL_BLOCK:]
+            made = scaled(self._normals(drawn[: n - tail + NORMAL_BLOCK]), mean, std).astype(dtype, copy=False)
+            result = made[:n].copy()
+            result[-NORMAL_BLOCK:] = made[-NORMAL_BLOCK:]
+            return result
         result = np.empty(n, dtype)
         result[: n - tail] = in_chunks(n - tail, dtype, lambda count: scaled(self._normals(standard(count)), mean, std))
         if tail:
-            if dtype.itemsize >= 4:
-                standard(tail)  # drawn and not used, but for half types, which are made from whole blocks
+            standard(lost)
             result[-NORMAL_BLOCK:] = scaled(self._normals(standard(NORMAL_BLOCK)), mean, std)
         return result
 
@@ -288,6 +298,8 @@ class MersenneStream:
         """Return the numbers from 0 to n - 1 in random order, as int64."""
         if n < 0xFFFFFFFF // 20:
             steps = np.arange(max(n - 1, 0))
+            if n <= FEW:
+                return np.array(exchanged_few((self.words(len(steps)) % (n - steps)).tolist(), n), np.int64)
             return exchanged(steps + self.words(len(steps)) % (n - steps).astype(np.uint32), n)
         # So long that a remainder of 32 bits would be visibly uneven: 64 bits, and place i changes with one of 0..i.
         # Those are the exchanges of a shuffle from the other end in reverse order, which give the inverse order.
@@ -536,6 +548,15 @@ def exchanged(others: Array, n: int) -> Array:
             break
         source = further
     return np.where(earlier >= 0, source[earlier], chosen)
+
+
+def exchanged_few(ahead: list[int], n: int) -> list[int]:
+    """As `exchanged`, one step after the other; ahead[i] is how far the other place is from place i."""
+    result = list(range(n))
+    for i, distance in enumerate(ahead):
+        j = i + distance
+        result[i], result[j] = result[j], result[i]
+    return result
 
 
 def highest_whole(dtype: np.dtype[Any]) -> int:
