@@ -100,7 +100,7 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     RuntimeError
         If the dtype has no such number.
     """
-    if element.category == FLOATING and type(value) in (int, float) and -127 <= value <= 127:
+    if element.category == FLOATING and type(value) in (int, float) and -127 <= value <= 127 and not element.is_float8:
         return value  # as most are seen to be at once
     value = value.item() if isinstance(value, (TensorBase, numpy.generic)) else value  # type: ignore[attr-defined]
     if not isinstance(value, (int, float, complex)):
