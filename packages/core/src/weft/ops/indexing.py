@@ -732,7 +732,35 @@ def _(xp, input, dim, index):
 
 @gather.gradient("input")
 def _(grad, input_shape, dim, index):
-    return grad.new_zeros(input_shape).scatter_add(dim, index, grad)
+    if not input_shape or not index.ndim:
+        return grad.new_zeros(input_shape).scatter_add(dim, index, grad)
+    return gather_backward.op(grad, input_shape, dim, index)
+
+
+@op(tensors="output_grad index", name="gather_backward", linear="output_grad")
+def gather_backward(output_grad, shape, dim, index):
+    """Zeros of a shape, to which gradients are added at positions along a dimension."""
+    return gather_backward.op(output_grad, shape, dim, index)
+
+
+@gather_backward.kernel
+def _(xp, output_grad, shape, dim, index):
+    whole = xp.zeros(shape, output_grad.dtype)
+    if index.size:
+        combine_at(xp, xp.add, whole, places(xp, index, dim), output_grad)
+    return whole
+
+
+@gather_backward.gradient("output_grad")
+def _(grad, dim, index):
+    return gather(grad, dim, index)
+
+
+@gather_backward.batch
+def _(batch):
+    grad, shape, dim, index = batch.args
+    grad, index = batch.spread(grad, batch.flags[0]), batch.spread(index, batch.flags[3])
+    return gather_backward.op(grad, (batch.size, *shape), dim + 1, index)
 
 
 @composite("take_along_dim", out="exact")

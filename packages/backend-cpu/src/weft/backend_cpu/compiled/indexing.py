@@ -388,6 +388,22 @@ def scatter_kernel(generic: Any) -> Any:
     return run
 
 
+@serves("core::gather_backward", NUMBERS)
+def gather_backward_kernel(generic: Any) -> Any:
+    def run(grad: Any, shape: Any, dim: int, index: Any) -> Any:
+        alike = grad.shape == index.shape and len(shape) == index.ndim and index.size >= LEAST
+        same = alike and all(n == m for d, (n, m) in enumerate(zip(index.shape, shape)) if d != dim)
+        if not same or not is_taken(index, grad):
+            return generic(grad, shape, dim, index)
+        made, wrong = np.zeros(shape, grad.dtype), np.zeros(1, bool)
+        rows = parts(index, dim)[2] == 1
+        launch, form = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
+        launch(made.reshape(form[0], shape[dim], *form[2:]), index.reshape(form), grad.reshape(form), True, wrong)
+        return generic(grad, shape, dim, index) if wrong[0] else made
+
+    return run
+
+
 # Elements combined with those at positions
 
 COMBINED = {"prod": 0, "amax": 1, "amin": 2}
@@ -592,9 +608,25 @@ def index_put_kernel(generic: Any) -> Any:
             dim, index = places[0], indices[places[0]]
             if values.shape == (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]):
                 made = added(copied(x), dim, index.reshape(-1), values)
+        elif accumulate and len(places) > 1 and places == list(range(len(places))) and x.size:
+            made = added_at(x, [indices[place] for place in places], values)
         return generic(x, indices, values, accumulate) if made is None else made
 
     return BySize(generic, run, LEAST)
+
+
+def added_at(x: Any, indices: Any, values: Any) -> Any:
+    """Values added at positions in the first dimensions together; None where the loop does not do it."""
+    count = len(indices)
+    rest = x.shape[count:]
+    if values.dtype != x.dtype or not is_taken(values) or values.shape != (*indices[0].shape, *rest):
+        return None
+    index = joined(indices, x.shape)
+    if index is None:
+        return None
+    made = copied(x)
+    sums = added(made.reshape(1, -1, *rest), 1, index, values.reshape(1, index.size, *rest))
+    return None if sums is None else made
 
 
 # Elements written at positions along the last dimension
