@@ -36,7 +36,8 @@ FAMILIES = {  # module: the ops that it serves
     """,
     "indexing": """
         core::index_select core::index core::gather core::scatter core::index_add core::index_put
-        core::scatter_reduce core::assign_at nn::embedding nn::embedding_gradient nn::embedding_bag core::nonzero
+        core::gather_backward core::scatter_reduce core::assign_at nn::embedding nn::embedding_gradient
+        nn::embedding_bag core::nonzero
     """,
     "attention": "nn::attention nn::attention_gradient",
     "losses": """
