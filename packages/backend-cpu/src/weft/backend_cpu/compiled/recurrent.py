@@ -1,9 +1,9 @@
 """Layers of LSTM, GRU and Elman's networks over whole sequences, forward and backward.
 
 What all steps have in common are single products: the projection of the input, and the gradients of the weights. A step
-has one product left, and pointwise work, which is one loop over its sequences. Steps of few sequences are products of
-vectors: there all steps run in one compiled loop. In larger ones the product is oneDNN's, with the weights arranged
-once for all steps, or NumPy's.
+has one product left, and pointwise work, which is one loop over its sequences. Small steps run in one compiled loop,
+which calls the BLAS, or for a single sequence is the product of a vector itself. In larger ones the product is
+oneDNN's, with the weights arranged once for all steps, or NumPy's.
 
 A row of the pointwise work is several loops that write to one array each: one loop that writes to many would not become
 vector code, since the compiler must know that what it writes is not what it reads.
@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from weft import float32, float64
+from weft import bfloat16, dtype, float32, float64
 from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.compiled.mathematics import like, sigmoid, tanh
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.products import gemm, is_available, on_one_thread
 from weft.backend_cpu.libraries import LEAST, serves
 
 Array = np.ndarray[Any, Any]
@@ -29,10 +30,8 @@ Multiply = Callable[[Array, Array], Any]
 
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
-SMALL = 1 << 17  # multiplications of a step whose product takes no longer than a call from Python (measured)
-LARGEST_TRANSPOSED = (
-    1 << 14
-)  # elements of weights that are worth being transposed for the loop over all steps (measured)
+SMALL = 1 << (19 if is_available() else 17)  # multiplications of a step that is not worth calls from Python (measured)
+LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
 FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
 
@@ -79,7 +78,7 @@ def add_product(vector, matrix, result):
 
 
 @loop
-def multiply_step(h, weight, transposed, product):
+def multiply_by_loops(h, weight, transposed, product):
     """Set the product to h times weight_hh, which is given transposed, or is not."""
     if transposed:
         product[: h.shape[0]] = 0
@@ -87,6 +86,40 @@ def multiply_step(h, weight, transposed, product):
             add_product(h[n], weight, product[n])
     else:
         set_products(h, weight, product)
+
+
+@loop
+def multiply_by_blas(h, weight, transposed, product):
+    if h.shape[0] == 1:
+        multiply_by_loops(h, weight, transposed, product)
+        return
+    one, zero = like(h[0, 0], 1.0), like(h[0, 0], 0.0)
+    sizes, width = (h.shape[0], product.shape[1], h.shape[1]), product.shape[1]
+    source, other, target = np.intp(h.ctypes.data), np.intp(weight.ctypes.data), np.intp(product.ctypes.data)
+    gemm((False, not transposed), sizes, one, source, h.shape[1], other, weight.shape[1], zero, target, width)
+
+
+@loop
+def back_by_loops(slopes, weight, by_h):
+    """Add the gradients of gates times weight_hh to those of h."""
+    for n in range(slopes.shape[0]):
+        add_product(slopes[n], weight, by_h[n])
+
+
+@loop
+def back_by_blas(slopes, weight, by_h):
+    if slopes.shape[0] == 1:
+        back_by_loops(slopes, weight, by_h)
+        return
+    one = like(slopes[0, 0], 1.0)
+    sizes, width = (slopes.shape[0], by_h.shape[1], slopes.shape[1]), slopes.shape[1]
+    source, other, target = np.intp(slopes.ctypes.data), np.intp(weight.ctypes.data), np.intp(by_h.ctypes.data)
+    gemm((False, False), sizes, one, source, width, other, weight.shape[1], one, target, by_h.shape[1])
+
+
+multiply_step, multiply_back = (
+    (multiply_by_blas, back_by_blas) if is_available() else (multiply_by_loops, back_by_loops)
+)
 
 
 @loop
@@ -100,6 +133,14 @@ def step_at(sizes, k, reverse, stop):
     return start, count, start if reverse else start + count
 
 
+@loop
+def copy_rows(source, first, target, place, count):
+    """Rows that follow each other, from one array to another."""
+    of, to = source[first : first + count].reshape(-1), target[place : place + count].reshape(-1)
+    for j in range(np.uintp(of.size)):
+        to[j] = of[j]
+
+
 # LSTM
 
 
@@ -107,31 +148,24 @@ def step_at(sizes, k, reverse, stop):
 def lstm_forward_rows(gates, product, h, c, before, cells, output, start, lo, hi):
     """One step of the sequences from lo to hi: ``product`` is what h adds to the gates."""
     size = c.shape[1]
+    copy_rows(h, lo, before, start + lo, hi - lo)
+    copy_rows(c, lo, cells, start + lo, hi - lo)
     for n in range(lo, hi):
-        gate, more = gates[start + n], product[n]
-        old_h, old_c, new_h, new_c = before[start + n], cells[start + n], h[n], c[n]
-        out = output[start + n]
+        gate, more, new_h, new_c = gates[start + n], product[n], h[n], c[n]
         i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
         for j in range(gate.size):
             gate[j] += more[j]
-        for j in range(size):
-            i[j] = sigmoid(i[j])
-        for j in range(size):
-            f[j] = sigmoid(f[j])
+        for j in range(2 * size):
+            gate[j] = sigmoid(gate[j])
         for j in range(size):
             g[j] = tanh(g[j])
         for j in range(size):
             o[j] = sigmoid(o[j])
         for j in range(size):
-            old_h[j] = new_h[j]
-        for j in range(size):
-            old_c[j] = new_c[j]
-        for j in range(size):
             new_c[j] = f[j] * new_c[j] + i[j] * g[j]
         for j in range(size):
             new_h[j] = o[j] * tanh(new_c[j])
-        for j in range(size):
-            out[j] = new_h[j]
+    copy_rows(h, lo, output, start + lo, hi - lo)
 
 
 @launcher
@@ -196,8 +230,7 @@ def lstm_backward_steps(gates, cells, grad, weight, by_h, by_c, by_gates, sizes,
         start, count, stop = step_at(sizes, k, not reverse, stop)
         lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, np.uintp(start), np.uintp(0), np.uintp(count))
         by_h[:count] = 0
-        for n in range(count):
-            add_product(by_gates[start + n], weight, by_h[n])
+        multiply_back(by_gates[start : start + count], weight, by_h)
 
 
 # GRU
@@ -290,8 +323,7 @@ def gru_backward_steps(gates, before, news, grad, weight, by_h, by_input, by_hid
         start, count, stop = step_at(sizes, k, not reverse, stop)
         first, last = np.uintp(0), np.uintp(count)
         gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start), first, last)
-        for n in range(count):
-            add_product(by_hidden[start + n], weight, by_h[n])
+        multiply_back(by_hidden[start : start + count], weight, by_h)
 
 
 # Elman's
@@ -368,8 +400,7 @@ def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, rev
         start, count, stop = step_at(sizes, k, not reverse, stop)
         rnn_backward_rows(states, grad, by_h, by_sum, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
         by_h[:count] = 0
-        for n in range(count):
-            add_product(by_sum[start + n], weight, by_h[n])
+        multiply_back(by_sum[start : start + count], weight, by_h)
 
 
 # Products
@@ -380,9 +411,10 @@ def is_compiled_whole(rows: int, weight: Array) -> bool:
     return rows == 1 or rows * weight.size <= SMALL
 
 
-def arranged(weight: Array, steps: int) -> tuple[Array, bool]:
+def arranged(weight: Array, rows: int, steps: int) -> tuple[Array, bool]:
     """The weight as the compiled loop takes it: transposed, if so many steps are worth it, and whether it is."""
-    if weight.size <= LARGEST_TRANSPOSED and steps >= FEW_STEPS:
+    most = LARGEST_TRANSPOSED if rows == 1 else 4 * LARGEST_TRANSPOSED
+    if weight.size <= most and steps >= FEW_STEPS:
         return dense(weight.T), True
     return dense(weight), False
 
@@ -417,14 +449,72 @@ def plain_linear(input: Array, weight: Array, bias: Array | None) -> Array:
 
 def projection(input: Array, weight: Array, bias: Array | None) -> Array:
     """The input of all steps times its weights."""
+    if input.dtype == BFLOAT:
+        result = product_of_halves(input, weight.T)
+        return result if bias is None else np.add(result, bias, out=result)
     element = float32 if input.dtype == np.float32 else float64
     best = libraries.kernel("nn::linear", element, plain_linear) or plain_linear
-    result: Array = best(input, weight, bias)
+    return best(input, weight, bias)  # type: ignore[no-any-return]
+
+
+BFLOAT = bfloat16.numpy
+
+
+def converted(array: Array, element: dtype) -> Array:
+    """An array in another dtype, if it is of one."""
+    if array.dtype == element.numpy:
+        return array
+    own = bfloat16 if array.dtype == BFLOAT else float32
+    convert = libraries.kernel("core::convert", own, plain_convert) or plain_convert
+    result: Array = convert(array, element)
     return result
+
+
+def plain_convert(array: Array, element: dtype) -> Array:
+    return array.astype(element.numpy)
+
+
+def product_of_halves(a: Array, b: Array) -> Array:
+    """The product of matrices of bfloat16, or of one of them and one to be rounded to it, in float32."""
+    if any(each.__name__.endswith(".onednn") for each in libraries.available()):
+        from weft.backend_cpu.onednn.matmul import multiply
+
+        shape = a.shape[0], b.shape[1]
+        found = multiply(converted(a, bfloat16), converted(b, bfloat16), None, shape, into=np.float32)
+        if found is not None:
+            return found
+    return matmul(converted(a, float32), converted(b, float32))
+
+
+def serve_halves(name: str, maker: Callable[[Kernel], Kernel], *operands: int) -> None:
+    """Serve an op on bfloat16 by its kernel of float32; it gets operands of its products as they are."""
+
+    @serves(name, "bfloat16")
+    def make(generic: Kernel) -> Kernel:
+        run = maker(unserved)
+
+        def in_single(*args: Any) -> Any:
+            arrays = [each for each in args if isinstance(each, np.ndarray)]
+            if any(each.dtype != BFLOAT for each in arrays) or not all(each.size for each in arrays):
+                return generic(*args)
+            wide = [
+                converted(each, float32) if isinstance(each, np.ndarray) and place not in operands else each
+                for place, each in enumerate(args)
+            ]
+            found = run(*wide)
+            return generic(*args) if found is None else tuple(converted(each, bfloat16) for each in found)
+
+        return in_single
+
+
+def unserved(*args: Any) -> None:
+    """What a kernel falls back on, where the caller has something better."""
 
 
 def matmul(a: Array, b: Array) -> Array:
     """The product of two matrices by the best library."""
+    if BFLOAT in (a.dtype, b.dtype):
+        return product_of_halves(a, b)
     best = libraries.kernel("core::matmul", float32 if a.dtype == np.float32 else float64, np.matmul) or np.matmul
     result: Array = best(a, b)
     return result
@@ -476,9 +566,9 @@ def step_back(
 
 
 def is_served(arrays: Sequence[Array | None]) -> bool:
-    """Whether all are of one dtype."""
-    element = arrays[0].dtype  # type: ignore[union-attr]
-    return all(each is None or each.dtype == element for each in arrays)
+    """Whether all are of one dtype, but for what is bfloat16 beside float32."""
+    found = {each.dtype for each in arrays if each is not None}
+    return len(found) == 1 or found == {np.dtype(np.float32), BFLOAT}
 
 
 def dense(array: Array) -> Array:
@@ -527,8 +617,9 @@ def lstm_layer(generic: Kernel) -> Kernel:
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, len(sizes))
-            lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse, transposed)
+            weight, transposed = arranged(weight_hh, batch, len(sizes))
+            with on_one_thread():
+                lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse, transposed)
             return output, h, c, gates, before, cells
         product = new(batch, gates.shape[1], gates)
 
@@ -570,7 +661,8 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
         gates, cells = dense(gates), dense(cells)
         if is_compiled_whole(sizes[0], weight_hh):
             steps = np.array(sizes)
-            lstm_backward_steps(gates, cells, grad, dense(weight_hh), by_h, by_c, by_gates, steps, reverse)
+            with on_one_thread():
+                lstm_backward_steps(gates, cells, grad, dense(weight_hh), by_h, by_c, by_gates, steps, reverse)
         else:
 
             def step(start: int, count: int) -> None:
@@ -610,8 +702,9 @@ def gru_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
         if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, len(sizes))
-            gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse, transposed)
+            weight, transposed = arranged(weight_hh, batch, len(sizes))
+            with on_one_thread():
+                gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse, transposed)
             return output, h, gates, before, news
         product = new(batch, gates.shape[1], gates)
 
@@ -650,7 +743,8 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
         kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
         if is_compiled_whole(sizes[0], weight_hh):
             steps = np.array(sizes)
-            gru_backward_steps(*kept, grad, dense(weight_hh), by_h, by_input, by_hidden, steps, reverse)
+            with on_one_thread():
+                gru_backward_steps(*kept, grad, dense(weight_hh), by_h, by_input, by_hidden, steps, reverse)
         else:
 
             def step(start: int, count: int) -> None:
@@ -685,8 +779,9 @@ def rnn_layer(generic: Kernel) -> Kernel:
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
         if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, len(sizes))
-            rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse, transposed)
+            weight, transposed = arranged(weight_hh, batch, len(sizes))
+            with on_one_thread():
+                rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse, transposed)
             return output, h, states, before
         product = new(batch, states.shape[1], states)
 
@@ -724,7 +819,8 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         by_sum, grad, states = padded[: states.shape[0]], grad_of(output_grad, states), dense(states)
         if is_compiled_whole(sizes[0], weight_hh):
             steps = np.array(sizes)
-            rnn_backward_steps(states, grad, dense(weight_hh), by_h, by_sum, rectified, steps, reverse)
+            with on_one_thread():
+                rnn_backward_steps(states, grad, dense(weight_hh), by_h, by_sum, rectified, steps, reverse)
         else:
 
             def step(start: int, count: int) -> None:
@@ -736,3 +832,11 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         return asked((found, by_h if needs[1] else None, *by_parameters))
 
     return run
+
+
+serve_halves("nn::lstm_layer", lstm_layer, 0, 3)
+serve_halves("nn::lstm_layer_gradient", lstm_layer_gradient, 0, 1, 5)
+serve_halves("nn::gru_layer", gru_layer, 0, 2)
+serve_halves("nn::gru_layer_gradient", gru_layer_gradient, 0, 1)
+serve_halves("nn::rnn_layer", rnn_layer, 0, 2)
+serve_halves("nn::rnn_layer_gradient", rnn_layer_gradient, 0, 1, 4)
