@@ -136,11 +136,11 @@ def shrink(x, y, height, width, rows, row_weights, counts, columns, weights):
 
 
 @loop
-def grow_loop(x, y, height, width, bands, rows, row_weights, counts, columns, weights, lo, hi):
+def grow_loop(x, y, height, width, bands, most, rows, row_weights, counts, columns, weights, lo, hi):
     """The bands of rows of the result from lo to hi: of each the rows that it is made of get their new length first."""
     out_height, out, each = np.uintp(rows.shape[1]), np.uintp(columns.shape[1]), np.uintp(bands.shape[0])
     line = np.zeros(width + np.uintp(ZEROS), x.dtype)
-    kept = np.empty(np.uintp((bands[:, 3] - bands[:, 2]).max()) * out, x.dtype)
+    kept = np.empty(most * out, x.dtype)
     start = np.uintp(0)
     for number in range(lo, hi):
         plane, band = number // each, number % each
@@ -154,9 +154,10 @@ def grow_loop(x, y, height, width, bands, rows, row_weights, counts, columns, we
 
 
 @launcher
-def grow(x, y, height, width, bands, rows, row_weights, counts, columns, weights):
+def grow(x, y, height, width, bands, most, rows, row_weights, counts, columns, weights):
     """All rows of the result, of which there are more than of rows."""
-    arguments = (x, y, np.uintp(height), np.uintp(width), bands, rows, row_weights, counts, columns, weights)
+    sizes = np.uintp(height), np.uintp(width), np.uintp(most)
+    arguments = (x, y, sizes[0], sizes[1], bands, sizes[2], rows, row_weights, counts, columns, weights)
     parallel(grow_loop, arguments, x.size // (height * width) * len(bands), y.size * (2 + rows.shape[0]))
 
 
@@ -215,7 +216,8 @@ def bands_of(taps: Any, planes: int, out: int) -> Any:
     Returns
     -------
     tuple
-        The bands (first row, last row, first and last row that they are made of), and the rows' numbers in their band.
+        The bands (first row, last row, first and last row that they are made of), the most rows that one is made of,
+        and the rows' numbers in their band.
     """
     count = taps.rows.shape[1]
     parts = min(max(16 // planes, -(-taps.size * out // BAND), 1), -(-count // 8))
@@ -227,7 +229,8 @@ def bands_of(taps: Any, planes: int, out: int) -> Any:
         low, high = (int(some.min()), int(some.max()) + 1) if some.size else (0, 0)
         part -= low
         found.append((start, stop, low, high))
-    return np.array(found), rows
+    bands = np.array(found)
+    return bands, int((bands[:, 3] - bands[:, 2]).max()), rows
 
 
 def is_faster_at_once(rows: Any, columns: Any) -> bool:
@@ -269,8 +272,8 @@ def sums_of_planes(x: Array, planes: int, height: int, width: int, lanes: int, r
     result = np.empty(planes * vertical.rows.shape[1] * out, x.dtype)
     by_row, by_column = (vertical.weights, vertical.counts), (across.rows, across.weights)
     if vertical.rows.shape[1] > height:
-        bands, numbers = bands_of(rows, planes, out)
-        grow(x, result, height, width * lanes, bands, numbers, *by_row, *by_column)
+        bands, most, numbers = bands_of(rows, planes, out)
+        grow(x, result, height, width * lanes, bands, most, numbers, *by_row, *by_column)
     else:
         shrink(x, result, height, width * lanes, vertical.rows, *by_row, *by_column)
     return result
