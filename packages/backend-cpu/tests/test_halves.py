@@ -137,3 +137,18 @@ def test_gradients_of_halves_add_up(element):
     (weft.sin(x) * 0 + x * 2 + x * 3 + x).sum().backward()
     assert x.grad.dtype is element
     assert (x.grad == 6).all()
+
+
+@pytest.mark.parametrize("element", HALVES, ids=str)
+@pytest.mark.parametrize("columns", [30, 5000])
+def test_layer_norm_and_its_gradients_are_those_of_float32(element, columns):
+    parts, gradients = [], []
+    tensors = [halves(element, shape) for shape in ((9, columns), (columns,), (columns,), (9, columns))]
+    for x, weight, bias, grad in zip(*tensors):
+        inputs = [each.clone().requires_grad_() for each in (x, weight, bias)]
+        parts.append(weft.nn.functional.layer_norm(inputs[0], (columns,), *inputs[1:]))
+        gradients.append(weft.autograd.grad(parts[-1], inputs, grad))
+    assert parts[0].dtype is element
+    for found, expected in zip((parts[0].detach(), *gradients[0]), (parts[1].detach(), *gradients[1])):
+        scale = expected.abs().max().item() * 4 * SIZE[element]
+        np.testing.assert_allclose(wide(found), expected.numpy(), atol=scale)

@@ -13,9 +13,10 @@ import numpy as np
 
 from weft._layout import in_order
 from weft.backend import BySize
+from weft.backend_cpu.compiled.halves import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.compiled.parallel import GRAIN, launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.libraries import FEW, HALF, serves
 
 REAL = "float32 float64"
 MOST_BLOCKS = 32
@@ -88,27 +89,32 @@ def layer_norm_kernel(generic: Any) -> Any:
 
 
 @loop
-def layer_norm_backward_blocks(grad, x, weight, means, inverses, y, sums, lo, hi):
+def layer_norm_backward_rows(grad, x, weight, means, inverses, y, by_weight, by_bias, first, stop):
     size = x.shape[1]
+    for row in range(first, stop):
+        mean, inverse = means[row], inverses[row]
+        average, slope = like(mean, 0.0), like(mean, 0.0)
+        for j in range(size):
+            normal = (x[row, j] - mean) * inverse
+            by_weight[j] += grad[row, j] * normal
+            by_bias[j] += grad[row, j]
+            inner = grad[row, j] * weight[j]
+            average += inner
+            slope += inner * normal
+        average /= like(mean, size)
+        slope /= like(mean, size)
+        for j in range(size):
+            normal = (x[row, j] - mean) * inverse
+            y[row, j] = (grad[row, j] * weight[j] - average - normal * slope) * inverse
+
+
+@loop
+def layer_norm_backward_blocks(grad, x, weight, means, inverses, y, sums, lo, hi):
     for block in range(lo, hi):
+        sums[block] = 0
+        first, stop = part_of(block, sums.shape[0], x.shape[0]), part_of(block + 1, sums.shape[0], x.shape[0])
         by_weight, by_bias = sums[block, 0], sums[block, 1]
-        by_weight[:] = 0
-        by_bias[:] = 0
-        for row in range(part_of(block, sums.shape[0], x.shape[0]), part_of(block + 1, sums.shape[0], x.shape[0])):
-            mean, inverse = means[row], inverses[row]
-            average, slope = like(mean, 0.0), like(mean, 0.0)
-            for j in range(size):
-                normal = (x[row, j] - mean) * inverse
-                by_weight[j] += grad[row, j] * normal
-                by_bias[j] += grad[row, j]
-                inner = grad[row, j] * weight[j]
-                average += inner
-                slope += inner * normal
-            average /= like(mean, size)
-            slope /= like(mean, size)
-            for j in range(size):
-                normal = (x[row, j] - mean) * inverse
-                y[row, j] = (grad[row, j] * weight[j] - average - normal * slope) * inverse
+        layer_norm_backward_rows(grad, x, weight, means, inverses, y, by_weight, by_bias, first, stop)
 
 
 @launcher
@@ -142,6 +148,99 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
         statistics = contiguous(mean).reshape(-1), contiguous(inverse).reshape(-1)
         layer_norm_backward(*rows, parameter(weight, size, 1, input), *statistics, y.reshape(-1, size), result)
         return y, result[0].reshape(parts), result[1].reshape(parts)
+
+    return BySize(generic, run, FEW)
+
+
+# Layer norm of halves: by the same loops, a few rows at a time, as float32
+
+
+@loop
+def half_norm_rows(x, weight, bias, y, means, inverses, eps, lo, hi):
+    size = np.uintp(weight.size)
+    step = rows_at_once(size)
+    values, result = np.empty((step, size), np.float32), np.empty((step, size), np.float32)
+    for row in range(lo, hi, step):
+        count = min(step, hi - row)
+        widen(x, row * size, count * size, values)
+        parts = means[row : row + count], inverses[row : row + count]
+        layer_norm_rows(values, weight, bias, result, parts[0], parts[1], eps, np.uintp(0), count)
+        narrow(result, count * size, y, row * size)
+
+
+@launcher
+def half_norm(x, weight, bias, y, means, inverses, eps):
+    parallel(half_norm_rows, (x, weight, bias, y, means, inverses, eps), means.size, x.size)
+
+
+@loop
+def half_norm_backward_blocks(grad, x, weight, means, inverses, y, sums, lo, hi):
+    size, rows = np.uintp(weight.size), means.size
+    step = rows_at_once(size)
+    slopes, values = np.empty((step, size), np.float32), np.empty((step, size), np.float32)
+    result = np.empty((step, size), np.float32)
+    for block in range(lo, hi):
+        sums[block] = 0
+        by_weight, by_bias, stop = sums[block, 0], sums[block, 1], part_of(block + 1, sums.shape[0], rows)
+        for row in range(part_of(block, sums.shape[0], rows), stop, step):
+            count = min(step, stop - row)
+            widen(grad, row * size, count * size, slopes)
+            widen(x, row * size, count * size, values)
+            mean, inverse = means[row : row + count], inverses[row : row + count]
+            arrays = (slopes, values, weight, mean, inverse, result, by_weight, by_bias)
+            layer_norm_backward_rows(*arrays, np.uintp(0), count)
+            narrow(result, count * size, y, row * size)
+
+
+@launcher
+def half_norm_backward(grad, x, weight, means, inverses, y, result):
+    sums = np.empty((block_count(means.size, x.size), 2, weight.size), np.float32)
+    parallel(half_norm_backward_blocks, (grad, x, weight, means, inverses, y, sums), sums.shape[0], 2 * x.size)
+    add_up(sums, result)
+
+
+def bits_of(array: Any) -> Any:
+    """An array of halves as compiled loops take it: flat."""
+    return contiguous(array).reshape(-1).view(BITS[array.dtype])
+
+
+def in_single(array: Any, size: int, default: float) -> Any:
+    """A weight, a bias or statistics, flat in float32; where there are none, what does nothing."""
+    if array is None:
+        return np.full(size, default, np.float32)
+    return np.asarray(contiguous(array).reshape(-1), np.float32)
+
+
+@serves("nn::layer_norm", HALF)
+def half_norm_kernel(generic: Any) -> Any:
+    def run(input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
+        if not input.size or any(each is not None and each.dtype != input.dtype for each in (weight, bias)):
+            return generic(input, weight, bias, count, eps)
+        shape, element = input.shape, input.dtype
+        split = len(shape) - count
+        size = math.prod(shape[split:])
+        y, kept = np.empty(shape, element), (*shape[:split], *(1,) * count)
+        mean, inverse = np.empty(kept, np.float32), np.empty(kept, np.float32)
+        scale, shift = in_single(weight, size, 1), in_single(bias, size, 0)
+        half_norm(bits_of(input), scale, shift, bits_of(y), mean.reshape(-1), inverse.reshape(-1), float(eps))
+        return y, mean.astype(element), inverse.astype(element)
+
+    return BySize(generic, run, FEW)
+
+
+@serves("nn::layer_norm_gradient", HALF)
+def half_norm_gradient_kernel(generic: Any) -> Any:
+    def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, count: int) -> Any:
+        if not input.size or (weight is not None and weight.dtype != input.dtype) or grad.dtype != input.dtype:
+            return generic(grad, input, weight, mean, inverse, count)
+        shape, element = input.shape, input.dtype
+        parts = shape[len(shape) - count :]
+        size = math.prod(parts)
+        y, result = np.empty(shape, element), np.empty((2, size), np.float32)
+        statistics = in_single(weight, size, 1), in_single(mean, 1, 0), in_single(inverse, 1, 1)
+        half_norm_backward(bits_of(grad), bits_of(input), *statistics, bits_of(y), result)
+        by_weight, by_bias = result.astype(element)
+        return y, by_weight.reshape(parts), by_bias.reshape(parts)
 
     return BySize(generic, run, FEW)
 
