@@ -406,7 +406,7 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
             arrays.append(each)
             layout += (each.dtype.char, each.shape, each.strides)
     if out is not None:
-        layout.append(out.strides)
+        layout += (out.shape, out.strides)
     lies = tuple(layout)
     plan = PLANS.get(lies)
     if plan is None:
@@ -457,7 +457,7 @@ def interferes(operand: Any, out: Any) -> bool:
 def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order: int) -> Plan | None:
     """Find out how arrays lie; None if the result has elements that share memory."""
     shape = np.broadcast_shapes(*[each.shape for each in arrays])
-    turn = order_of(arrays, shape, element, order)
+    turn = order_of(arrays, shape, order)
     strides = packed(shape, element.itemsize, turn) if out is None else out.strides
     if (out is not None and out.shape != shape) or any(not step for step, n in zip(strides, shape) if n > 1):
         return None
@@ -488,7 +488,7 @@ def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order:
     return Plan(function, table, table.ctypes.data, *turned, math.prod(shape), tiles)
 
 
-def order_of(arrays: Any, shape: tuple[int, ...], element: Any, order: int) -> list[int]:
+def order_of(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
     """The dimensions of a new result, the one whose elements are farthest apart first."""
     if all(each.flags.c_contiguous and each.shape == shape for each in arrays):
         return list(range(len(shape)))
