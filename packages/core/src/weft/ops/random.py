@@ -790,11 +790,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
 @multinomial.kernel
 def _(xp, input, count, replacement, generator):
-    if not bool(((input >= 0) & (input < math.inf)).all()):
-        raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
     rows = input if input.ndim == 2 else input[None]
-    if rows.size and not bool((rows > 0).any(axis=1).all()):
-        raise RuntimeError("multinomial: invalid multinomial distribution (sum of probabilities <= 0)")
+    if rows.size:
+        largest = rows.max(axis=1)
+        if not (rows.min() >= 0 and largest.max() < math.inf):  # nan is not
+            raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
+        if not bool((largest > 0).all()):
+            raise RuntimeError("multinomial: invalid multinomial distribution (sum of probabilities <= 0)")
     drawn = generator.sample("multinomial", rows, count, replacement)
     return drawn if input.ndim == 2 else drawn[0]
 
@@ -932,7 +934,7 @@ def check_probability_dtype(name: str, p: Any) -> None:
 
 def check_probabilities(name: str, p: Any) -> None:
     """Probabilities are in [0, 1]."""
-    if not bool(((p >= 0) & (p <= 1)).all()):
+    if p.size and not (p.min() >= 0 and p.max() <= 1):  # nan is not
         raise RuntimeError(
             f"{name}: probabilities must be in [0, 1], got elements from {p.min()} to {p.max()}; "
             "pass logits through sigmoid() first"
