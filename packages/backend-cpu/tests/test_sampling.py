@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from weft.backend_cpu import compiled, libraries
+from weft.nn.functional import grids
 from weft.nn.functional import resampling as declared
 from weft.nn.functional.resampling import Taps
 
@@ -88,3 +89,36 @@ def test_float64_is_computed_in_float64(sampling):
     found = sampling.resample(None)(input, (each, each))
     np.testing.assert_allclose(found, generic(declared.resample)(input, (each, each)), atol=1e-14)
     assert found.dtype == np.float64
+
+
+IMAGES = [((2, 3, 13, 11), (17, 19)), ((2, 20, 8, 8), (8, 9)), ((2, 3, 7, 8, 9), (5, 6, 11)), ((1, 2, 1, 5), (30, 40))]
+
+
+@pytest.mark.parametrize("shape, out", IMAGES, ids=str)
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True], ids=["edges", "centres"])
+def test_samples_and_their_gradients_are_numpys(shape, out, mode, padding, align, sampling):
+    if mode == "bicubic" and len(out) == 3:
+        pytest.skip("bicubic is for images")
+    input, grid = random(*shape), (random(shape[0], *out, len(out)) * 0.8).astype(np.float32)
+    grid[0, 0, 0], grid[0, 0, 1] = np.nan, 50
+    options, orders = (mode, padding, align), (0,) * len(out)
+    grad = random(*shape[:2], *out)
+    calls = [
+        (sampling.sample, grids.sample, (input, grid)),
+        (sampling.sample_input_gradient, grids.sample_input_gradient, (grad, grid, shape)),
+        (sampling.sample_grid_gradient, grids.sample_grid_gradient, (grad, input, grid)),
+    ]
+    for kernel, op, args in calls:
+        with np.errstate(invalid="ignore"):
+            expected = generic(op)(*args, options, orders)
+        found = kernel(generic(op))(*args, options, orders)
+        np.testing.assert_allclose(found, expected, atol=1e-2, rtol=1e-3)
+
+
+def test_pixels_outside_are_no_products_with_zero(sampling):
+    input = np.full((1, 2, 40, 40), np.inf, np.float32)
+    grid = np.full((1, 30, 30, 2), 5, np.float32)
+    found = sampling.sample(None)(input, grid, ("bilinear", "zeros", False), (0, 0))
+    np.testing.assert_array_equal(found, np.zeros((1, 2, 30, 30)))
