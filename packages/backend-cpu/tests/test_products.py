@@ -70,3 +70,10 @@ def test_einsum_of_two_operands_is_that_of_numpy(equation, size):
     expected = np.einsum(equation, a, np.broadcast_to(b, [lengths[each] for each in second]))
     result = weft.einsum(equation, weft.from_numpy(a), weft.from_numpy(b)).numpy()
     np.testing.assert_allclose(result, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16])
+def test_a_dot_product_of_halves_is_one_number_of_theirs(dtype):
+    x = weft.full((40,), 2, dtype=dtype)
+    assert weft.dot(x, x).tolist() == 160
+    assert weft.dot(x, x).dtype is dtype

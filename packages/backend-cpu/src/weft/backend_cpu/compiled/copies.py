@@ -36,7 +36,7 @@ CONVERSIONS = {
 @serves("core::convert", f"{FLOATS} uint8 int8")
 def convert_kernel(generic: Any) -> Any:
     def run(x: Any, dtype: Any) -> Any:
-        key = CONVERSIONS.get((x.dtype, dtype))
+        key = CONVERSIONS.get((x.dtype, dtype)) if type(x) is np.ndarray else None  # NumPy gives scalars for arrays
         made = None if key is None else results(key, [x], dtype.numpy)
         return generic(x, dtype) if made is None else made
 
