@@ -294,7 +294,12 @@ def equal(input, other):
     """
     if input._array.shape != other._array.shape:
         return False
+    if input.ndim and input.numel() > PART and len(input) > 1 and not bool((input[0] == other[0]).all()):
+        return False  # most that differ do so at once
     return bool((input == other).all())
+
+
+PART = 8192  # elements of which the first ones are compared before the others are
 
 
 @composite("isin", out="exact")
@@ -325,6 +330,9 @@ def isin_op(elements, tests, invert):
 
 @isin_op.kernel
 def _(xp, elements, tests, invert):
+    if tests.size == 1:
+        test = tests.reshape(())
+        return elements != test if invert else elements == test
     return xp.isin(elements, tests, invert=invert)
 
 

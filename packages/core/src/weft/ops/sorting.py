@@ -492,25 +492,59 @@ def histc(input, bins=100, min=0, max=0):
         raise RuntimeError(f"histc: range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError("histc: max must be larger than min")
-    inside = input.detach()[(input >= low) & (input <= high)].to(float64)
-    place = ((inside - low) * (bins / (high - low))).to(int64).clamp(max=bins - 1)
-    return counts.op(place, None, bins).to(input.dtype)
+    return counts_within.op(input, bins, low, high).to(input.dtype)
+
+
+@op(name="histc", gradient=None)
+def counts_within(input, bins, low, high):
+    """How many elements lie in each of some intervals of equal width."""
+    return counts_within.op(input, bins, low, high)
+
+
+@counts_within.kernel
+def _(xp, input, bins, low, high):
+    flat = input.reshape(-1)
+    inside = flat[(flat >= low) & (flat <= high)].astype(xp.float64)
+    inside -= low
+    inside *= bins / (high - low)
+    return xp.bincount(xp.minimum(inside.astype(xp.int64), bins - 1), minlength=bins)
 
 
 # Distinct values
 
 
 @op(name="unique", half="float32", gradient="refused")
-def distinct(input, dim):
-    """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs."""
-    return distinct.op(input, dim)
+def distinct(input, dim, with_inverse, with_counts):
+    """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs.
+
+    What is not asked for is empty.
+    """
+    return distinct.op(input, dim, with_inverse, with_counts)
 
 
 @distinct.kernel
-def _(xp, input, dim):
-    values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    inverse = inverse.reshape(-1 if dim is not None else input.shape)
-    return values, inverse.astype(xp.int64), count.astype(xp.int64)
+def _(xp, input, dim, with_inverse, with_counts):
+    none = xp.zeros(0, xp.int64)
+    if dim is not None:
+        values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+        return values, inverse.reshape(-1).astype(xp.int64), count.astype(xp.int64)
+    flat = input.reshape(-1)
+    if not with_inverse and input.dtype.kind in "bu" and input.dtype.itemsize == 1:
+        count = xp.bincount(flat.view(xp.uint8), minlength=256)
+        values = xp.nonzero(count)[0]
+        return values.astype(input.dtype), none, count[values].astype(xp.int64)
+    order = order_along(xp, flat, 0, False) if with_inverse else None
+    line = xp.sort(flat) if order is None else xp.take(flat, order)
+    begins = xp.ones(line.shape, bool)
+    xp.not_equal(line[1:], line[:-1], out=begins[1:])
+    values, inverse, count = line[begins], none, none
+    if with_inverse:
+        inverse = xp.empty(line.shape, xp.int64)
+        inverse[order] = xp.cumsum(begins) - 1
+        inverse = inverse.reshape(input.shape)
+    if with_counts:
+        count = xp.diff(xp.concatenate([xp.nonzero(begins)[0], xp.asarray([line.size])])).astype(xp.int64)
+    return values, inverse, count
 
 
 @composite("unique")
@@ -518,7 +552,14 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
     check_slices("unique", input, dim)
     return chosen(
-        distinct.op(input, None if dim is None else wrap_dim("unique", dim, input.ndim)), return_inverse, return_counts
+        distinct.op(
+            input,
+            None if dim is None else wrap_dim("unique", dim, input.ndim),
+            builtins.bool(return_inverse),
+            builtins.bool(return_counts),
+        ),
+        return_inverse,
+        return_counts,
     )
 
 

@@ -70,7 +70,7 @@ FAMILIES = {  # module: the ops that it serves
         core::max core::argmax core::min core::argmin
     """,
     "sampling": "nn::resample nn::sample nn::sample_input_gradient nn::sample_grid_gradient",
-    "sorting": "core::topk",
+    "sorting": "core::topk core::bincount core::histc",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
 FUSED = (

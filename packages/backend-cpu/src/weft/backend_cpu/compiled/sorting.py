@@ -1,4 +1,4 @@
-"""The few largest or smallest elements of rows."""
+"""The few largest or smallest elements of rows, and how many elements are where."""
 
 from __future__ import annotations
 
@@ -63,5 +63,71 @@ def topk_kernel(generic: Any) -> Any:
         if dim == x.ndim - 1:
             return values, places
         return tuple(np.ascontiguousarray(np.moveaxis(each, -1, dim)) for each in (values, places))
+
+    return BySize(generic, run, FEW)
+
+
+@loop
+def extent(x):
+    """The smallest and the largest element."""
+    low, high = x[0], x[0]
+    for i in range(x.size):
+        low, high = min(low, x[i]), max(high, x[i])
+    return low, high
+
+
+@launcher
+def count_each(x, counts):
+    other = np.zeros_like(counts)  # two, as adding to the one that was just added to waits
+    for i in range(np.uintp(x.size // 2)):
+        counts[np.uintp(x[np.uintp(2) * i])] += 1
+        other[np.uintp(x[np.uintp(2) * i + np.uintp(1)])] += 1
+    if x.size % 2:
+        counts[np.uintp(x[x.size - 1])] += 1
+    for i in range(np.uintp(counts.size)):
+        counts[i] += other[i]
+
+
+@launcher
+def add_each(x, weights, sums):
+    for i in range(np.uintp(x.size)):
+        sums[np.uintp(x[i])] += weights[i]
+
+
+@serves("core::bincount", "int64")
+def bincount_kernel(generic: Any) -> Any:
+    def run(x: Any, weights: Any, minlength: int) -> Any:
+        if not x.size or not x.flags.c_contiguous or (weights is not None and weights.dtype != np.float64):
+            return generic(x, weights, minlength)
+        low, high = extent(x)
+        if low < 0:
+            return generic(x, weights, minlength)
+        found = np.zeros(max(high + 1, minlength), np.int64 if weights is None else np.float64)
+        if weights is None:
+            count_each(x, found)
+        else:
+            add_each(x, np.ascontiguousarray(weights), found)
+        return found
+
+    return BySize(generic, run, FEW)
+
+
+@launcher
+def count_within(x, low, high, scale, counts):
+    last = counts.size - 1
+    for i in range(x.size):
+        value = np.float64(x[i])
+        if low <= value <= high:
+            counts[np.uintp(min(np.int64((value - low) * scale), last))] += 1
+
+
+@serves("core::histc", "float32 float64")
+def histc_kernel(generic: Any) -> Any:
+    def run(x: Any, bins: int, low: float, high: float) -> Any:
+        if not x.size or not x.flags.c_contiguous:
+            return generic(x, bins, low, high)
+        found = np.zeros(bins, np.int64)
+        count_within(x.reshape(-1), low, high, bins / (high - low), found)
+        return found
 
     return BySize(generic, run, FEW)
