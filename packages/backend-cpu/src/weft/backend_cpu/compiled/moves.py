@@ -39,7 +39,7 @@ SIZE, TO, FROM = 0, 1, 2  # lines of the table of dimensions: sizes, and strides
 LINES, TURNED, SHORT = 0, 1, 2  # what the loops inside do, see `choose`
 FEW = 8  # a loop of fewer elements costs more than its elements
 PAGE = 4096  # bytes: lines so far apart share a place in the first cache
-LONG, LONGER = 512, 16384  # bytes of a line: between them the compiler's vector code beats the C library's copy
+LONG = 512  # bytes of a line from which the compiler's vector code is better
 
 
 # Blocks turned in registers
@@ -245,7 +245,7 @@ def fill_line(target, source, like, count):
 def copy_lines(target, source, like, rows, high, far, columns, to, apart):
     """Rows ``high`` bytes apart from rows ``far`` apart, of elements ``to`` bytes apart from elements ``apart``."""
     width = like.itemsize
-    if to == width and apart == width and LONG <= columns * width < LONGER:
+    if to == width and apart == width and far == 0 and columns * width >= LONG:
         for i in range(rows):
             y, x = array_at(target + i * high, columns, like), array_at(source, columns, like)
             for j in range(np.uintp(columns)):
