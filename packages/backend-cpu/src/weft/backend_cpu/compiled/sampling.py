@@ -466,6 +466,15 @@ def sample_places(x, grid, y, images, channels, places, spatial, none, options, 
 
 
 @loop
+def spread_four(grad, source, numbers, weights, k, result, to, count):
+    """Add each sample's gradient times four weights to four pixels."""
+    for i in range(count):
+        value = grad[source + i]
+        for other in range(np.uintp(4)):
+            result[to + np.uintp(numbers[k + other, i])] += value * weights[k + other, i]
+
+
+@loop
 def spread_samples_loop(grad, grid, result, channels, places, spatial, none, options, taps, each, lo, hi):
     """The gradient of the images for the groups of channels from lo to hi."""
     dims = np.uintp(len(spatial))
@@ -480,19 +489,20 @@ def spread_samples_loop(grad, grid, result, channels, places, spatial, none, opt
     for group in range(lo, hi):
         image, first = group // groups, group % groups * each
         begin, end = image * channels + first, image * channels + min(first + each, channels)
-        for i in range(begin * np.uintp(none), end * np.uintp(none)):
+        for i in range(begin * np.uintp(none + 1), end * np.uintp(none + 1)):
             result[i] = 0
         for start in range(np.uintp(0), places, np.uintp(PLACES)):
             count = min(np.uintp(PLACES), places - start)
             at = (image * places + start) * dims
             pixels_of(grid, at, count, spatial, none, options, pixel, weight, slope, numbers, weights, slopes)
             for channel in range(begin, end):
-                source, to = channel * places + start, channel * np.uintp(none)
-                for i in range(count):
-                    value = grad[source + i]
-                    for k in range(taps):
-                        if numbers[k, i] < none:
-                            result[to + np.uintp(numbers[k, i])] += value * weights[k, i]
+                source, to = channel * places + start, channel * np.uintp(none + 1)
+                if taps == 1:
+                    for i in range(count):
+                        result[to + np.uintp(numbers[0, i])] += grad[source + i]
+                else:
+                    for k in range(np.uintp(0), taps, np.uintp(4)):
+                        spread_four(grad, source, numbers, weights, k, result, to, count)
 
 
 @launcher
@@ -589,10 +599,10 @@ def sample_input_gradient(generic: Kernel) -> Kernel:
     def run(grad: Array, grid: Array, shape: Sizes, options: Any, orders: Sizes) -> Array:
         if not is_taken(grid, shape, grad, orders):
             return generic(grad, grid, shape, options, orders)  # type: ignore[no-any-return]
-        result = np.empty(shape, grad.dtype)
+        result = np.empty((prod(shape[:2]), prod(shape[2:]) + 1), grad.dtype)  # with a pixel that stands for none
         each = max(4, shape[0] * shape[1] // 16)  # channels for which the pixels are found once
         spread_samples(flat(grad), flat(grid), flat(result), *geometry_of(shape, grid, options), min(each, shape[1]))
-        return result
+        return np.ascontiguousarray(result[:, :-1]).reshape(shape)
 
     return run
 
