@@ -311,7 +311,7 @@ def resample(generic: Kernel) -> Kernel:
 
 # Samples at the places of a grid: the pixels and weights of a block of places are found once for all channels.
 
-PLACES = 64  # in a block
+PLACES = 256  # in a block
 NEAREST, LINEAR, CUBIC = 1, 2, 4  # modes, by how many pixels there are along a dimension
 ZEROS_OUTSIDE, BORDER, REFLECTION = 0, 1, 2
 MODES = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
