@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from types import NoneType
 from typing import Any
 
 from weft._dtypes import complex128, finfo, float64, get_default_dtype, int64, result_dtype
@@ -53,7 +54,7 @@ def add(input, other, *, alpha=1):
     tensor([ 6., 12.])
     """
     if is_fused(input, other, alpha):
-        return plus_scaled.op(input, other, in_range("add", alpha, input.kind.dtype))
+        return run_alike(plus_scaled, input, other, in_range("add", alpha, input.kind.dtype))
     return plus(input, scaled("add", input, other, alpha))
 
 
@@ -79,6 +80,17 @@ def _(grad, alpha):
 
 
 plus_scaled.declaration.label = "AddBackward0"
+
+
+def run_alike(function: Any, *args: Any) -> Any:
+    """An op that promotes its arguments; of floating-point tensors of one kind and numbers, as they are."""
+    kind = args[0].kind if isinstance(args[0], TensorBase) else None
+    if kind is None or not kind.fast or not kind.is_real_float or state.intercepting:
+        return function.op(*args)
+    for each in args:
+        if each.kind is not kind if isinstance(each, TensorBase) else type(each) not in (float, int, NoneType):
+            return function.op(*args)
+    return function.op.execute(args)
 
 
 def is_fused(input: Any, other: Any, alpha: Any) -> bool:
@@ -178,7 +190,7 @@ def sub(input, other, *, alpha=1):
     tensor([3., 5.])
     """
     if is_fused(input, other, alpha):
-        return plus_scaled.op(input, other, -in_range("sub", alpha, input.kind.dtype))
+        return run_alike(plus_scaled, input, other, -in_range("sub", alpha, input.kind.dtype))
     return minus(input, scaled("sub", input, other, alpha))
 
 
@@ -1268,7 +1280,7 @@ def clamp(input, min=None, max=None):
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None; pass a number or a Tensor")
-    return clamped(input, limit("clamp", input, min), limit("clamp", input, max))
+    return run_alike(clamped, input, limit("clamp", input, min), limit("clamp", input, max))
 
 
 def limit(name: str, input: Any, value: Any) -> Any:
@@ -1370,7 +1382,7 @@ def lerp(input, end, weight):
     for each in (end, weight):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
-    return interpolated(input, end, weight)
+    return run_alike(interpolated, input, end, weight)
 
 
 @op(
@@ -1413,7 +1425,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     common = result_dtype((input, tensor1, tensor2))
-    return plus_scaled_product(input, tensor1, tensor2, scalar_of("addcmul", value, common))
+    return run_alike(plus_scaled_product, input, tensor1, tensor2, scalar_of("addcmul", value, common))
 
 
 @op(
@@ -1466,7 +1478,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
             "weft.true_divide(tensor1, tensor2), or weft.div with rounding_mode='trunc' for the earlier behavior"
         )
     common = result_dtype((input, tensor1, tensor2))
-    return plus_scaled_quotient(input, tensor1, tensor2, scalar_of("addcdiv", value, common))
+    return run_alike(plus_scaled_quotient, input, tensor1, tensor2, scalar_of("addcdiv", value, common))
 
 
 def scalar_of(name: str, value: Any, element: Any) -> Any:

@@ -191,8 +191,8 @@ def masked_fill_kernel(generic: Any) -> Any:
 @mathematics.function
 def limited(a, b, c):
     """``a`` but at least ``b``, and of that at most ``c``; nan if one of them is."""
-    a = a if a >= b or a != a else b
-    return a if a <= c or a != a else c
+    a = b if a < b or b != b else a  # of a number, whether it is nan is asked once
+    return c if a > c or c != c else a
 
 
 @serves_large("core::clamp", REAL, SIMPLE)
