@@ -60,3 +60,15 @@ def test_of_equal_extremes_the_last_counts_and_nan_is_the_largest_and_the_smalle
         assert math.isnan(found.values[100].item())
         assert found.indices[100].item() == 8
         assert found.indices[8999].item() == 8999
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("element", ["int64", "int32", "float32"])
+def test_integers_and_permuted_arrays_are_gone_through(element, dim):
+    values = np.random.default_rng(0).integers(-5, 5, (12, 20, 30)).astype(element).transpose(2, 0, 1)
+    x = weft.from_numpy(values)
+    np.testing.assert_array_equal(x.cumsum(dim).numpy(), values.cumsum(dim))
+    np.testing.assert_array_equal(x.cummax(dim).values.numpy(), np.maximum.accumulate(values, dim))
+    found = x.cummin(dim)
+    np.testing.assert_array_equal(found.values.numpy(), np.minimum.accumulate(values, dim))
+    np.testing.assert_array_equal(np.take_along_axis(values, found.indices.numpy(), dim), found.values.numpy())

@@ -77,3 +77,39 @@ def test_infinities_stay_what_they_are():
 
 def test_ten_million_numbers_are_added_without_losing_any():
     assert weft.full((10_000_000,), 0.1).sum().item() == pytest.approx(1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize("dims", [(0,), (1,), (3,), (0, 2), (1, 3), (0, 2, 3), (1, 2)])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)])
+def test_dimensions_are_reduced_however_they_lie_in_memory(order, dims):
+    values = np.random.default_rng(0).normal(size=(9, 10, 16, 20)).transpose(np.argsort(order))
+    values = np.ascontiguousarray(values).transpose(order)
+    x = weft.from_numpy(values)
+    np.testing.assert_allclose(x.sum(dims).numpy(), values.sum(dims), atol=1e-10)
+    np.testing.assert_allclose(x.var(dims, keepdim=True).numpy(), values.var(dims, ddof=1, keepdims=True), atol=1e-10)
+    np.testing.assert_array_equal(x.amin(dims).numpy(), values.min(dims))
+    np.testing.assert_array_equal((x > 0).sum(dims).numpy(), (values > 0).sum(dims))
+    np.testing.assert_array_equal((x > 2).any(dims).numpy(), (values > 2).any(dims))
+
+
+@pytest.mark.parametrize("element", ["bool", "uint8", "int8", "int16", "int32", "int64"])
+def test_integers_are_added_and_multiplied_without_overflow(element):
+    x = weft.ones(3, 9000).to(getattr(weft, element))
+    assert x.sum().item() == 27_000
+    assert x.sum(0).tolist() == [3] * 9000
+    assert x.prod(1).tolist() == [1, 1, 1]
+    assert x.sum().dtype is weft.int64
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_the_first_extreme_is_found_and_nan_is_one(dim):
+    values = np.random.default_rng(0).integers(0, 4, (30, 40, 50)).astype("float32")
+    x = weft.from_numpy(values)
+    for found, places in ((x.max(dim), values.argmax(dim)), (x.min(dim), values.argmin(dim))):
+        np.testing.assert_array_equal(found.indices.numpy(), places)
+        chosen = np.take_along_axis(values, np.expand_dims(places, dim), dim)
+        np.testing.assert_array_equal(found.values.numpy(), chosen.squeeze(dim))
+    x[2, 3, 4], x[5, 6, 7] = math.nan, math.nan
+    assert x.max(0).indices[3, 4].item() == 2
+    assert x.argmin(1)[5, 7].item() == 6
+    assert math.isnan(x.min(2).values[2, 3].item())

@@ -40,3 +40,21 @@ def test_infinities_are_ordered():
     x[5], x[6] = math.inf, -math.inf
     assert x.topk(2).values.tolist() == [math.inf, 0]
     assert x.topk(2, largest=False).values.tolist() == [-math.inf, 0]
+
+
+def test_the_largest_along_the_first_dimension_are_those_of_columns():
+    values = np.random.default_rng(0).integers(0, 1000, (200, 30))
+    for x in (weft.from_numpy(values), weft.from_numpy(values.astype("float32"))):
+        found = x.topk(5, 0)
+        np.testing.assert_array_equal(found.values.numpy(), np.sort(values, 0)[::-1][:5])
+        np.testing.assert_array_equal(np.take_along_axis(values, found.indices.numpy(), 0), found.values.numpy())
+
+
+def test_elements_are_counted():
+    values = np.random.default_rng(0).integers(0, 40, 5001)
+    x = weft.from_numpy(values)
+    np.testing.assert_array_equal(x.bincount(minlength=60).numpy(), np.bincount(values, minlength=60))
+    np.testing.assert_allclose(x.bincount(x.double()).numpy(), np.bincount(values, values))
+    np.testing.assert_array_equal(x.float().histc(8, 0, 40).numpy(), np.histogram(values, 8, (0, 40))[0])
+    with pytest.raises(RuntimeError, match="non-negative"):
+        (x - 1).bincount()
