@@ -59,3 +59,12 @@ def test_nan_stays_in_its_channel(batch_norm):
     result, mean, _ = batch_norm.batch_norm_training(None).large(input, None, None, 1e-5)
     assert np.isnan(result[:, 1]).all() and not np.isnan(result[:, ::2]).any()
     assert np.isnan(mean).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_given_statistics_scale_and_shift_each_channel(shape, layout, batch_norm):
+    input, scale, shift = random(*shape), random(shape[1]), random(shape[1], 1)[:, 0]
+    for summand in (shift, None):
+        found = batch_norm.channel_affine(None).large(layout(input), scale, summand)
+        np.testing.assert_allclose(found, generic(declared.channel_affine, input, scale, summand), atol=1e-12)

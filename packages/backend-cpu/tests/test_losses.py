@@ -75,3 +75,22 @@ def test_losses_of_pairs_are_numpys(shape, reduction):
         generic, kernel = kernels(gradient)
         args = (grad, input, target, *numbers[:3], reduction)
         assert_same([kernel(*args)], [generic(*args)])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_the_chosen_logarithms_are_numpys(reduction):
+    logarithms = np.random.default_rng(0).normal(size=(9, 20, 7))
+    target = np.random.default_rng(1).integers(0, 20, (9, 7))
+    weight = np.linspace(0, 1, 20)
+    counts = np.where(target == 3, 0, weight[target])
+    losses = -np.take_along_axis(logarithms, target[:, None], 1)[:, 0] * counts
+    expected = {"mean": losses.sum() / counts.sum(), "sum": losses.sum(), "none": losses}[reduction]
+    x = weft.from_numpy(logarithms).requires_grad_()
+    chosen, weights = weft.from_numpy(target), weft.from_numpy(weight)
+    found = weft.nn.functional.nll_loss(x, chosen, weights, ignore_index=3, reduction=reduction)
+    np.testing.assert_allclose(found.detach().numpy(), expected)
+    found.sum().backward()
+    share = counts / counts.sum() if reduction == "mean" else counts
+    slope = np.zeros(logarithms.shape)
+    np.put_along_axis(slope, target[:, None], -share[:, None], 1)
+    np.testing.assert_allclose(x.grad.numpy(), slope)
