@@ -176,9 +176,8 @@ def extremes_in_rows(kind, x, y, places, lo, hi):
     for row in range(lo, hi):
         value, place = x[row, 0], 0
         for j in range(np.uintp(x.shape[1])):
-            new = x[row, j]
-            take = reaches(kind, new, value)
-            value, place = new if take else value, j if take else place
+            if reaches(kind, x[row, j], value):
+                value, place = x[row, j], j
             y[row, j], places[row, j] = value, place
 
 
