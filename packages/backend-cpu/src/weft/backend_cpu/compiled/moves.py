@@ -41,6 +41,7 @@ LINES, TURNED, SHORT = 0, 1, 2  # what the loops inside do, see `choose`
 FEW = 8  # a loop of fewer elements costs more than its elements
 PAGE = 4096  # bytes: lines so far apart share a place in the first cache
 LONG = 512  # bytes of a line from which the compiler's vector code is better
+NARROW = 64  # bytes of a row that are worth a call of the C library
 
 
 # Blocks turned in registers
@@ -557,7 +558,8 @@ def join_rows(y, rows, sources):
 def filled(made: Any, dim: int, arrays: Any) -> Any:
     """The array, with others copied into it one behind the other along a dimension."""
     rows = math.prod(made.shape[:dim])
-    if rows > 1 and all(each.flags.c_contiguous for each in arrays):
+    wide = rows > 1 and made.nbytes >= rows * len(arrays) * NARROW
+    if wide and all(each.flags.c_contiguous for each in arrays):
         join_rows(id(made), rows, np.array([(id(each), each.nbytes // rows) for each in arrays]))
         return made
     start, before = 0, (slice(None),) * dim
