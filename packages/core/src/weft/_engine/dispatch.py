@@ -854,28 +854,63 @@ def inplace_operator(op: Op, name: str) -> Any:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
             return False
-        kernel = op.kernels[kind.index]
+        kernel = writing_kernel(op, self)
         if kernel is None:
-            kernel = op.kernel(kind)
-        if not takes_out(kernel.small if isinstance(kernel, BySize) else kernel) or 0 in array.strides:
-            return False
-        if isinstance(kernel, BySize):
-            kernel = kernel.choose(array)
-        counter = self._version_counter
-        if counter is None:
-            counter = Version(0)
-            self._version_counter = counter
-        elif counter.inference:
             return False
         try:
             run(kernel, array, operand, array)
         except Exception:  # shapes that do not fit, or another thread is in a kernel: the declared way knows what to do
             return False
-        counter.value += 1
-        counter.writer = name
+        written(self, name)
         return True
 
     return operator
+
+
+def inplace_unary(op: Op, name: str) -> Any:
+    """The same for a function of one tensor."""
+    run = state.run
+
+    def operator(self: TensorBase) -> bool:
+        if not self.kind.fast or self._extra is not None:
+            return False
+        if self._requires_grad and not (state.unrecorded and not local.grad_enabled):
+            return False
+        kernel = writing_kernel(op, self)
+        if kernel is None:
+            return False
+        array = self._array
+        try:
+            run(kernel, array, array)
+        except Exception:
+            return False
+        written(self, name)
+        return True
+
+    return operator
+
+
+def writing_kernel(op: Op, tensor: TensorBase) -> Any:
+    """The ufunc that may write an op's results into a tensor's memory; None if there is none, or it may not."""
+    kind = tensor.kind
+    kernel = op.kernel(kind)
+    if op.kinds[kind.index] is not kind or not takes_out(kernel.small if isinstance(kernel, BySize) else kernel):
+        return None
+    array = tensor._array
+    counter = tensor._version_counter
+    if 0 in array.strides or (counter is not None and counter.inference):
+        return None
+    return kernel.choose(array) if isinstance(kernel, BySize) else kernel
+
+
+def written(tensor: TensorBase, name: str) -> None:
+    """Count a write to a tensor's memory."""
+    counter = tensor._version_counter
+    if counter is None:
+        counter = Version(0)
+        tensor._version_counter = counter
+    counter.value += 1
+    counter.writer = name
 
 
 def takes_out(kernel: Any) -> bool:

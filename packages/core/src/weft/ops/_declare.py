@@ -42,7 +42,16 @@ from weft._dtypes import (
     get_default_dtype,
     result_dtype,
 )
-from weft._engine.dispatch import Op, Plan, Step, binary_operator, inplace_operator, unary_operator, with_number
+from weft._engine.dispatch import (
+    Op,
+    Plan,
+    Step,
+    binary_operator,
+    inplace_operator,
+    inplace_unary,
+    unary_operator,
+    with_number,
+)
 from weft._engine.kinds import Kind
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, local, state
@@ -127,8 +136,8 @@ class Declaration:
 
     @property
     def is_ufunc(self) -> bool:
-        """Whether the kernel is a function of the array namespace that gives its operands' dtype."""
-        return isinstance(self.generic, str) and self.result == "same"
+        """Whether the kernel is a function of the array namespace that may give its operands' dtype."""
+        return isinstance(self.generic, str) and self.result in ("same", "float")
 
     def set_kernel(self, kernel: Any, arguments: Sequence[str], tensors: str, sequence: str = "") -> None:
         """Say what computes it, and which of the kernel's arguments are tensors."""
@@ -564,10 +573,16 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
                 reraise(name, function, error, (self, *args), kwargs)
 
     else:
-        direct = inplace_operator(declaration.op, name) if declaration is not None and declaration.is_ufunc else None
+        alone = with_one = None
+        if declaration is not None and declaration.is_ufunc and len(declaration.arguments) == 1:
+            alone = inplace_unary(declaration.op, name)
+        elif declaration is not None and declaration.is_ufunc:
+            with_one = inplace_operator(declaration.op, name)
 
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if direct is not None and len(args) == 1 and not kwargs and direct(self, args[0]):
+            if with_one is not None and len(args) == 1 and not kwargs and with_one(self, args[0]):
+                return self
+            if alone is not None and not args and not kwargs and alone(self):
                 return self
             try:
                 return write_inplace(name, self, function, args, kwargs)

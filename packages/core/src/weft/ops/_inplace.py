@@ -195,8 +195,8 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     return self
 
 
-FUNCTIONS = "abs exp expm1 log log1p neg reciprocal relu rsqrt sigmoid sqrt square tanh lerp addcmul addcdiv clamp"
-DIRECT = {  # in-place variants that are one op, whose kernel may write its result itself
+FUNCTIONS = "relu rsqrt sigmoid lerp addcmul addcdiv clamp"
+DIRECT = {  # in-place variants that are one op, and no ufunc: its kernel may write its result itself
     **{f"{name}_": f"core::{name}" for name in FUNCTIONS.split()},
     **dict.fromkeys(("clip_", "clamp_min_", "clamp_max_"), "core::clamp"),
     **dict.fromkeys(("add_", "sub_"), "core::add_scaled"),
