@@ -13,6 +13,9 @@ __all__ = ["CompiledStream"]
 
 Array = np.ndarray[Any, Any]
 
+MANY = 32 * LEAST
+"""The number of normals from which their loop is worth its second of compilation, which is ten times that of others."""
+
 
 class CompiledStream(MersenneStream):
     """The stream of `weft._mt19937`, with the same words; which loops make the samples depends on their number."""
@@ -58,7 +61,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _normals(self, uniforms: Array) -> Array:
-        if len(uniforms) < LEAST:
+        if len(uniforms) < MANY:
             return super()._normals(uniforms)
         from weft.backend_cpu.compiled import mersenne
 

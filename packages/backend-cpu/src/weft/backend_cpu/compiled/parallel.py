@@ -41,8 +41,9 @@ GRAIN = 16384
 # sign of zero keep their meaning.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True, "cache": True}
 
-loop = njit(**OPTIONS)
-launcher = njit(**OPTIONS)
+# What nothing calls is not compiled: Python calls launchers, and these the loops.
+loop = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+launcher = njit(**OPTIONS, no_cfunc_wrapper=True)
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()

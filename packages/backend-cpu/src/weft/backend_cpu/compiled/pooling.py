@@ -127,8 +127,9 @@ def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, t
         lanes = (lanes + LANES - 1) // LANES * LANES
     for number in range(np.int64(lo), np.int64(hi)):
         plane, a, b = number // (out[0] * out[1]), number // out[1] % out[0], number % out[1]
-        best[:] = -np.inf
-        where[:] = -1
+        for c in range(best.size):  # a slice takes longer to compile
+            best[c] = -np.inf
+            where[c] = -1
         for i in range(kernel[0]):
             d = a * stride[0] - padding[0] + i * dilation[0]
             if d < 0 or d >= depth:

@@ -13,7 +13,7 @@ from weft.backend_cpu.compiled.halves import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.mathematics import exp, like, log
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.reductions import larger
-from weft.backend_cpu.libraries import FEW, HALF, serves
+from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
@@ -212,7 +212,8 @@ def log_softmax_backward_by_columns(grad, x, y):
     parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
 
 
-# Short rows are no work for vectors: some are put side by side, as columns.
+# Short rows are no work for vectors: some are put side by side, as columns. That is more to compile, and not worth it for
+# a few of them, which are the last step of most classifiers.
 
 SHORT = 32  # elements
 
@@ -275,14 +276,14 @@ def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> Non
                 return generic(*args)
             inner = math.prod(shape[dim + 1 :])
             view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
-            if by_sides is not None and inner == 1 and shape[dim] <= SHORT:
+            if by_sides is not None and inner == 1 and shape[dim] <= SHORT and arrays[-1].size >= LEAST:
                 launch = by_sides
             result = np.empty(shape, arrays[-1].dtype)
             ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
-        return BySize(generic, run, FEW)
+        return BySize(generic, run, 2 * FEW)
 
 
 serve("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
