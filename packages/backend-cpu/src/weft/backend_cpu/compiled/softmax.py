@@ -212,8 +212,8 @@ def log_softmax_backward_by_columns(grad, x, y):
     parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
 
 
-# Short rows are no work for vectors: some are put side by side, as columns. That is more to compile, and not worth it for
-# a few of them, which are the last step of most classifiers.
+# Short rows are no work for vectors: some are put side by side, as columns. That is more to compile, and not worth it
+# for a few of them, which are the last step of most classifiers.
 
 SHORT = 32  # elements
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 import weft
 from weft import Tensor
 from weft._levels import memory_of, refuse_values
