@@ -67,7 +67,7 @@ def topk_kernel(generic: Any) -> Any:
     return BySize(generic, run, FEW)
 
 
-@loop
+@launcher
 def extent(x):
     """The smallest and the largest element."""
     low, high = x[0], x[0]
