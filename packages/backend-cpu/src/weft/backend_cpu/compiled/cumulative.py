@@ -173,12 +173,16 @@ def reaches(typingctx: Any, kind: Any, a: Any, b: Any) -> Any:
 
 @loop
 def extremes_in_rows(kind, x, y, places, lo, hi):
+    size = np.uintp(x.shape[1])
     for row in range(lo, hi):
-        value, place = x[row, 0], 0
-        for j in range(np.uintp(x.shape[1])):
-            if reaches(kind, x[row, j], value):
-                value, place = x[row, j], j
+        j = np.uintp(0)
+        while j < size:  # from one extreme to the next: a choice for each element would have to wait for the one before
+            value, place = x[row, j], np.int64(j)
             y[row, j], places[row, j] = value, place
+            j += np.uintp(1)
+            while j < size and not reaches(kind, x[row, j], value):
+                y[row, j], places[row, j] = value, place
+                j += np.uintp(1)
 
 
 @loop
