@@ -41,7 +41,7 @@ def axes(input: Any, dim: tuple[int, ...]) -> Any:
     return dim if input.ndim else None
 
 
-REDUCING = {
+REDUCING: dict[str, Any] = {
     "sum": numpy.add,
     "max": numpy.maximum,
     "min": numpy.minimum,

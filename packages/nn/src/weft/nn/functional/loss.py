@@ -27,6 +27,7 @@ from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.matrices import same_dtype
+from weft.ops.reductions import reduce as reduce_array
 from weft.ops.reductions import total as total_of
 from weft.ops.softmax import log_softmax_op
 
@@ -243,6 +244,10 @@ def picked_loss(
 
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
     """Shapes and dtype of classes and their weights fit the input, and the classes are in range."""
+    scores = input._array.shape
+    if len(scores) == 2 and target._array.shape == scores[:1] and target.kind.dtype is weft.int64 and weight is None:
+        check_class_range(name, target, scores[1], ignore_index)  # as most are
+        return
     if input.ndim < 1:
         raise RuntimeError(
             f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}"
@@ -280,9 +285,9 @@ def check_class_range(
 ) -> None:
     """Every class is in range; where reading them would wait for a device they are not looked at."""
     values = memory_of(target)
-    if target.device.type != "cpu" or not values.size:
+    if target.kind.device.type != "cpu" or not values.size:
         return
-    if values.min() >= 0 and values.max() < classes:
+    if reduce_array("min", values, None) >= 0 and reduce_array("max", values, None) < classes:
         return
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
@@ -378,6 +383,8 @@ def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
 
 @cross_entropy_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index, smoothing):
+    if is_one_each(xp, input, target, weight, ignore_index, smoothing):
+        return losses_of_rows(xp, input, target, reduction)
     shape = target.shape
     input, target = by_place(input), places_last(target)
     most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
@@ -398,6 +405,27 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     size = xp.asarray(safe.size, input.dtype) if counts is None else xp.sum(counts)
     total = xp.sum(losses)
     return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
+
+
+def is_one_each(xp: Any, input: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
+    """Whether each row of scores has one class, and all of them count the same."""
+    if weight is not None or smoothing or input.ndim != 2 or not input.shape[1]:
+        return False
+    return not reduce_array("any", target == ignore_index, None)
+
+
+def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[Any, Any, Any]:
+    """The results of `cross_entropy_op` where each row of scores has one class, and all of them count the same."""
+    count = len(target)
+    most = reduce_array("max", input, 1)
+    sums = xp.log(reduce_array("sum", xp.exp(input - most[:, None]), 1))
+    losses = sums - (input[xp.arange(count), target] - most)
+    statistics = xp.empty((2, count), input.dtype)
+    statistics[0], statistics[1] = most, sums
+    if reduction == "none":
+        return losses, xp.zeros((), input.dtype), statistics
+    total, size = reduce_array("sum", losses, None), xp.asarray(count, input.dtype)
+    return xp.asarray(total / size if reduction == "mean" else total), size, statistics
 
 
 @cross_entropy_op.gradient("input")
@@ -474,7 +502,10 @@ def _(batch):
 @cross_entropy_gradient.kernel
 def _(xp, output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
     shape = input.shape
-    share = xp.broadcast_to(output_grad / total if reduction == "mean" else output_grad, target.shape)
+    share = output_grad / total if reduction == "mean" else output_grad
+    if is_one_each(xp, input, target, weight, ignore_index, smoothing):
+        return slope_of_rows(xp, share, input, target, statistics)
+    share = xp.broadcast_to(share, target.shape)
     share, target = share.reshape(shape[0], -1), target.reshape(shape[0], -1)
     share = xp.where(target == ignore_index, input.dtype.type(0), share)  # also where all are, and their mean is nan
     input, statistics = by_place(input), statistics.reshape(2, *target.shape)
@@ -491,6 +522,16 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
         result -= each[:, None] * every
     result[places_of(xp, safe)] -= own
     return result.astype(input.dtype, copy=False).reshape(shape)
+
+
+def slope_of_rows(xp: Any, share: Any, input: Any, target: Any, statistics: Any) -> Any:
+    """The gradient where each row of scores has one class, and all of them count the same."""
+    result = input - statistics[0][:, None]
+    result -= statistics[1][:, None]
+    xp.exp(result, out=result)
+    result[xp.arange(len(target)), target] -= 1
+    result *= share[:, None] if share.ndim else share
+    return result
 
 
 def smoothed(
