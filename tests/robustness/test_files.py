@@ -30,7 +30,12 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="l
 def load_file() -> Iterator[Callable[..., dict[str, Any]]]:
     """Load a file, given by kind, seed and number, in a child process; says what became of it."""
     pytest.importorskip("weft.optim")  # the honest files have an optimizer's state
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "WEFT_CPU_LIBRARIES": "none",  # what looks at a large tensor would import and compile kernels, not the file
+    }
     with subprocess.Popen(
         [sys.executable, str(HERE / "files_server.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as server:

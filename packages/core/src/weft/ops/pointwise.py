@@ -66,7 +66,7 @@ def plus_scaled(input, other, alpha):
 
 @plus_scaled.kernel
 def _(xp, input, other, alpha):
-    return input + other * other.dtype.type(alpha)
+    return input + other * alpha
 
 
 @plus_scaled.gradient("input")
