@@ -530,6 +530,7 @@ def vander(x, N=None, increasing=False):
     count = x.numel() if N is None else N
     if count < 0:
         raise RuntimeError(f"vander: N must be non-negative; got {count}")
+    elements("vander", (x.numel(), count), 8)
     wide = x if x.dtype.category >= 2 else x.to(int64)
     if count < 2:
         return wide.new_ones(x.numel(), count)
@@ -794,12 +795,17 @@ def _(grad):
     return grad.sum()
 
 
+LARGE = 1 << 64  # an integer that may be too large for a float
+
+
 def fills_at_once(name: str, target: Any, value: Any) -> bool:
     """Write a number into a tensor, if nothing is recorded and nobody is watching; whether it did."""
     kind, array = target.kind, target._array
     if not kind.fast or target._extra is not None or kind.dtype.is_float8 or type(array) is not numpy.ndarray:
         return False
-    if type(value) not in (int, float) or (target._requires_grad and local.grad_enabled) or target._view is not None:
+    if type(value) is not float and (type(value) is not int or not -LARGE < value < LARGE):
+        return False
+    if (target._requires_grad and local.grad_enabled) or target._view is not None:
         return False
     counter = target._version_counter
     if not array.flags.writeable or (counter is not None and counter.inference):

@@ -228,6 +228,11 @@ def _(make: Make) -> Iterator[Call]:
     yield from (call([make(2, 3), make(2, 3)]), call([make(2), make(2)], -1))
 
 
+@samples("block_diag")
+def _(make: Make) -> Iterator[Call]:
+    yield from (call(make(2, 3), make(1, 1), make(2)), call(make(1, 2)))
+
+
 @samples("flip")
 def _(make: Make) -> Iterator[Call]:
     yield from (call(make(3, 4), (0,)), call(make(3, 4), (0, -1)))
