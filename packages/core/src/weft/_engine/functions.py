@@ -308,6 +308,8 @@ def joining(op: Op) -> Any:
         kernel = op.kernels[kind.index]
         if kernel is None:
             kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(arrays[0])
         try:
             array = state.run(kernel, arrays, place)
         except Exception:  # too large a result, or another thread is in a kernel: the declared way knows what to do

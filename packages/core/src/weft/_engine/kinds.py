@@ -33,7 +33,9 @@ class BySize:
         return self.large if size >= self.least else self.small
 
     def __call__(self, *args: Any) -> Any:
-        for each in args:  # the first operand may be a number
+        for each in args:  # the first operand may be a number, or a list of arrays
+            if isinstance(each, list) and len(each) != 0:
+                each = each[0]
             if hasattr(each, "size"):
                 return self.choose(each)(*args)
         return self.small(*args)

@@ -534,7 +534,7 @@ def cat_kernel(generic: Any) -> Any:
         made = np.empty((*lead, sum([each.shape[dim] for each in arrays]), *tail), first.dtype)
         return filled(made, dim, arrays) if first.itemsize in LIKE else generic(arrays, dim)
 
-    return run
+    return BySize(generic, run, LEAST)
 
 
 @loop
