@@ -861,7 +861,7 @@ def inplace_operator(op: Op, name: str) -> Any:
             run(kernel, array, operand, array)
         except Exception:  # shapes that do not fit, or another thread is in a kernel: the declared way knows what to do
             return False
-        written(self, name)
+        bump(self, name)
         return True
 
     return operator
@@ -884,7 +884,7 @@ def inplace_unary(op: Op, name: str) -> Any:
             run(kernel, array, array)
         except Exception:
             return False
-        written(self, name)
+        bump(self, name)
         return True
 
     return operator
@@ -903,14 +903,14 @@ def writing_kernel(op: Op, tensor: TensorBase) -> Any:
     return kernel.choose(array) if isinstance(kernel, BySize) else kernel
 
 
-def written(tensor: TensorBase, name: str) -> None:
+def bump(tensor: TensorBase, writer: str) -> None:
     """Count a write to a tensor's memory."""
     counter = tensor._version_counter
     if counter is None:
         counter = Version(0)
         tensor._version_counter = counter
     counter.value += 1
-    counter.writer = name
+    counter.writer = writer
 
 
 def takes_out(kernel: Any) -> bool:

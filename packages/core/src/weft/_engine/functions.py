@@ -43,7 +43,8 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
     if kernel is None:
         kernel = op.kernel(kind)
     if isinstance(kernel, BySize):
-        kernel = kernel.choose(arrays[0])
+        first = arrays[0]
+        kernel = kernel.choose(first[0] if isinstance(first, list) else first)
     try:
         array = state.run(kernel, *arrays)
     except Exception:  # shapes that do not go together, or another thread in a kernel: the declared way knows
@@ -305,19 +306,7 @@ def joining(op: Op) -> Any:
             arrays.append(array)
             if each._requires_grad:
                 mask = 1
-        kernel = op.kernels[kind.index]
-        if kernel is None:
-            kernel = op.kernel(kind)
-        if isinstance(kernel, BySize):
-            kernel = kernel.choose(arrays[0])
-        try:
-            array = state.run(kernel, arrays, place)
-        except Exception:  # too large a result, or another thread is in a kernel: the declared way knows what to do
-            return None
-        out = make(array if type(array) is kind.array_type else kind.asarray(array), kind)
-        if mask and not (state.unrecorded and not local.grad_enabled):
-            record(op, out, (tensors, place), mask)
-        return out
+        return attempt(op, kind, (tensors, place), [arrays, place], mask)
 
     return quick
 

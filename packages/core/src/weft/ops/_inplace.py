@@ -11,7 +11,8 @@ import numpy
 from weft import _levels
 from weft._dtypes import can_cast
 from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
-from weft._engine.tensor import Extra, TensorBase, Version, local, run_quietly
+from weft._engine.dispatch import bump as bump
+from weft._engine.tensor import Extra, TensorBase, local, run_quietly
 from weft._float8 import assigned
 from weft._intercept import flatten
 from weft.backend import destination
@@ -114,16 +115,6 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
             f"{name}: result type {element.spoken} can't be cast to the desired output type "
             f"{target.kind.dtype.spoken}; use the out-of-place variant, or convert with .to({element})"
         )
-
-
-def bump(tensor: Any, writer: str) -> None:
-    """Count a write to a tensor's memory."""
-    counter = tensor._version_counter
-    if counter is None:
-        counter = Version(0)
-        tensor._version_counter = counter
-    counter.value += 1
-    counter.writer = writer
 
 
 def write_array(target: Any, array: Any) -> None:
