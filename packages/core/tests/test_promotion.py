@@ -194,3 +194,10 @@ def test_pythons_number_types_are_dtypes():
     assert weft.rand(2, dtype=float).dtype is weft.float64
     with pytest.raises(TypeError, match=r"must be weft\.dtype, not type"):
         weft.zeros(2, dtype=str)
+
+
+@pytest.mark.parametrize("dtype", [weft.bfloat16, weft.float16], ids=str)
+@pytest.mark.parametrize("size", [1, 2048])
+def test_numbers_are_rounded_to_half_precision_before_they_are_compared(dtype, size):
+    x = weft.full((size,), 0.1, dtype=dtype)
+    assert (x == 0.1).all() and not (x > 0.1).any() and (x <= 0.1).all() and (x < 1e9).all()

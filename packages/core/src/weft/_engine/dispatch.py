@@ -141,7 +141,8 @@ class Op:
         self.sequence_position = sequence_position
         self.declaration = declaration
         self.is_view = False
-        self.takes_numbers = True
+        self.takes_numbers = True  # beside a floating-point tensor, behind it
+        self.rounds_numbers = False  # to the tensor's dtype: what is narrower than float32 is the slow path's business
         self.promotes = False  # dtypes and numbers are the slow path's business, always
         self.differentiable = False
         self.kernels: list[Any] = [None] * state.kinds
@@ -768,7 +769,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
             if (type(other) is float or type(other) is int) and self.kind.is_real_float and self.kind.fast:
-                if op.takes_numbers:
+                if op.takes_numbers and (not op.rounds_numbers or self.kind.dtype.itemsize >= 4):
                     return with_number(op, self, other, False)
             return slow((self, other))
         kind = self.kind

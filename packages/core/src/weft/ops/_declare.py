@@ -54,7 +54,7 @@ from weft._engine.dispatch import (
 )
 from weft._engine.kinds import Kind
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, install, local, state
+from weft._engine.tensor import TensorBase, install, local, run_quietly, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._profiling import watched
@@ -358,7 +358,9 @@ class Declaration:
             if isinstance(arg, TensorBase):
                 converted[position] = arg if arg.kind.dtype is common else arg.to(common)
             elif arg is not None:
-                converted[position] = fit_number(arg, common)
+                number = fit_number(arg, common)
+                rounds = self.op.rounds_numbers and common.is_half
+                converted[position] = run_quietly(round_number, number, common) if rounds else number
         return tuple(converted)
 
     def check_operands(self, operands: list[Any]) -> None:
@@ -423,6 +425,11 @@ def members(arg: Any) -> Iterable[TensorBase]:
     if isinstance(arg, TensorBase):
         return (arg,)
     return [each for each in arg if isinstance(each, TensorBase)] if isinstance(arg, (list, tuple)) else ()
+
+
+def round_number(value: Any, element: dtype) -> float:
+    """A number as a dtype of half precision has it."""
+    return float(numpy.asarray(float(value)).astype(element.numpy))
 
 
 def fit_number(value: Any, element: dtype) -> Any:
@@ -646,7 +653,8 @@ def pointwise(
         declaration.complete = True
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.strict = strict
-        declaration.op.takes_numbers = numbers is None
+        declaration.op.takes_numbers = numbers in (None, "other")
+        declaration.op.rounds_numbers = numbers == "other"
         declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
