@@ -610,6 +610,7 @@ def test_a_program_that_ends_in_the_middle_of_a_pass_ends_cleanly():
 def test_an_interrupt_from_the_keyboard_leaves_one_traceback_and_no_process():
     done = run_script(
         """
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # programs in the background are begun without it
         iterator = iter(DataLoader(Items(), num_workers=2))
         next(iterator)
         print(*iterator._pool.pids, flush=True)
