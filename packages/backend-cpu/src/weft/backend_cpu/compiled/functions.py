@@ -309,6 +309,8 @@ def scaled_modified(a, order):
         )
         above = math.copysign(above, a)
     value = below if x < like(x, 8.0) else above * math.sqrt(inverse)
+    if order == 0 and x == like(x, 0.0):
+        value = like(x, 1.0)  # not the number before it
     return value if x == x else x
 
 
