@@ -137,16 +137,24 @@ def ratio(size: int, out: int, scale: float | None) -> float:
 
 def nearest(input: Tensor, out: Sizes, scales: list[float | None], exact: bool) -> Tensor:
     """The elements chosen along each dimension that changes."""
-    taps = [nearest_taps(n, o, scale, exact) for n, o, scale in zip(input._array.shape[2:], out, scales)]
+    # As PyTorch: of images in float32, and for "nearest" no scale is looked at where the sizes say enough.
+    image = input._array.ndim == 4
+    work = numpy.float64 if input.dtype.name == "float64" and not image else numpy.float32
+    taps = []
+    for n, o, scale in zip(input._array.shape[2:], out, scales):
+        taps.append(nearest_taps(n, o, None if image and not exact and o in (n, 2 * n) else scale, exact, work))
     return resample.op(input, tuple(taps)) if any(taps) else input.clone()
 
 
 @lru_cache(KEPT)
-def nearest_taps(size: int, out: int, scale: float | None, exact: bool) -> Taps | None:
-    """For each element the one to take; None where that is the same."""
-    step = numpy.float32(ratio(size, out, scale))
-    place = numpy.arange(out, dtype=numpy.float32)
-    rows = numpy.floor((place + numpy.float32(0.5)) * step if exact else place * step)
+def nearest_taps(size: int, out: int, scale: float | None, exact: bool, work: Any) -> Taps | None:
+    """For each element the one to take, as found in a dtype; None where that is the same.
+
+    The place is rounded to float32 before it is cut off, as PyTorch does, in float64 too.
+    """
+    step = work(ratio(size, out, scale))
+    place = numpy.arange(out, dtype=work)
+    rows = numpy.floor(((place + work(0.5)) * step if exact else place * step).astype(numpy.float32))
     rows = numpy.minimum(rows.astype(numpy.int64), size - 1)
     if out == size and (rows == numpy.arange(size)).all():
         return None
