@@ -151,3 +151,14 @@ def test_a_result_lies_in_memory_as_its_operands():
     assert (x + y).stride() == x.stride()
     assert x.exp().stride() == x.stride()
     assert (x.contiguous() + x).is_contiguous()
+
+
+@pytest.mark.parametrize("name", ["add_", "mul_", "sub_"])
+@pytest.mark.parametrize(
+    "shapes", [((1, 100_000), (3, 100_000)), ((100_000,), (1, 100_000)), ((100_000, 1), (100_000, 2))]
+)
+def test_nothing_is_written_where_broadcasting_would_enlarge_a_large_tensor(name, shapes):
+    x, other = weft.ones(shapes[0]), weft.full(shapes[1], 3.0)
+    with pytest.raises(RuntimeError, match=name):
+        getattr(x, name)(other)
+    assert (x == 1).all()

@@ -50,8 +50,8 @@ class Plan:
         The functions take the gradient of the first output, not the list of all.
     calls : tuple of (function, pick) or None
         The same as steps, if each takes one saved value or none (-1).
-    unwritten, unsaved : tuple of int
-        The versions of saved tensors that were never written to, and of values that are none.
+    unsaved : tuple of int
+        The versions of saved values that are no tensors.
     pair : int
         For two tensors: which of them are saved, as a bit mask, if nothing else is; else -1.
     first, second : callable
@@ -83,7 +83,6 @@ class Plan:
         self.calls: Optional[tuple[Any, ...]] = None
         if takes_first and all(step.count == -1 and len(step.picks) <= 1 for step in steps):
             self.calls = tuple((step.function, step.picks[0] if step.picks else -1) for step in steps)
-        self.unwritten = tuple(0 if position >= 0 else -1 for position in saves)
         self.unsaved = tuple([-1] * len(saves))
         self.keeps_memory = keeps_memory
         self.pattern = pattern
