@@ -337,7 +337,8 @@ def scale(table, like, factor):
     if not find(table, starts, -1):
         return False
     total = starts[-1]
-    parallel(scale_loop, (table, starts, like, factor), total, total)
+    if factor != 1:  # as of gradients whose norm is below the limit: nothing would change
+        parallel(scale_loop, (table, starts, like, factor), total, total)
     return True
 
 
