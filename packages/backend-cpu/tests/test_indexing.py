@@ -69,20 +69,31 @@ def test_the_gradient_of_an_embedding_has_none_at_the_padding():
     assert (weight.grad.numpy() == counts[:, None]).all()
 
 
-@pytest.mark.parametrize("wrong", [-1, 300, -(2**63)])
-def test_a_position_out_of_range_is_an_error(wrong):
+WRITING = {  # in place: by name, the function of a matrix, positions along its rows, and values
+    "scatter": lambda x, index, values: x.scatter_(1, index, values),
+    "scatter_add": lambda x, index, values: x.scatter_add_(1, index, values),
+    "scatter_reduce": lambda x, index, values: x.scatter_reduce_(1, index, values, "amax"),
+    "index_add": lambda x, index, values: x.index_add_(1, index[20], values),
+    "index_put": lambda x, index, values: x.index_put_((index[:, :40] % 40, index[:, :40]), values[:, :40]),
+}
+READING = {
+    "gather": lambda x, index: x.gather(1, index),
+    "index_select": lambda x, index: x.index_select(1, index[20]),
+    "index": lambda x, index: x[:, index[20]],
+    "take": lambda x, index: x[0].take(index),
+    "embedding": lambda x, index: weft.nn.functional.embedding(index, x.t().contiguous()),
+    "embedding_bag": lambda x, index: weft.nn.functional.embedding_bag(index, x.t().contiguous()),
+}
+
+
+@pytest.mark.parametrize("wrong", [-301, 300, -(2**63)])
+@pytest.mark.parametrize("name", [*WRITING, *READING])
+def test_a_position_out_of_range_is_an_error_of_the_function_and_nothing_is_written(name, wrong):
     x, index = weft.zeros(40, 300), weft.zeros(40, 300, dtype=weft.int64)
     index[20, 7] = wrong
-    for call in (
-        lambda: x.gather(1, index),
-        lambda: x.scatter(1, index, x),
-        lambda: x.scatter_add(1, index, x),
-        lambda: x.index_select(1, index[20]),
-        lambda: x.index_add(1, index[20], x),
-        lambda: weft.nn.functional.embedding(index, x.t().contiguous()),
-    ):
-        with pytest.raises((IndexError, RuntimeError)):
-            call()
+    with pytest.raises((IndexError, RuntimeError), match=rf"{name}: index {wrong} is out of bounds .* with size 300"):
+        READING[name](x, index) if name in READING else WRITING[name](x, index, weft.ones(40, 300))
+    assert not x.any()
 
 
 def test_negative_positions_count_from_the_end_where_they_are_allowed():

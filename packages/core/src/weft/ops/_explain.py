@@ -13,6 +13,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft._errors import OutOfMemoryError
+from weft.ops._geometry import OutOfRange
 
 OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")
@@ -50,7 +51,7 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
     if isinstance(error, MemoryError):
         refusal = OutOfMemoryError if any(is_elsewhere(each) for each in (*args, *kwargs.values())) else RuntimeError
         return refusal(f"{name}: not enough memory for the result: {message or 'too many parts'}")
-    if OURS.match(message) or not from_library(error):
+    if OURS.match(message) or isinstance(error, OutOfRange) or not from_library(error):
         return error
     arguments = dict(zip(parameters, args)) | kwargs
     if isinstance(error, AttributeError):

@@ -16,6 +16,10 @@ MAX_DIMS = 64  # NumPy's
 LARGE = 1 << 28  # bytes: below it, it is not worth asking whether there is so much memory
 
 
+class OutOfRange(IndexError):
+    """A kernel was given a position that is not in its dimension: see ops/indexing.py."""
+
+
 def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
     """A dim counted from the front. A zero-dimensional tensor is treated as if it had one.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -17,13 +18,57 @@ from weft._levels import memory_of, stands_for_batch
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
-from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim
+from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, fill_array, write_array, write_out
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, fitting
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+# Positions are looked at once, by the kernel that reads them: before it writes anything it raises `OutOfRange`, and the
+# function that was called raises PyTorch's error in its own name. Those on a device that reading would wait for are not
+# looked at.
+
+
+def positioned(name: str, refusal: type[Exception], run: Callable[..., Any], *args: Any) -> Any:
+    """What an op that is given positions makes of its arguments.
+
+    Raises
+    ------
+    Exception
+        The refusal, if a position is out of range.
+    """
+    try:
+        return run(*args)
+    except OutOfRange as wrong:
+        raise refusal(f"{name}: {wrong}") from None
+
+
+def check_positions(index: Any, size: int, dim: int, least: int = 0) -> None:
+    """For kernels: all positions in an array are below a dimension's size, and none is negative, or below ``least``.
+
+    Raises
+    ------
+    OutOfRange
+        If one is not.
+    """
+    if not isinstance(index, numpy.ndarray) or not index.size:
+        return
+    if index.view(f"u{index.dtype.itemsize}").max() < size:  # without its sign, a negative one is a large number
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < least or high >= size:
+        wrong = low if low < least else high
+        raise OutOfRange(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def check_all_positions(shape: tuple[int, ...], indices: Any) -> None:
+    """`check_positions` for those along each dimension (or None); negative ones count from the end."""
+    for dim, (size, index) in enumerate(zip(shape, indices)):
+        if index is not None:
+            check_positions(index, size, dim, -size)
 
 
 # x[...] with numbers, slices, None and Ellipsis: a view
@@ -211,7 +256,11 @@ def advanced(input, indices):
 
 @advanced.kernel
 def _(xp, input, indices):
-    return in_order(xp, input[tuple(FULL if each is None else each for each in indices)])
+    try:
+        return in_order(xp, input[tuple(FULL if each is None else each for each in indices)])
+    except IndexError:  # NumPy's, which has looked at all of them
+        check_all_positions(input.shape, indices)
+        raise
 
 
 @advanced.gradient("input")
@@ -255,24 +304,7 @@ def take_at(input: Any, indices: list[Any]) -> Any:
         raise IndexError(
             f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
-    check_ranges("index", input, placed)
-    return advanced.op(input, placed)
-
-
-def check_ranges(name: str, input: Any, indices: list[Any], kind: type = IndexError) -> None:
-    """Positions must lie in their dimension; negative ones count from the end."""
-    if input.device.type != "cpu":  # reading them would wait for the device
-        return
-    for dim, each in enumerate(indices):
-        values = None if each is None else memory_of(each)
-        if values is not None and values.size:
-            size = input._array.shape[dim]
-            if values.view(f"u{values.dtype.itemsize}").max() < size:  # a negative one is a large number here
-                continue
-            low, high = values.min(), values.max()
-            if low < -size or high >= size:
-                wrong = int(low if low < -size else high)
-                raise kind(f"{name}: index {wrong} is out of bounds for dimension {dim} with size {size}")
+    return positioned("index", IndexError, advanced.op, input, placed)
 
 
 def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
@@ -322,10 +354,20 @@ def _(xp, input, indices, values, accumulate):
     key = tuple(FULL if each is None else each for each in indices)
     result = xp.array(input, order="C")
     if accumulate:
+        check_all_positions(input.shape, indices)
         combine_at(xp, xp.add, result, key, values)
     else:
-        result[key] = values
+        write_at(result, indices, key, values)
     return result
+
+
+def write_at(target: Any, indices: Any, key: tuple[Any, ...], values: Any) -> None:
+    """Write values at positions, whose key has full slices in place of None."""
+    try:
+        target[key] = values
+    except IndexError:  # NumPy's, which has looked at all of them and written nothing
+        check_all_positions(target.shape, indices)
+        raise
 
 
 @put.gradient("input")
@@ -376,9 +418,8 @@ def index_put(input, indices, values, accumulate=False):
     if parsed is None:
         raise IndexError("index_put: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
-    check_ranges("index_put", input, parsed)
     check_broadcastable(values._array.shape, advanced_shape(input, parsed))
-    return put.op(input, parsed, values, accumulate)
+    return positioned("index_put", IndexError, put.op, input, parsed, values, accumulate)
 
 
 @composite()
@@ -449,7 +490,6 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         copy_values(target, value, "index_put_")
         return
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
-    check_ranges("index_put", target, indices)
     place = advanced_shape(target, indices)
     value = value.to(self.device, self.dtype)
     while value.ndim > len(place) and value.shape[0] == 1:
@@ -460,9 +500,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         target.index_put_(tuple(indices), value)
         return
     check_writable("index_put_", target, False)
-    key_arrays = tuple(FULL if each is None else each._array for each in indices)
-    if not written_by_backend(target, indices, value):
-        target._array[key_arrays] = value._array
+    arrays = [None if each is None else each._array for each in indices]
+    if not written_by_backend(target, arrays, value):
+        key_arrays = tuple(FULL if each is None else each for each in arrays)
+        positioned("index_put", IndexError, write_at, target._array, arrays, key_arrays, value._array)
     bump(self, "index_put_")
 
 
@@ -543,12 +584,11 @@ def moved_by_backend(target: Any, array: Any) -> bool:
     return assign is not None and bool(assign(target._array, array))
 
 
-def written_by_backend(target: Any, indices: list[Any], value: Any) -> bool:
+def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
     """Write values at positions in a tensor's memory as its backend does it best, if it has a way."""
-    if target._array.size < LARGE or any(each is not None for each in indices[:-1]):
+    if target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
         return False
     write = backend_of(target.device).kernel("core::assign_at", target.kind.dtype, None)
-    arrays = [None if each is None else each._array for each in indices]
     return write is not None and bool(write(target._array, arrays, value._array))
 
 
@@ -615,17 +655,10 @@ def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
     return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
 
 
-def in_range(name: str, index: Any, size: int, dim: int, kind: type = RuntimeError) -> None:
-    """All positions must lie in [0, size); where reading them would wait for a device they are not looked at."""
-    values = memory_of(index)
-    if index.kind.device.type == "cpu" and values.size:
-        if values.view(f"u{values.dtype.itemsize}").max() < size:  # without its sign, a negative one is a large number
-            return
-        low, high = values.min(), values.max()
-        if low < 0 or high >= size:
-            raise kind(
-                f"{name}: index {int(low if low < 0 else high)} is out of bounds for dimension {dim} with size {size}"
-            )
+def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] = RuntimeError) -> None:
+    """All positions in a tensor must lie in [0, size), where what reads them does not look."""
+    if index.kind.device.type == "cpu":
+        positioned(name, kind, check_positions, memory_of(index), size, dim)
 
 
 @op("index_select", tensors="input index", out="exact", accepts=ALL_DTYPES, linear="input")
@@ -642,12 +675,12 @@ def index_select(input, dim, index):
     index = index_tensor("index_select", index, ndim=1)
     if not input.ndim and index.numel() != 1:
         raise RuntimeError(f"index_select: Index to scalar can have only 1 value, got {index.numel()} value(s)")
-    in_range("index_select", index, input._array.shape[dim] if input.ndim else 1, dim, IndexError)
-    return index_select.op(input, dim, index.reshape(-1))
+    return positioned("index_select", IndexError, index_select.op, input, dim, index.reshape(-1))
 
 
 @index_select.kernel
 def _(xp, input, dim, index):
+    check_positions(index, input.shape[dim] if input.ndim else 1, dim)
     return in_order(xp, xp.take(input, index, axis=dim)) if input.ndim else input.copy()
 
 
@@ -682,7 +715,7 @@ def gather(input, dim, index, *, sparse_grad=False):
     """
     index = checked_along("gather", input, dim, index)
     dim = wrap_dim("gather", dim, input.ndim)
-    return gather.op(input, dim, index)
+    return positioned("gather", RuntimeError, gather.op, input, dim, index)
 
 
 def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) -> Any:
@@ -708,7 +741,6 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
                 f"{list(have)} apart from dimension {dim}"
                 + ("" if src is None else f" and to be no larger size than src {list(src._array.shape)}")
             )
-    in_range(name, index, have[dim], dim)
     return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
 
 
@@ -723,6 +755,7 @@ def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 @gather.kernel
 def _(xp, input, dim, index):
+    check_positions(index, input.shape[dim] if input.ndim else 1, dim)
     if not input.ndim or not index.ndim:
         return xp.reshape(xp.take(input.reshape(-1), index.reshape(-1)), index.shape)
     if not index.size:
@@ -745,6 +778,7 @@ def gather_backward(output_grad, shape, dim, index):
 
 @gather_backward.kernel
 def _(xp, output_grad, shape, dim, index):
+    check_positions(index, shape[dim], dim)
     whole = xp.zeros(shape, output_grad.dtype)
     if index.size:
         combine_at(xp, xp.add, whole, places(xp, index, dim), output_grad)
@@ -777,6 +811,7 @@ def take_along_dim(input, indices, dim=None):
             f"input, and {indices.ndim} dimensions for indices"
         )
     dim = wrap_dim("take_along_dim", dim, input.ndim)
+    size = input.shape[dim] if input.ndim else 1
     shape = broadcast_shapes(
         "take_along_dim",
         [
@@ -784,8 +819,9 @@ def take_along_dim(input, indices, dim=None):
             tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
         ],
     )
-    check_ranges("take_along_dim", input, [None] * dim + [indices], RuntimeError)
-    indices = indices + (indices < 0) * input.shape[dim]
+    if indices.device.type == "cpu":
+        positioned("take_along_dim", RuntimeError, check_positions, memory_of(indices), size, dim, -size)
+    indices = indices + (indices < 0) * size
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     return gather(data, dim, where)
@@ -804,6 +840,7 @@ def _(xp, input, dim, index, src, reduce):
         return result
     flat = not input.ndim
     target = result.reshape(1) if flat else result
+    check_positions(index, target.shape[dim], dim)
     index = index.reshape(1) if not index.ndim else index
     key = places(xp, index, dim)
     if hasattr(src, "dtype"):
@@ -873,7 +910,8 @@ def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduc
     index = checked_along(name, input, dim, index, tensor_src)
     if tensor_src is None:
         src = fitting(name, src, input.dtype)
-    return scattered.op(input, wrap_dim(name, dim, input.ndim), index, src, reduce)
+    dim = wrap_dim(name, dim, input.ndim)
+    return positioned(name, RuntimeError, scattered.op, input, dim, index, src, reduce)
 
 
 @composite("scatter_add", "scatter_add_", out="exact")
@@ -893,6 +931,7 @@ def index_added(input, dim, index, source, alpha):
 def _(xp, input, dim, index, source, alpha):
     result = xp.array(input, order="C")
     target = result if input.ndim else result.reshape(1)
+    check_positions(index, target.shape[dim], dim)
     source = source if source.ndim else source.reshape(1)
     key = tuple(index if d == dim else FULL for d in range(target.ndim))
     combine_at(xp, xp.add, target, key, source if alpha == 1 else source * xp.asarray(alpha, source.dtype))
@@ -921,7 +960,7 @@ def _(batch):
 def index_write(
     name: str, input: Any, dim: int, index: Any, source: Any, outside: type = IndexError
 ) -> tuple[int, Any]:
-    """The dim and the index of index_add and its like, checked; ``outside`` is what an index out of range raises."""
+    """The dim and the index of index_add and its like; ``outside`` is what another number of indices raises."""
     require_tensors(name, input=input, index=index, source=source)
     dim = wrap_dim(name, dim, input.ndim)
     index = index_tensor(name, index, ndim=1).reshape(-1)
@@ -940,7 +979,6 @@ def index_write(
             f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
             f"{list(input.shape)} apart from dimension {dim}"
         )
-    in_range(name, index, input.shape[dim] if input.ndim else 1, dim, outside)
     return dim, index
 
 
@@ -949,7 +987,8 @@ def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
     dim, index = index_write("index_add", input, dim, index, source, outside)
-    return index_added.op(input, dim, index, source, fitting("index_add", alpha, input.dtype))
+    alpha = fitting("index_add", alpha, input.dtype)
+    return positioned("index_add", outside, index_added.op, input, dim, index, source, alpha)
 
 
 @composite("index_copy", "index_copy_", out="exact")
@@ -958,6 +997,7 @@ def index_copy(input, dim, index, source):
     if isinstance(index, TensorBase) and index.kind.dtype is not int64:
         raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index.kind.dtype.spoken}")
     dim, index = index_write("index_copy", input, dim, index, source)
+    in_range("index_copy", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # `put` takes negative ones
     if not input.ndim:
         return replaced.op(input, source.reshape(()))
     return put.op(input, [None] * dim + [index], source, False)
@@ -969,8 +1009,8 @@ def index_fill(input, dim, index, value):
     dim = wrap_dim("index_fill", dim, input.ndim)
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
     size = input.shape[dim] if input.ndim else 1
-    check_ranges("index_fill", input.reshape(1) if not input.ndim else input, [None] * dim + [index])
-    chosen = put.op(input.new_zeros(size, dtype=bool_), [index], input.new_full((), True, dtype=bool_), False)
+    true = input.new_full((), True, dtype=bool_)
+    chosen = positioned("index_fill", IndexError, put.op, input.new_zeros(size, dtype=bool_), [index], true, False)
     chosen = chosen.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
     return fill_where.op(input, chosen, filling("index_fill", input, value))
 
@@ -981,8 +1021,7 @@ def take(input, index):
     if index.dtype is not int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.spoken}")
     flat = reshape(input, -1)
-    check_ranges("take", flat, [index])
-    return advanced.op(flat, [index])
+    return positioned("take", IndexError, advanced.op, flat, [index])
 
 
 @composite("put", "put_")
@@ -1001,8 +1040,8 @@ def _put(input, index, source, accumulate=False):
             f"{index.numel()}"
         )
     flat = reshape(input, -1)
-    check_ranges("put_", flat, [index])
-    return reshape(put.op(flat, [index.reshape(-1)], source.reshape(-1), accumulate), input.shape)
+    written = positioned("put_", IndexError, put.op, flat, [index.reshape(-1)], source.reshape(-1), accumulate)
+    return reshape(written, input.shape)
 
 
 # Masks and positions

@@ -10,7 +10,16 @@ import numpy
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.creation import from_host
-from weft.ops.indexing import checked_along, combine_at, gather, index_write, places, scatter
+from weft.ops.indexing import (
+    check_positions,
+    checked_along,
+    combine_at,
+    gather,
+    index_write,
+    places,
+    positioned,
+    scatter,
+)
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -56,6 +65,7 @@ def _(xp, input, dim, index, src, reduce, include_self):
     if not index.size:
         return result
     target = result if input.ndim else result.reshape(1)
+    check_positions(index, target.shape[dim], dim)
     index, src = (index, src) if index.ndim else (index.reshape(1), src.reshape(1))
     key = places(xp, index, dim)
     if not include_self:
@@ -135,7 +145,7 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     dim = wrap_dim("scatter_reduce", dim, input.ndim)
     if src.shape != index.shape and index.numel():
         src = src[tuple(slice(size) for size in index.shape)] if index.ndim else src.reshape(())
-    return reduced_at.op(input, dim, index, src, reduce, include_self)
+    return positioned("scatter_reduce", RuntimeError, reduced_at.op, input, dim, index, src, reduce, include_self)
 
 
 @composite("index_reduce", "index_reduce_", out="exact")
@@ -160,7 +170,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
     else:
         index = index.reshape(())
-    return reduced_at.op(input, dim, index, source, reduce, include_self)
+    return positioned("index_reduce", IndexError, reduced_at.op, input, dim, index, source, reduce, include_self)
 
 
 @composite(by_value=True)

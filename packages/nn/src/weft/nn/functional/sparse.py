@@ -10,18 +10,18 @@ from weft._levels import memory_of, refuse_values
 from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import ALL_DTYPES, op
-from weft.ops.indexing import in_range
+from weft.ops.indexing import check_positions, in_range, positioned
 from weft.ops.joining import repeated_positions
 
 __all__ = ["embedding", "one_hot"]
 
 
-def checked_indices(name: str, indices: Any, rows: int, refusal: type[Exception] = IndexError) -> None:
-    """Indices are int32 or int64, and in range.
+def check_indices(name: str, indices: Any) -> None:
+    """Indices are a tensor of int32 or int64.
 
     Raises
     ------
-    RuntimeError, IndexError
+    TypeError, RuntimeError
         If they are not.
     """
     if not isinstance(indices, Tensor):
@@ -32,7 +32,6 @@ def checked_indices(name: str, indices: Any, rows: int, refusal: type[Exception]
             "int32; "
             f"but got {indices.dtype} instead. Convert with .long()"
         )
-    in_range(name, indices, rows, 0, refusal)
 
 
 @op(tensors="weight indices", accepts=ALL_DTYPES, namespace="nn", name="embedding", linear="weight")
@@ -43,6 +42,7 @@ def embedding_op(weight, indices, padding_idx, scale_grad_by_freq):
 
 @embedding_op.kernel
 def _(xp, weight, indices, padding_idx, scale_grad_by_freq):
+    check_positions(indices, weight.shape[0], 0)
     return xp.take(weight, indices, axis=0)
 
 
@@ -58,6 +58,7 @@ def _(batch):
         return embedding_op.op(*batch.args)
     if padding_idx is not None or scale_grad_by_freq:
         return one_by_one(batch)
+    check_positions(memory_of(indices), weight._array.shape[1], 0)  # another example's row is none of this one's
     first = weight._array.shape[1] * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))  # rows of each example
     return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
 
@@ -157,10 +158,12 @@ def embedding(
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"embedding: padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
         padding_idx %= rows
-    checked_indices("embedding", input, weight.shape[0])
+    check_indices("embedding", input)
+    if max_norm is not None or sparse:  # what follows takes negative ones
+        in_range("embedding", input, weight.shape[0], 0, IndexError)
     if max_norm is not None:
         shrink_rows(weight, input, max_norm, norm_type)
-    return looked_up(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return positioned("embedding", IndexError, looked_up, weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def looked_up(
@@ -272,7 +275,9 @@ def embedding_bag(
     check_bag(input, weight, offsets, mode, per_sample_weights)
     check_bag_dtypes(weight, offsets, per_sample_weights)
     indices, starts = flattened_bags(name, input, offsets, include_last_offset)
-    checked_indices(name, indices, weight.shape[0], RuntimeError)
+    check_indices(name, indices)
+    if max_norm is not None or sparse:
+        in_range(name, indices, weight.shape[0], 0, RuntimeError)
     each_weight = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         padding_idx = check_padding(name, whole_number(name, "padding_idx", padding_idx), weight.shape[0])
@@ -285,9 +290,11 @@ def embedding_bag(
     if sparse and mode == "max":
         raise RuntimeError(f"{name}: sparse gradients are not supported with mode='max'")
     if mode == "max":
-        return greatest_by_bag(looked_up(weight, indices, None, scale_grad_by_freq, False), starts)
+        rows = positioned(name, RuntimeError, looked_up, weight, indices, None, scale_grad_by_freq, False)
+        return greatest_by_bag(rows, starts)
     if not sparse:
-        return bag_totals.op(weight, indices.long(), starts, each_weight, mode == "mean", scale_grad_by_freq)
+        arguments = (weight, indices.long(), starts, each_weight, mode == "mean", scale_grad_by_freq)
+        return positioned(name, RuntimeError, bag_totals.op, *arguments)
     rows = looked_up(weight, indices, None, scale_grad_by_freq, sparse)  # (M, D)
     return bag_totals.op(
         rows, weft.arange(rows.shape[0], device=rows.device), starts, each_weight, mode == "mean", False
@@ -309,6 +316,7 @@ def bag_totals(weight, indices, starts, each_weight, mean, scale_grad_by_freq):
 
 @bag_totals.kernel
 def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+    check_positions(indices, weight.shape[0], 0)
     wide = weight.dtype if weight.dtype.itemsize > 2 else xp.dtype(xp.float32)  # halves are rounded once
     rows = xp.take(weight, indices, axis=0).astype(wide, copy=False)
     if each_weight is not None:
