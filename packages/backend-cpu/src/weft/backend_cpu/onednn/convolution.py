@@ -50,6 +50,9 @@ DTYPES = "float32 bfloat16"
 FEW = 4
 """Channels up to which the input's gradient is better found as a matrix product than in blocks of 16 (measured)."""
 
+SMALL = 64
+"""Places of an image up to which several images are better brought into blocks, even for a kernel of one place."""
+
 LEAST = 20_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy (measured)."""
 
@@ -78,8 +81,8 @@ class Geometry:
         reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
         after = [(o - 1) * s + r - n - p for o, s, r, n, p in zip(out, stride, reach, spatial, padding)]
         self.steps = sizes(stride), sizes([d - 1 for d in dilation]), sizes(padding), sizes(after)
-        self.is_pointwise = groups == 1 and max(kernel) == 1
-        self.is_dense = self.is_pointwise and max(stride) == 1
+        self.is_pointwise = groups == 1 and max(kernel) == 1 and not (input[0][0] > 2 and prod(out) < SMALL)
+        self.is_dense = groups == 1 and max(kernel) == 1 and max(stride) == 1
         self.has_few_channels = groups == 1 and input[0][1] <= FEW
         self.is_last = is_last(*input) or is_last(*output)
         shape, strides = grouped(*weight, groups)

@@ -34,6 +34,7 @@ __all__ = [
     "on_this_thread",
     "pool",
     "sizes",
+    "workspace",
 ]
 
 CAPACITY = 1024  # as many pools; the library itself keeps as many kernels, which are what is costly to build
@@ -63,6 +64,9 @@ DATA = object.__basicsize__  # where an array object has the address of its firs
 pointer_at = ctypes.c_void_p.from_address
 
 
+LINE = 64  # bytes of a line of the cache: vectors that lie across two take up to twice the time
+
+
 def address(array: numpy.ndarray[Any, Any]) -> int:
     """The address of an array's first element, in a tenth of the time that ``array.ctypes.data`` takes."""
     return pointer_at(id(array) + DATA).value or 0
@@ -73,6 +77,12 @@ if address(probe := numpy.empty(3)[1:]) != probe.ctypes.data:  # an interpreter 
     def address(array: numpy.ndarray[Any, Any]) -> int:
         """The address of an array's first element."""
         return array.ctypes.data
+
+
+def workspace(size: int) -> tuple[numpy.ndarray[Any, Any], int]:
+    """New memory, and the address in it from which ``size`` bytes begin with a line of the cache."""
+    buffer = numpy.empty(size + LINE, numpy.uint8)
+    return buffer, -(-address(buffer) // LINE) * LINE
 
 
 # Descriptions
@@ -117,6 +127,8 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
             raise UnsupportedError(f"strides {tuple(strides)}")
         steps[dim] = inner if size == 1 else stride // width
         inner = steps[dim] * size
+    if shape and shape[0] == 1:  # one image with its channels last is to be known as such
+        steps[0] = max([1, *[size * step for size, step in zip(shape[1:], steps[1:])]])
     create = "dnnl_memory_desc_create_with_strides"
     return Handle("memory_desc", make(create, len(shape), sizes(shape), DTYPES[element], sizes(steps)))
 
@@ -195,8 +207,8 @@ class Primitive:
     def run(self, *addresses: int) -> None:
         """Run it on arrays at these addresses."""
         if self.scratch:
-            buffer = numpy.empty(self.scratch, numpy.uint8)
-            addresses = (*addresses, address(buffer))
+            _buffer, place = workspace(self.scratch)  # it lives until the work is done
+            addresses = (*addresses, place)
         last = self.last
         for index, each in enumerate(addresses):
             if each != last[index]:
@@ -240,12 +252,12 @@ class Arranged:
         places = list(addresses)
         buffers = []
         for index, primitive, size in self.before:
-            buffers.append(numpy.empty(size, numpy.uint8))
-            places[index] = address(buffers[-1])
+            buffer, places[index] = workspace(size)
+            buffers.append(buffer)
             primitive.run(addresses[index], places[index])
         for index, _, size in self.after:
-            buffers.append(numpy.empty(size, numpy.uint8))
-            places[index] = address(buffers[-1])
+            buffer, places[index] = workspace(size)
+            buffers.append(buffer)
         self.inner.run(*places)
         for index, primitive, _ in self.after:
             primitive.run(places[index], addresses[index])

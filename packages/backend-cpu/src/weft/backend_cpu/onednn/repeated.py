@@ -25,6 +25,7 @@ from weft.backend_cpu.onednn.primitives import (
     pool,
     reorder,
     size_of,
+    workspace,
 )
 
 __all__ = ["Multiply", "repeated"]
@@ -69,8 +70,8 @@ class RepeatedProduct:
 
     def run(self, other: Array, work: Callable[[Multiply], None]) -> None:
         """Arrange the other matrix, and call ``work``."""
-        buffer = numpy.empty(self.size, numpy.uint8)
-        place = address(buffer)
+        buffer, place = workspace(self.size)
         self.arrange.run(address(other), place)
         product = self.product
         work(lambda matrix, result: product.run(address(matrix), place, address(result)))
+        del buffer  # not before the work is done
