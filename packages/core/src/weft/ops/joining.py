@@ -311,19 +311,18 @@ def meshgrid(*tensors, indexing="ij"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if not tensors:
         raise RuntimeError("meshgrid: meshgrid expects a non-empty TensorList")
+    element = tensors[0].kind.dtype
     for each in tensors:
-        if each.ndim > 1:
+        if each._array.ndim > 1:
             raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}")
-        if each.dtype is not tensors[0].dtype:
+        if each.kind.dtype is not element:
             raise RuntimeError("meshgrid: expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
-    shape = [each.numel() for each in ordered]
+    shape, last = [each._array.size for each in ordered], len(ordered) - 1
     grids = [
-        expand(reshape(each, [-1 if d == place else 1 for d in range(len(ordered))]), shape)
-        if each.numel()
-        else each.new_empty(shape)
-        for place, each in enumerate(ordered)
+        each.reshape(size, *(1,) * (last - place)).expand(shape) if size else each.new_empty(shape)
+        for place, (each, size) in enumerate(zip(ordered, shape))
     ]
     return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)
 

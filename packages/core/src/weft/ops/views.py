@@ -11,6 +11,7 @@ import numpy
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
 from weft._engine.dispatch import View
+from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._layout import order_of
 from weft._tensor import Tensor
@@ -302,6 +303,9 @@ def expand(input, *args, size=None, implicit=False):
 
 @expand.kernel
 def _(xp, input, size):
+    taken = expanded(input, size) if type(input) is numpy.ndarray else None
+    if taken is not None:
+        return taken
     strides = (0,) * (len(size) - input.ndim) + tuple(
         stride if have == want else 0
         for stride, have, want in zip(input.strides, input.shape, size[len(size) - input.ndim :])
@@ -1081,8 +1085,13 @@ def split(tensor, split_size_or_sections, dim=0):
         raise RuntimeError(
             f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}"
         )
-    count = max((total + size - 1) // size, 1) if size else 1
-    return split_sizes.op(tensor, tuple(min(size, total - at * size) for at in range(count)), dim)
+    return split_sizes.op(tensor, even_sizes(total, size), dim)
+
+
+def even_sizes(total: int, size: int) -> tuple[int, ...]:
+    """As many pieces of a size as there are, and what is left; at least one."""
+    whole, rest = divmod(total, size) if size else (0, 0)
+    return (size,) * whole + ((rest,) if rest or not whole else ())
 
 
 @composite("split_with_sizes")
@@ -1100,16 +1109,15 @@ def _split(input, split_size, dim=0):
 @composite("chunk")
 def chunk(input, chunks, dim=0):
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
-    if not input.ndim:
+    shape = input._array.shape
+    if not shape:
         raise RuntimeError("chunk: chunk expects at least a 1-dimensional tensor")
     chunks = integer("chunk", chunks, "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk: chunk expects `chunks` to be greater than 0, got: {chunks}")
-    total = input._array.shape[wrap_dim("chunk", dim, input.ndim)]
-    size = (total + chunks - 1) // chunks
-    if not size:
-        return split(input, [0] * chunks, dim)
-    return split(input, size, dim)
+    dim = wrap_dim("chunk", dim, len(shape))
+    size = (shape[dim] + chunks - 1) // chunks
+    return split_sizes.op(input, even_sizes(shape[dim], size) if size else (0,) * chunks, dim)
 
 
 TENSOR_BYTES = 512  # of a tensor, besides its elements
