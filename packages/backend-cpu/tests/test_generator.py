@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import weft
 from weft._mt19937 import MersenneStream
 from weft.backend_cpu import compiled, libraries
 from weft.backend_cpu.generator import CompiledStream
@@ -69,3 +70,19 @@ def test_a_stream_goes_on_from_a_state_in_the_middle_of_a_block():
     first.words(100)
     second.set_state(first.get_state())
     np.testing.assert_array_equal(first.words(MANY), second.words(MANY))
+
+
+@pytest.mark.parametrize("element", [weft.float32, weft.float64, weft.bfloat16, weft.float16])
+def test_dropout_draws_the_mask_that_bernoulli_draws(element):
+    input = weft.linspace(-1, 1, MANY).to(element).requires_grad_()
+    weft.manual_seed(3)
+    weft.rand(5)
+    output = weft.nn.functional.dropout(input, 0.3)
+    following = weft.rand(1)
+    (gradient,) = weft.autograd.grad(output.sum(), input)
+    weft.manual_seed(3)
+    weft.rand(5)
+    noise = weft.empty_like(input).bernoulli_(0.7).div_(0.7)
+    assert weft.rand(1).equal(following)
+    assert gradient.equal(noise)
+    assert output.equal(input * noise)

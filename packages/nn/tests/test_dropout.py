@@ -59,3 +59,8 @@ def test_dropout_in_place_writes_into_its_input():
 def test_probabilities_outside_of_0_and_1_are_refused(layer, probability):
     with pytest.raises(ValueError, match="between 0 and 1"):
         layer(probability)
+
+
+def test_masks_are_those_of_pytorch_for_the_same_seed():
+    weft.manual_seed(0)
+    assert nn.Dropout(0.5)(weft.ones(12)).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0, 2.0, 0.0, 2.0, 2.0, 2.0]

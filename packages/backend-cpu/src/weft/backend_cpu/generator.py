@@ -41,6 +41,14 @@ class CompiledStream(MersenneStream):
     def doubles(self, n: int) -> Array:
         return super().doubles(n) if n < LEAST else self._made("doubles", n, 2, np.float64)
 
+    def bernoulli(self, n: int, p: float) -> Array:
+        if n < LEAST:
+            return super().bernoulli(n, p)
+        from weft.backend_cpu.compiled import mersenne
+
+        limit = mersenne.threshold(p)
+        return in_chunks(n, np.dtype(bool), lambda count: self._made("below", count, 2, np.bool_, limit))
+
     def _made(self, name: str, n: int, each: int, dtype: Any, *args: Any) -> Array:
         """Samples that a compiled loop makes of so many words each."""
         from weft.backend_cpu.compiled import mersenne

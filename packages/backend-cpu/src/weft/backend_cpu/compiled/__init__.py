@@ -46,6 +46,7 @@ FAMILIES = {  # module: the ops that it serves
         nn::binary_cross_entropy_with_logits nn::logits_loss_gradient
     """,
     "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient nn::channel_affine",
+    "mersenne": "nn::dropout",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
     """,
@@ -79,6 +80,7 @@ FUSED = (
     "cumulative",
     "functions",
     "losses",
+    "mersenne",
     "normalization",
     "pooling",
     "sampling",

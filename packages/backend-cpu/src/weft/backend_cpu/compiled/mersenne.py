@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from weft.backend import BySize
+from weft.backend_cpu.compiled.halves import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.mathematics import floor, function, fused, like, log, log1p, polynomial, sine_of
 from weft.backend_cpu.compiled.mathematics import whole as nearest
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.libraries import FEW, serves
 
 __all__ = [
+    "below",
     "between",
     "doubles",
     "exchanged",
@@ -26,6 +30,7 @@ __all__ = [
     "remainders",
     "remainders64",
     "search",
+    "threshold",
     "words",
 ]
 
@@ -33,6 +38,7 @@ SIZE, SHIFT = 624, 397  # words of a block, and how far apart two of them are co
 UPPER, LOWER = np.uint32(0x80000000), np.uint32(0x7FFFFFFF)
 MATRIX = np.uint32(0x9908B0DF)
 FIRST, SECOND = np.uint32(0x9D2C5680), np.uint32(0xEFC60000)
+CHUNK = 1 << 15  # samples for which words are made at a time, so that these stay in the cache
 ONE, SEVEN, ELEVEN, FIFTEEN, EIGHTEEN = (np.uint32(k) for k in (1, 7, 11, 15, 18))
 
 
@@ -106,6 +112,64 @@ def between_loop(standard, low, high, out, lo, hi):
 def between(standard, low, high, out):
     """Uniforms from [low, high), of those from [0, 1)."""
     parallel(between_loop, (standard, low, high, out), out.size, out.size)
+
+
+# Events that happen with a probability: where a uniform of 53 bits is below it. Whole numbers are compared.
+
+
+def threshold(p: float) -> Any:
+    """The number that the bits are below where the uniform is below ``p``."""
+    return np.uint64(math.ceil(p * 2.0**53))
+
+
+@function
+def is_below(pairs, i, limit):
+    """Whether the number of the i-th two words, the first of which is high, is below a `threshold`."""
+    return (((pairs[i] & np.uint64(0x1FFFFF)) << np.uint64(32)) | (pairs[i] >> np.uint64(32))) < limit
+
+
+@loop
+def below_loop(pairs, limit, out, lo, hi):
+    for i in range(lo, hi):
+        out[i] = is_below(pairs, i, limit)
+
+
+@launcher
+def below(words, limit, out):
+    """Booleans, of two words each."""
+    parallel(below_loop, (words.view(np.uint64), limit, out), out.size, out.size)
+
+
+@loop
+def dropout_loop(pairs, limit, scale, x, y, noise, start, lo, hi):
+    some, none = number_in(x, scale), number_in(x, 0.0)
+    for i in range(lo, hi):
+        factor = some if is_below(pairs, i, limit) else none
+        put_at(noise, start + i, factor)
+        put_at(y, start + i, value_at(x, start + i) * factor)
+
+
+@launcher
+def dropout(words, limit, scale, x, y, noise, start):
+    """A part of the input times a scale where an event happens, and zero elsewhere; and what it was multiplied by."""
+    arguments = (words.view(np.uint64), limit, scale, x, y, noise, np.uintp(start))
+    parallel(dropout_loop, arguments, words.size // 2, words.size)
+
+
+@serves("nn::dropout", "float32 float64 float16 bfloat16")
+def dropout_kernel(generic: Any) -> Any:
+    def run(input: Any, kept: float, scale: float, generator: Any) -> Any:
+        if not input.flags.c_contiguous or not input.flags.aligned:
+            return generic(input, kept, scale, generator)
+        y, noise = np.empty_like(input), np.empty_like(input)
+        flat = [each.reshape(-1).view(BITS.get(each.dtype, each.dtype)) for each in (input, y, noise)]
+        limit = threshold(kept)
+        for start in range(0, input.size, CHUNK):
+            words = generator.sample("words", 2 * min(CHUNK, input.size - start))
+            dropout(words, limit, scale, *flat, start)
+        return y, noise
+
+    return BySize(generic, run, FEW)
 
 
 # Normals: of two uniforms, by Box and Muller

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 import weft
 from weft import Tensor
+from weft._engine.tensor import local
 from weft.nn.functional._common import inplace_or_not, require_flags, warn
+from weft.ops._declare import op
+from weft.random import generator_for
 
 __all__ = [
     "alpha_dropout",
@@ -39,7 +44,35 @@ def noise(input: Tensor, shape: Any, p: float) -> Tensor:
 def masked(input: Tensor, p: float, shape: Any = None) -> Tensor:
     if p == 1:
         return input * 0
+    if shape is None and not local.levels and input.dtype.is_floating_point and input.is_contiguous():
+        return with_noise.op(input, 1 - p, scale_in(input.dtype, p), generator_for("dropout", None, input.device))[0]
     return input * noise(input.detach(), shape, p)
+
+
+def scale_in(dtype: Any, p: float) -> float:
+    """``1 / (1 - p)`` as it is computed in a dtype."""
+    wide = np.float64 if dtype is weft.float64 else np.float32
+    return float(dtype.numpy.type(wide(1) / wide(1 - p)))
+
+
+@op(tensors="input", accepts="float", half="native", name="dropout", namespace="nn")
+def with_noise(input, kept, scale, generator):
+    """The input, which lies in order, times `noise`, and that: `scale` with probability `kept`, else 0."""
+    return with_noise.op(input, kept, scale, generator)
+
+
+@with_noise.kernel
+def _(xp, input, kept, scale, generator):
+    drawn = generator.sample("bernoulli", input.size, kept).reshape(input.shape) * input.dtype.type(scale)
+    return input * drawn, drawn
+
+
+@with_noise.gradient("input")
+def _(grads, later_outputs):
+    return grads[0] * later_outputs[0].detach()
+
+
+with_noise.declaration.label = "MulBackward0"
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
