@@ -7,11 +7,11 @@ declared function then does it, or explains.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 
-from weft._engine.dispatch import Op, make, record, wrap
+from weft._engine.dispatch import Op, make, record, record_many, wrap
 from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
@@ -31,7 +31,7 @@ def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], m
     if type(array) is not kind.array_type:
         array = kind.asarray(array)
     result = op.kinds[kind.index]
-    out = make(array, kind if result is None else result)
+    out = wrap(array, kind) if result is None else make(array, result)
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, tensors, mask)
     return out
@@ -53,6 +53,50 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, args, mask)
     return out
+
+
+def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
+    """Run an op of two results on its first argument, a tensor of this kind; None if that fails."""
+    tensor: TensorBase = args[0]
+    array = tensor._array
+    kernel = op.kernels[kind.index]
+    if kernel is None:
+        kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(array)
+    try:
+        first, second = state.run(kernel, array, *args[1:])
+    except Exception:
+        return None
+    outputs: list[Any] = [wrap(first, kind), wrap(second, kind)]
+    if tensor._requires_grad and not (state.unrecorded and not local.grad_enabled):
+        record_many(op, outputs, args, 1)
+    return pair(outputs[0], outputs[1])
+
+
+def by_name(quick: Any, parameters: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
+    """The same for a call with keywords; what it leaves out before them has its default."""
+    required = len(parameters) - len(defaults)
+
+    def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = list(args)
+        left = len(kwargs)
+        place = len(values)
+        while left > 0:
+            if place >= len(parameters):
+                return None
+            name = parameters[place]
+            if name in kwargs:
+                values.append(kwargs[name])
+                left -= 1
+            elif place < required:
+                return None
+            else:
+                values.append(defaults[place - required])
+            place += 1
+        return quick(tuple(values))
+
+    return named
 
 
 def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
@@ -245,29 +289,206 @@ def affine(op: Op) -> Any:
     return quick
 
 
-def reduction(op: Op) -> Any:
-    """A real floating-point tensor over all of its dimensions, or over one."""
+def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
+    """A real floating-point tensor over all of its dimensions, or over one or several, which may be kept.
+
+    With ``some`` it must have elements; with ``every`` it may be of any dtype.
+    """
 
     def quick(args: tuple[Any, ...]) -> Any:
-        if len(args) == 0 or len(args) > 2:
+        given = len(args)
+        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
             return None
-        tensor = args[0]
-        if not isinstance(tensor, TensorBase):
-            return None
+        tensor: TensorBase = args[0]
         kind = tensor.kind
-        if not kind.fast or not kind.is_real_float:
+        keep: Any = args[2] if given == 3 else False
+        if not kind.fast or not (every or kind.is_real_float) or (keep is not False and keep is not True):
             return None
         array = tensor._array
-        ndim: int = array.ndim
-        dims: tuple[int, ...]
-        dim: Any = None if len(args) == 1 else args[1]
-        if dim is None:
-            dims = tuple(range(ndim))
-        elif type(dim) is int and -ndim <= dim < ndim:
-            dims = (dim + ndim if dim < 0 else dim,)
-        else:
+        dims = chosen_dims(args[1] if given > 1 else None, array.ndim)
+        if dims is None or (some and array.size == 0):
             return None
-        return run(op, kind, (tensor, dims, False), (array, dims, False), 1 if tensor._requires_grad else 0)
+        return run(op, kind, (tensor, dims, keep), (array, dims, keep), 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
+def chosen_dims(dim: object, ndim: int) -> Optional[tuple[int, ...]]:
+    """All dims for None, or those given, counted from the front; None for what is to be looked at closely."""
+    if dim is None:
+        return tuple(range(ndim))
+    if type(dim) is int:
+        place = chosen_dim(dim, ndim)
+        return None if place < 0 else (place,)
+    if type(dim) is not tuple or len(dim) == 0:
+        return None
+    dims: list[int] = []
+    for each in dim:
+        place = chosen_dim(each, ndim)
+        if place < 0 or place in dims:
+            return None
+        dims.append(place)
+    return tuple(dims)
+
+
+def chosen_dim(dim: object, ndim: int) -> int:
+    """A dim counted from the front; -1 for what is none of so many."""
+    if type(dim) is not int:
+        return -1
+    place: int = dim
+    if place < 0:
+        place += ndim
+    return place if 0 <= place < ndim else -1
+
+
+def variance(op: Op, root: Optional[Op] = None) -> Any:
+    """A real floating-point tensor over dimensions, and whether the divisor is one less; perhaps the root of that."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given == 0 or given > 4 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        kind = tensor.kind
+        keep: Any = args[3] if given == 4 else False
+        unbiased: Any = args[2] if given > 2 else None
+        dims = chosen_dims(args[1] if given > 1 else None, tensor._array.ndim)
+        if dims is None or not kind.fast or not kind.is_real_float or (keep is not False and keep is not True):
+            return None
+        if unbiased is not None and unbiased is not False and unbiased is not True:
+            return None
+        off = 0 if unbiased is False else 1
+        given_mask = 1 if tensor._requires_grad else 0
+        found = run(op, kind, (tensor, dims, off, keep), (tensor._array, dims, off, keep), given_mask)
+        if root is None:
+            return found
+        return run(root, found.kind, (found,), (found._array,), 1 if found._requires_grad else 0)
+
+    return quick
+
+
+def norm(op: Op) -> Any:
+    """A real floating-point tensor, the order of its norm, and dimensions."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given == 0 or given > 4 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        kind = tensor.kind
+        order: Any = args[1] if given > 1 else None
+        power = 2.0
+        if type(order) is int or type(order) is float:
+            power = float(order)
+        elif order is not None and order != "fro":
+            return None
+        keep: Any = args[3] if given == 4 else False
+        dims = chosen_dims(args[2] if given > 2 else None, tensor._array.ndim)
+        if dims is None or not kind.fast or not kind.is_real_float or (keep is not False and keep is not True):
+            return None
+        mask = 1 if tensor._requires_grad else 0
+        return run(op, kind, (tensor, power, dims, keep), (tensor._array, power, dims, keep), mask)
+
+    return quick
+
+
+def along(op: Op) -> Any:
+    """A real floating-point tensor along a dimension."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 2 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        kind = tensor.kind
+        array = tensor._array
+        dim = chosen_dim(args[1], array.ndim)
+        if dim < 0 or not kind.fast or not kind.is_real_float:
+            return None
+        return run(op, kind, (tensor, dim), (array, dim), 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
+def position(op: Op) -> Any:
+    """Where a tensor of ordered numbers has an extreme: in all, or along a dimension, which may be kept."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        array = tensor._array
+        keep: Any = args[2] if given == 3 else False
+        if not is_ordered(tensor) or array.size == 0 or (keep is not False and keep is not True):
+            return None
+        dim: Any = None
+        if given > 1 and args[1] is not None:
+            dim = chosen_dim(args[1], array.ndim)
+            if dim < 0:
+                return None
+        return run(op, tensor.kind, (tensor, dim, keep), (array, dim, keep), 0)
+
+    return quick
+
+
+def is_ordered(tensor: TensorBase) -> bool:
+    """Whether it is a plain one of integers or real floating-point numbers."""
+    return tensor.kind.fast and 1 <= tensor.kind.dtype.category <= 2
+
+
+def extremes(op: Op, whole: Op, pair: Any) -> Any:
+    """The extreme of all elements, or along a dimension those with their positions."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        array = tensor._array
+        if not is_ordered(tensor) or array.size == 0:
+            return None
+        if given == 1:
+            return run(whole, tensor.kind, args, (array,), 1 if tensor._requires_grad else 0)
+        dim = chosen_dim(args[1], array.ndim)
+        keep: Any = args[2] if given == 3 else False
+        if dim < 0 or (keep is not False and keep is not True):
+            return None
+        return two(op, tensor.kind, (tensor, dim, keep), pair)
+
+    return quick
+
+
+def ordering(op: Op, pair: Any) -> Any:
+    """Elements along a dimension in order, with where they were."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        dim = chosen_dim(args[1] if given > 1 else -1, tensor._array.ndim)
+        descending: Any = args[2] if given == 3 else False
+        if dim < 0 or not is_ordered(tensor) or (descending is not False and descending is not True):
+            return None
+        return two(op, tensor.kind, (tensor, dim, descending), pair)
+
+    return quick
+
+
+def largest(op: Op, pair: Any) -> Any:
+    """The k largest elements along a dimension, with where they are."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args)
+        if given < 2 or given > 3 or not isinstance(args[0], TensorBase) or type(args[1]) is not int:
+            return None
+        tensor: TensorBase = args[0]
+        array = tensor._array
+        dim = chosen_dim(args[2] if given == 3 else -1, array.ndim)
+        k: int = args[1]
+        if dim < 0 or not is_ordered(tensor) or not 0 <= k <= array.shape[dim]:
+            return None
+        return two(op, tensor.kind, (tensor, k, dim, True, True), pair)
 
     return quick
 

@@ -52,6 +52,7 @@ from weft._engine.dispatch import (
     unary_operator,
     with_number,
 )
+from weft._engine.functions import by_name
 from weft._engine.kinds import Kind
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, local, run_quietly, state
@@ -859,12 +860,13 @@ def composite(
 def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError, quick: Any = None) -> Any:
     """The function with an ``out=`` argument; ``quick`` is tried first."""
     short = source.__name__
+    named = with_names(source, quick)
 
     @wraps(source)
     def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
-            if quick is not None and not kwargs:
-                found = quick(args)
+            if quick is not None:
+                found = named(args, kwargs) if kwargs else quick(args)
                 if found is not None:
                     return found
             try:
@@ -893,10 +895,11 @@ def guarded(source: Any, quick: Any = None) -> Any:
     Functions with ``out=`` have that in the frame that they have already. Methods that return views do without, since
     a frame is much of what they cost: their ``self`` is a tensor, and geometry is checked by name.
     """
+    named = with_names(source, quick)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if quick is not None and not kwargs:
-            found = quick(args)
+        if quick is not None:
+            found = named(args, kwargs) if kwargs else quick(args)
             if found is not None:
                 return found
         try:
@@ -909,6 +912,14 @@ def guarded(source: Any, quick: Any = None) -> Any:
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
     return function
+
+
+def with_names(source: Any, quick: Any) -> Any:
+    """What is tried first of a call with keywords."""
+    if quick is None:
+        return None
+    declared = getattr(source, "__wrapped__", source)
+    return by_name(quick, parameters_of(declared), declared.__defaults__ or ())
 
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}

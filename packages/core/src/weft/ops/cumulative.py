@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes import finfo
+from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft._levels import is_wrapped
@@ -15,7 +16,16 @@ from weft.ops.pointwise import conj, log_of_sum
 from weft.ops.reductions import summable
 
 
-@op("cumsum", "cumsum_", out="dtype", result="same", half="float32", batch="along_dims", linear="input")
+@op(
+    "cumsum",
+    "cumsum_",
+    out="dtype",
+    result="same",
+    half="float32",
+    batch="along_dims",
+    quick=functions.along,
+    linear="input",
+)
 def cumsum(input, dim, *, dtype=None):
     """The sums of all elements up to each one, along a dimension.
 
@@ -29,7 +39,7 @@ def cumsum(input, dim, *, dtype=None):
 
 @cumsum.kernel
 def _(xp, input, dim):
-    if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.name in ("float32", "float64"):
+    if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.char in "fd":
         return running_sum(xp, input)
     return in_order(xp, accumulated(xp.cumsum, xp, input, dim)) if input.ndim else input.copy()
 
@@ -37,7 +47,7 @@ def _(xp, input, dim):
 def accumulated(function: Any, xp: Any, input: Any, dim: int) -> Any:
     """A running sum or product, in double precision and rounded once, as PyTorch's are."""
     wide = xp.result_type(input.dtype, xp.float64) if input.dtype.kind in "fc" else input.dtype
-    return function(input, axis=dim, dtype=wide).astype(input.dtype, copy=False)
+    return function(input, dim, wide).astype(input.dtype, copy=False)
 
 
 BLOCK = 32  # elements; 16 and 64 are as fast
@@ -72,7 +82,7 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     return cumsum.op(tensor.flip(dim), dim).flip(dim)
 
 
-@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims")
+@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims", quick=functions.along)
 def cumprod(input, dim, *, dtype=None):
     """The products of all elements up to each one, along a dimension."""
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))

@@ -6,17 +6,18 @@ import builtins
 import math
 from typing import Any
 
+from weft._engine import functions
 from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
-from weft.ops.reductions import total
+from weft.ops.reductions import axes, peaks, reduce, total
 
 
 def exponentials(xp: Any, input: Any, dim: int) -> Any:
     """``exp(input - max)`` along a dim, in memory of its own."""
-    shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
-    return xp.exp(shifted, out=shifted)
+    shifted = input - peaks(xp, input, dim)
+    return xp.exp(shifted, shifted)
 
 
 @op(name="softmax", result="same", half="float32", accepts="float", batch="along_dims")
@@ -83,7 +84,7 @@ def _(xp, input, dim):
     if not input.ndim:
         return xp.asarray(input - input)
     input = in_order(xp, input)
-    shifted = input - xp.max(input, axis=dim, keepdims=True, initial=-xp.inf)
+    shifted = input - peaks(xp, input, dim)
     shifted -= xp.log(total(xp, xp.exp(shifted), (dim,), True))
     return shifted
 
@@ -131,7 +132,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
     return declared.op(input, wrap_dim(name, dim, input.ndim))
 
 
-@composite("softmax", out="exact")
+@composite("softmax", out="exact", quick=functions.along(softmax_op.op))
 def softmax(input, dim, dtype=None):
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
@@ -151,7 +152,7 @@ def softmax(input, dim, dtype=None):
     return normalizing("softmax", input, dim, dtype, softmax_op)
 
 
-@composite("log_softmax", out="exact")
+@composite("log_softmax", out="exact", quick=functions.along(log_softmax_op.op))
 def log_softmax(input, dim, dtype=None):
     """The logarithm of `softmax`, computed in one go."""
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
@@ -203,32 +204,6 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 # Norms
 
 
-@composite("norm", out="exact")
-def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
-    """The p-norm over some dimensions, or over all.
-
-    Parameters
-    ----------
-    p : number, "fro" or "nuc"
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    if not input.kind.is_differentiable:
-        raise RuntimeError(
-            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}"
-        )
-    if p == "nuc":
-        from weft import linalg
-
-        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
-    power = 2 if p is None or p == "fro" else p
-    return vector_norm.op(
-        input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim
-    )
-
-
 @op(name="vector_norm", result="real", half="float32", accepts="float complex", batch="along_dims")
 def vector_norm(input, ord, dim, keepdim):
     """The p-norm of the elements over some dims."""
@@ -237,19 +212,17 @@ def vector_norm(input, ord, dim, keepdim):
 
 @vector_norm.kernel
 def _(xp, input, ord, dim, keepdim):
-    axis = dim if input.ndim else None
-    size = xp.absolute(input)
-    if ord == math.inf:
-        return xp.max(size, axis=axis, keepdims=keepdim)
-    if ord == -math.inf:
-        return xp.min(size, axis=axis, keepdims=keepdim)
+    axis = axes(input, dim)
+    if ord == 2 and input.dtype.kind != "c":
+        return xp.sqrt(reduce("sum", xp.asarray(input * input), axis, keepdim))
+    size = xp.asarray(xp.absolute(input))
+    if math.isinf(ord):
+        return reduce("max" if ord > 0 else "min", size, axis, keepdim)
     if ord == 0:
         return xp.sum(size != 0, axis=axis, keepdims=keepdim).astype(size.dtype)
     if ord == 1:
-        return xp.sum(size, axis=axis, keepdims=keepdim)
-    if ord == 2:
-        return xp.sqrt(xp.sum(size * size, axis=axis, keepdims=keepdim))
-    return xp.sum(size**ord, axis=axis, keepdims=keepdim) ** size.dtype.type(1 / ord)
+        return reduce("sum", size, axis, keepdim)
+    return reduce("sum", size**ord, axis, keepdim) ** size.dtype.type(1 / ord)
 
 
 @vector_norm.gradient("input")
@@ -278,6 +251,32 @@ def _(grad, input, output, ord, dim, keepdim):
         slope = input.sgn() * size.pow(ord - 1)
         return slope * (whole / some.pow(ord - 1)).masked_fill(none, 0)
     return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
+
+
+@composite("norm", out="exact", quick=functions.norm(vector_norm.op))
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """The p-norm over some dimensions, or over all.
+
+    Parameters
+    ----------
+    p : number, "fro" or "nuc"
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    if not input.kind.is_differentiable:
+        raise RuntimeError(
+            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}"
+        )
+    if p == "nuc":
+        from weft import linalg
+
+        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
+    power = 2 if p is None or p == "fro" else p
+    return vector_norm.op(
+        input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim
+    )
 
 
 @composite()

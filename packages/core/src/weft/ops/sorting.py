@@ -7,12 +7,13 @@ import math
 from typing import Any
 
 from weft._dtypes import float64, int32, int64
+from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, integer, wrap_dim
 from weft.ops.indexing import in_range
-from weft.ops.reductions import at_positions
+from weft.ops.reductions import at_positions, reduce, taken_along
 
 
 def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
@@ -25,14 +26,16 @@ def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
         as whole numbers, several times faster than positions, and equal elements stay in their order. None for wider
         elements.
     """
-    rows = xp.moveaxis(input, dim, -1)
+    rows = with_last(xp, input, dim)
     size = rows.shape[-1]
     if not input.size or size > 1 << 31:
         return None
-    if input.dtype.name == "float32":
-        bits = (rows + xp.float32(0)).view(xp.int32)  # -0.0 is 0.0
-        bits ^= (bits >> 31) & 0x7FFFFFFF
-        if bits.size and (not xp.isfinite(rows.max()) or bits.min() < -0x7F800001):
+    if input.dtype.char == "f":
+        bits = (rows + rows.dtype.type(0)).view(xp.int32)  # -0.0 is 0.0
+        negative = bits >> 31
+        negative &= 0x7FFFFFFF
+        bits ^= negative
+        if reduce("max", bits, None) > 0x7F800000 or reduce("min", bits, None) < -0x7F800001:
             bits[rows != rows] = 0x7FFFFFFF
     elif input.dtype.kind in "iu" and input.dtype.itemsize == 8:
         low, high = int(input.min()), int(input.max())
@@ -49,6 +52,11 @@ def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     keys <<= 32
     keys |= xp.arange(size)
     return keys
+
+
+def with_last(xp: Any, array: Any, dim: int) -> Any:
+    """The array with a dim as its last."""
+    return array if dim == array.ndim - 1 else xp.moveaxis(array, dim, -1)
 
 
 def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
@@ -79,27 +87,13 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
 def last_to(xp: Any, keys: Any, dim: int) -> Any:
     """The positions in keys, with the dim where it was."""
     keys &= 0x7FFFFFFF
-    return xp.ascontiguousarray(xp.moveaxis(keys, -1, dim))
+    return keys if dim == keys.ndim - 1 else xp.ascontiguousarray(xp.moveaxis(keys, -1, dim))
 
 
 @op(name="sort", half="float32", batch="along_dims")
 def ordered(input, dim, descending):
     """The elements in order along a dim, and where they were."""
     return ordered.op(input, dim, descending)
-
-
-def taken_along(xp: Any, input: Any, order: Any, dim: int) -> Any:
-    """The elements at positions along a dim: as `take_along_axis`, by one flat index, which is several times faster."""
-    inner = math.prod(input.shape[dim + 1 :])
-    flat = order * inner if inner > 1 else order
-    if order.size > order.shape[dim]:
-        outer = input.shape[:dim]
-        if inner > 1:
-            flat += xp.arange(inner).reshape(input.shape[dim + 1 :])
-        if math.prod(outer) > 1:
-            starts = xp.arange(0, input.size, input.shape[dim] * inner)
-            flat = flat + starts.reshape(*outer, *(1,) * (input.ndim - dim))
-    return xp.take(input.reshape(-1), flat)
 
 
 @ordered.kernel
@@ -115,7 +109,7 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("sort", out="exact")
+@composite("sort", out="exact", quick=functions.ordering(ordered.op, named("sort", "values indices")))
 def sort(input, dim=-1, descending=False, stable=False):
     """The elements in order along a dimension, and where they were.
 
@@ -163,7 +157,9 @@ def _(xp, input, k, dim, largest_, sorted_):
     keys = keys_along(xp, input, dim, largest_) if 0 < 4 * k < size else None
     if keys is not None:
         keys.partition(k - 1, axis=-1)
-        order = last_to(xp, xp.sort(keys[..., :k], axis=-1), dim)
+        first = keys[..., :k].copy()
+        first.sort(axis=-1)
+        order = last_to(xp, first, dim)
         return taken_along(xp, input, order, dim), order
     if not 0 < 4 * k < size:
         order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
@@ -181,7 +177,7 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("topk", out="exact")
+@composite("topk", out="exact", quick=functions.largest(top.op, named("topk", "values indices")))
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 
