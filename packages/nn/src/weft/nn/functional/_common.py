@@ -60,6 +60,8 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     RuntimeError
         If there are more or fewer.
     """
+    if type(value) is int and -LIMIT <= value < LIMIT:
+        return (value,) * count
     if isinstance(value, Tensor) and value.ndim:
         value = value.tolist()
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,)
@@ -153,9 +155,10 @@ def in_single(tensor: Any) -> Any:
 
 def in_layout_of(result: Tensor, *inputs: Tensor) -> Tensor:
     """The result with its channels innermost in memory, if those of an input are."""
-    if not any(is_channels_last(each._array) for each in inputs):
-        return result
-    return result.contiguous(memory_format=weft.channels_last if result.ndim == 4 else weft.channels_last_3d)
+    for each in inputs:
+        if not each._array.flags.c_contiguous and is_channels_last(each._array):
+            return result.contiguous(memory_format=weft.channels_last if result.ndim == 4 else weft.channels_last_3d)
+    return result
 
 
 def check_floating(name: str, tensor: Tensor) -> None:

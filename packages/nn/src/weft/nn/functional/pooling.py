@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from operator import floordiv, mod, mul
 from typing import Any
 
 import numpy
@@ -18,6 +19,7 @@ from weft.nn.functional.resampling import Taps, resample
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
 from weft.ops._inplace import write_out
+from weft.ops.reductions import reduce
 
 Sizes = tuple[int, ...]
 SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -37,6 +39,14 @@ def pooled_sizes(
         If a size, stride or padding is out of range, or the output would be empty.
     """
     require_flags(name, ceil_mode=ceil_mode)
+    return known_sizes(name, input, kernel, stride, padding, dilation, bool(ceil_mode))
+
+
+@lru_cache(1024)
+def known_sizes(
+    name: str, input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Sizes:
+    """`pooled_sizes`, which programs ask for again and again."""
     if min(kernel) < 1:
         raise RuntimeError(f"{name}: kernel size should be greater than zero, but got kernel_size={list(kernel)}")
     if min(stride) < 1:
@@ -89,11 +99,34 @@ def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[tupl
     ]
 
 
+SMALL = 1 << 13  # elements of all windows up to which they are copied, so that few calls see all of them
+
+
+def side_by_side(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """The elements of each window of a padded input in a row, (windows, elements); None if they are many."""
+    count = math.prod(kernel)
+    if xp is not numpy or input.size == 0 or math.prod(input.shape[:2]) * math.prod(out) * count > SMALL:
+        return None
+    array = in_order(xp, input)
+    steps = array.strides
+    inner = steps[2:]
+    windows = numpy.ndarray(
+        (*array.shape[:2], *out, *kernel),
+        array.dtype,
+        array,
+        0,
+        (*steps[:2], *map(mul, stride, inner), *map(mul, dilation, inner)),
+    )
+    return windows.reshape(-1, count)
+
+
 def padded_to(
     xp: Any, input: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
     """The input between values before each spatial dimension and as many after it as the windows reach."""
     spatial = input.shape[2:]
+    if kernel == stride and not any(padding) and max(dilation) == 1 and tuple(map(mul, kernel, out)) == spatial:
+        return input
     whole = [
         max(d * (k - 1) + s * (o - 1) + 1, n + p)
         for n, k, s, p, d, o in zip(spatial, kernel, stride, padding, dilation, out)
@@ -109,14 +142,15 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
     """The input with a batch dimension, and whether it had one."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    if input.ndim not in (count + 1, count + 2):
+    shape = input._array.shape
+    if len(shape) not in (count + 1, count + 2):
         raise wrong(
             f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), "
             "but "
             f"got input of size: {list(input.shape)}"
         )
-    start = 1 if input.ndim == count + 2 else 0
-    if 0 in input.shape[start:]:
+    start = 1 if len(shape) == count + 2 else 0
+    if 0 in shape[start:]:
         raise RuntimeError(
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
         )
@@ -135,8 +169,17 @@ def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
 @max_pool_with_indices.kernel
 def _(xp, input, kernel_size, stride, padding, dilation, out):
     spatial = input.shape[2:]
-    lowest = xp.asarray(-math.inf if input.dtype.kind not in "iu" else xp.iinfo(input.dtype).min, input.dtype)
+    lowest = -math.inf if input.dtype.kind not in "iu" else xp.iinfo(input.dtype).min
     padded = padded_to(xp, input, lowest, kernel_size, stride, padding, dilation, out)
+    rows = side_by_side(xp, padded, kernel_size, stride, dilation, out)
+    if rows is not None:
+        found = rows.argmax(1)
+        table = places_in_windows(spatial, kernel_size, stride, padding, dilation, out)
+        index = table.take(found.reshape(-1, len(table)) + row_starts(*table.shape))
+        if not any(padding) or index.min() >= 0:  # else all that some window has is the lowest number, and padding
+            shape = (*input.shape[:2], *out)
+            values = rows.take(found + row_starts(*rows.shape))
+            return values.reshape(shape), index.reshape(shape)
     whole = padded.shape[2:]
     places = xp.full(whole, -1, xp.int64)
     places[tuple(slice(p, p + n) for p, n in zip(padding, spatial))] = xp.arange(math.prod(spatial)).reshape(spatial)
@@ -155,6 +198,21 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
         xp.copyto(best, value, where=better)
         xp.copyto(index, places[place], where=better)
     return best, index
+
+
+@lru_cache(64)
+def places_in_windows(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """The place among the spatial elements of each element of each window, (windows, elements); -1 in the padding."""
+    places = numpy.arange(math.prod(spatial)).reshape(1, 1, *spatial)
+    return side_by_side(
+        numpy, padded_to(numpy, places, -1, kernel, stride, padding, dilation, out), kernel, stride, dilation, out
+    )
+
+
+@lru_cache(64)
+def row_starts(count: int, size: int) -> Any:
+    """Where each of so many rows begins in flat memory."""
+    return numpy.arange(0, count * size, size)
 
 
 @max_pool_with_indices.gradient("input")
@@ -295,26 +353,27 @@ max_pool3d, max_pool3d_with_indices = map(in_full_precision, max_pooling(3))
 # Average pooling
 
 
+@lru_cache(256)
 def window_counts(
-    xp: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: tuple[bool, int | None]
+    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: tuple[bool, int | None]
 ) -> Any:
-    """By what each window's sum is divided."""
+    """By what each window's sum is divided: an array in double precision, or one number where all are equal."""
     include_pad, divisor = options
     if divisor is not None:
-        return xp.full(out, divisor, xp.float64)
-    counts = xp.ones((), xp.float64)
-    for n, k, s, p, o in zip(shape[2:], kernel, stride, padding, out):
-        start = xp.arange(o) * s - p
-        stop = xp.minimum(start + k, n + p)
+        return float(divisor)
+    counts = numpy.ones(())
+    for n, k, s, p, o in zip(spatial, kernel, stride, padding, out):
+        start = numpy.arange(o) * s - p
+        stop = numpy.minimum(start + k, n + p)
         if not include_pad:
-            start, stop = xp.maximum(start, 0), xp.minimum(stop, n)
-        counts = xp.multiply.outer(counts, (stop - start).astype(xp.float64))
-    return counts
+            start, stop = numpy.maximum(start, 0), numpy.minimum(stop, n)
+        counts = numpy.multiply.outer(counts, (stop - start).astype(numpy.float64))
+    return float(counts.flat[0]) if (counts == counts.flat[0]).all() else counts
 
 
-def same_counts(counts: Any) -> Any:
-    """One number where all are equal: dividing by it needs no array."""
-    return counts.flat[0] if (counts == counts.flat[0]).all() else counts
+def divided(xp: Any, array: Any, counts: Any) -> Any:
+    """The array divided by a number, or by one for each place."""
+    return array / (counts if isinstance(counts, float) else xp.asarray(counts, array.dtype))
 
 
 @op(
@@ -335,18 +394,19 @@ def avg_pool(input, kernel_size, stride, padding, out, options):
 def _(xp, input, kernel_size, stride, padding, out, options):
     once = (1,) * len(out)
     padded = padded_to(xp, input, 0, kernel_size, stride, padding, once, out)
-    total = None
-    for place in taps(kernel_size, stride, once, out):
-        if total is None:
-            total = padded[place].copy()
-        else:
+    rows = side_by_side(xp, padded, kernel_size, stride, once, out)
+    if rows is not None:
+        total = reduce("sum", rows, 1).reshape((*input.shape[:2], *out))
+    else:
+        first, *others = taps(kernel_size, stride, once, out)
+        total = padded[first].copy()
+        for place in others:
             total += padded[place]
-    counts = same_counts(window_counts(xp, input.shape, kernel_size, stride, padding, out, options))
+    counts = window_counts(input.shape[2:], kernel_size, stride, padding, out, options)
     if input.dtype.kind in "iu":
-        divisor = counts.astype(input.dtype)
+        divisor = xp.asarray(counts).astype(input.dtype)
         return xp.sign(total) * xp.sign(divisor) * (xp.absolute(total) // xp.absolute(divisor))  # towards 0
-    total /= counts.astype(input.dtype)
-    return total
+    return divided(xp, total, counts)
 
 
 @avg_pool.gradient("input")
@@ -362,8 +422,8 @@ def avg_pool_gradient(output_grad, shape, kernel_size, stride, padding, out, opt
 
 @avg_pool_gradient.kernel
 def _(xp, output_grad, shape, kernel_size, stride, padding, out, options):
-    counts = same_counts(window_counts(xp, shape, kernel_size, stride, padding, out, options))
-    share = output_grad / counts.astype(output_grad.dtype)
+    counts = window_counts(tuple(shape[2:]), kernel_size, stride, padding, out, options)
+    share = divided(xp, output_grad, counts)
     whole = [max(k + s * (o - 1), n + p) for n, k, s, p, o in zip(shape[2:], kernel_size, stride, padding, out)]
     result = xp.zeros((*shape[:2], *whole), output_grad.dtype)
     apart = all(s >= k for s, k in zip(stride, kernel_size))
@@ -448,16 +508,17 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
     """The output's spatial sizes; None keeps that of the input."""
     if output_size is None:
         raise TypeError(f"{name}(): argument 'output_size' must be int or tuple of ints, not NoneType")
+    shape = input._array.shape
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) == 1:
         given *= count
     if len(given) != count:
         raise RuntimeError(f"{name}: output_size must have {count} elements, one for each dimension, got {list(given)}")
-    kept = tuple(n if each is None else each for each, n in zip(given, input.shape[-count:]))
+    kept = tuple([n if each is None else each for each, n in zip(given, shape[-count:])])
     out = sizes(name, "output_size", kept, count)
     if min(out) < 0:
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}")
-    addressable(name, (*[max(n, 1) for n in input.shape[:-count]], *out), 2 * input.itemsize)
+    addressable(name, (*[max(n, 1) for n in shape[:-count]], *out), 2 * input.itemsize)
     return out
 
 
@@ -479,9 +540,9 @@ def segment_taps(size: int, out: int, work: Any) -> Taps:
 
 def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
     """The mean over windows: plain ones where they divide the sizes, else one dimension after the other."""
-    spatial = input.shape[2:]
-    if out and all(o and n % o == 0 for n, o in zip(spatial, out)):
-        kernel = tuple(n // o for n, o in zip(spatial, out))
+    spatial = input._array.shape[2:]
+    if out and 0 not in out and not any(map(mod, spatial, out)):
+        kernel = tuple(map(floordiv, spatial, out))
         return avg_pool.op(input, kernel, kernel, (0,) * len(out), out, (True, None))
     if 0 in out:
         return input.new_zeros(*input.shape[:2], *out)
