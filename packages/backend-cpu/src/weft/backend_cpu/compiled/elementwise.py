@@ -349,21 +349,25 @@ WHOLE = 1 << 62  # the length of the one row of arrays without gaps, of any size
 
 def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) -> Any:
     """`results` of contiguous arrays of one shape and dtype, and numbers behind them; None for others."""
-    first = operands[0]
-    if type(first) is not np.ndarray or not first.flags.c_contiguous or destination.array is not None:
+    first, out = operands[0], destination.array
+    if type(first) is not np.ndarray or not first.flags.c_contiguous:
         return None
     shape, own = first.shape, first.dtype
+    if out is not None and not (out is first and is_written(key, out) and (element is None or element == own)):
+        return None
     arrays = numbers = 0
     for each in operands:
         if type(each) is np.ndarray:
             if numbers or each.shape != shape or each.dtype != own or not each.flags.c_contiguous:
+                return None
+            if out is not None and each is not out and np.may_share_memory(each, out):
                 return None
             arrays += 1
         elif type(each) is float and (own.kind == "f" or own in HALVES):
             numbers += 1
         else:
             return None
-    made = np.empty(shape, own if element is None else element)
+    made = np.empty(shape, own if element is None else element) if out is None else out
     plan: Any = PLANS.get((key, own, arrays))
     if plan is None:
         plan = plan_of(key, operands, operands[:arrays], made.dtype, None, 0)
@@ -438,12 +442,17 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
 def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
     """The array that an in-place call lets an operation write to; None if there is none, or it has another form."""
     array = destination.array
-    if operands[0] is not array or array.dtype != element or key.partition(" ")[0] != destination.op:
+    if operands[0] is not array or array.dtype != element or not is_written(key, array):
         return None
     shapes = [each.shape for each in operands if type(each) is not float]
     if any(shape != array.shape for shape in shapes) and np.broadcast_shapes(*shapes) != array.shape:
         return None
-    return array if array.flags.writeable else None
+    return array
+
+
+def is_written(key: str, array: Any) -> bool:
+    """Whether the operation is the one that an in-place call has written to an array, and that may be written to."""
+    return bool(array.flags.writeable and key.startswith(destination.op) and key[len(destination.op)] == " ")
 
 
 def interferes(operand: Any, out: Any) -> bool:
