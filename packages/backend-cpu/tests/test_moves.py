@@ -130,3 +130,12 @@ def test_padding_by_a_negative_amount_crops():
     assert (found[4:, :-2] == x[:95, 3:]).all()
     assert (found[:4] == 7).all()
     assert (found[:, -2:] == 7).all()
+
+
+@pytest.mark.parametrize("element", ["float32", "float64", "int16", "bool", "bfloat16", "complex64"])
+@pytest.mark.parametrize("value", [0, 1, -0.0])
+def test_a_large_array_is_filled_to_its_end(element, value):
+    made = weft.full((70001,), value, dtype=getattr(weft, element))
+    expected = np.full(70001, value, made._array.dtype)
+    assert made._array.tobytes() == expected.tobytes()
+    assert made.zero_()._array.tobytes() == bytes(expected.nbytes)

@@ -96,6 +96,7 @@ _interned: dict[tuple[str, int | None], device] = {}
 _kinds: dict[tuple[device, bool, bool], dict[Any, Kind]] = {}
 _slots: dict[device, int] = {}
 _lock = threading.Lock()
+_backend: Any = None  # `weft.plugins.backend`, which is imported when first asked for
 
 cpu = device("cpu")
 
@@ -150,9 +151,10 @@ default_listeners.append(forget_new_kind)
 
 def backend_of(where: device) -> Any:
     """The backend of a device; loads its plugin when first asked for."""
-    from weft.plugins import backend
-
-    return backend(where.type)
+    global _backend
+    if _backend is None:
+        from weft.plugins import backend as _backend
+    return _backend(where.type)
 
 
 def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False) -> Kind:

@@ -54,13 +54,14 @@ def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
     """An uninitialised contiguous tensor."""
     if not isinstance(element, dtype_class):
         element = element_type("empty", element)
-    count = elements("empty", shape, element.itemsize)
     try:
         array = backend_of(where).empty(shape, element, where.index)
-    except MemoryError as error:
+    except (MemoryError, ValueError) as error:
+        bytes_of_all = elements("empty", shape, element.itemsize) * element.itemsize
+        if not isinstance(error, MemoryError):
+            raise
         raise RuntimeError(
-            f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {count * element.itemsize} "
-            "bytes"
+            f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {bytes_of_all} bytes"
         ) from error
     return make(array, kind_of(element, where))
 
@@ -130,7 +131,7 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
     """A new tensor with one value everywhere."""
     made = empty_on(as_shape(name, size), element, resolve_device(device))
     short = type(value) is int and 0 <= value < 128 and not made.kind.dtype.is_float8
-    fill_array(made._array, value if short else fitting(name, value, made.kind.dtype))
+    fill_array(made._array, value if short else fitting(name, value, made.kind.dtype), made.kind)
     return finished(made, requires_grad)
 
 
@@ -151,6 +152,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
 @composite(out="dtype", quick=functions.constant(1.0))
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
+    remember_new_kind()
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
@@ -196,7 +198,7 @@ def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, f
         made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
         made = make(made._array.transpose(numpy.argsort(order)), made.kind)
     if value is not None:
-        fill_array(made._array, fitting("full_like", value, made.dtype))
+        fill_array(made._array, fitting("full_like", value, made.dtype), made.kind)
     return beside(input, finished(made, requires_grad))
 
 
@@ -810,7 +812,7 @@ def fills_at_once(name: str, target: Any, value: Any) -> bool:
     counter = target._version_counter
     if not array.flags.writeable or (counter is not None and counter.inference):
         return False
-    fill_array(array, fitting(name, value, kind.dtype))
+    fill_array(array, fitting(name, value, kind.dtype), kind)
     bump(target, name)
     return True
 

@@ -482,7 +482,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     target = basic.op(self, (*key, ...))
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("index_put_", target, False)
-        fill_array(target._array, fitting("index_put_", value, target.kind.dtype))
+        fill_array(target._array, fitting("index_put_", value, target.kind.dtype), target.kind)
         bump(target, "index_put_")
         return
     value = as_value(value, self) if number else value

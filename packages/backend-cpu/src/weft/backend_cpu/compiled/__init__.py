@@ -24,7 +24,7 @@ FAMILIES = {  # module: the ops that it serves
         "nn::prelu nn::prelu_backward"
     ),
     "copies": "core::convert core::tril core::triu",
-    "moves": "core::assign core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
+    "moves": "core::assign core::spread core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
     "functions": """
         core::sign core::sgn core::angle core::copysign core::frac core::nextafter core::nan_to_num core::exp2

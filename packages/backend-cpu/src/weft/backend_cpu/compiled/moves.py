@@ -485,6 +485,26 @@ def clone_kernel(generic: Any) -> Any:
     return BySize(generic, run, LEAST)
 
 
+@loop
+def spread_loop(y, value, lo, hi):
+    if value == 0:
+        for i in range(lo, hi):  # which becomes a call of the C library
+            y[i] = 0
+    else:
+        for i in range(lo, hi):
+            y[i] = value
+
+
+@launcher
+def spread(y):
+    parallel(spread_loop, (y, y[0]), y.size, y.size)
+
+
+@serves("core::spread", MOVED)
+def spread_kernel(generic: Any) -> Any:
+    return lambda flat: spread(flat.view(f"u{flat.itemsize}"))  # the first element, in place of all
+
+
 @serves("core::flip", MOVED)
 def flip_kernel(generic: Any) -> Any:
     def run(x: Any, dims: Any) -> Any:
