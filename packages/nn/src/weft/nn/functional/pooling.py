@@ -102,22 +102,16 @@ def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[tupl
 SMALL = 1 << 13  # elements of all windows up to which they are copied, so that few calls see all of them
 
 
-def side_by_side(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
-    """The elements of each window of a padded input in a row, (windows, elements); None if they are many."""
-    count = math.prod(kernel)
-    if xp is not numpy or input.size == 0 or math.prod(input.shape[:2]) * math.prod(out) * count > SMALL:
+def windows_of(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """All windows of a padded input as a view, (N, C, *out, *kernel); None if they have many elements."""
+    if xp is not numpy or input.size == 0 or math.prod((*input.shape[:2], *out, *kernel)) > SMALL:
         return None
     array = in_order(xp, input)
     steps = array.strides
     inner = steps[2:]
-    windows = numpy.ndarray(
-        (*array.shape[:2], *out, *kernel),
-        array.dtype,
-        array,
-        0,
-        (*steps[:2], *map(mul, stride, inner), *map(mul, dilation, inner)),
-    )
-    return windows.reshape(-1, count)
+    shape = (*array.shape[:2], *out, *kernel)
+    strides = (*steps[:2], *map(mul, stride, inner), *map(mul, dilation, inner))
+    return numpy.ndarray(shape, array.dtype, array, 0, strides)
 
 
 def padded_to(
@@ -171,15 +165,12 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
     spatial = input.shape[2:]
     lowest = -math.inf if input.dtype.kind not in "iu" else xp.iinfo(input.dtype).min
     padded = padded_to(xp, input, lowest, kernel_size, stride, padding, dilation, out)
-    rows = side_by_side(xp, padded, kernel_size, stride, dilation, out)
-    if rows is not None:
-        found = rows.argmax(1)
-        table = places_in_windows(spatial, kernel_size, stride, padding, dilation, out)
-        index = table.take(found.reshape(-1, len(table)) + row_starts(*table.shape))
-        if not any(padding) or index.min() >= 0:  # else all that some window has is the lowest number, and padding
-            shape = (*input.shape[:2], *out)
-            values = rows.take(found + row_starts(*rows.shape))
-            return values.reshape(shape), index.reshape(shape)
+    windows = windows_of(xp, padded, kernel_size, stride, dilation, out)
+    if windows is not None:
+        rows = windows.reshape(-1, math.prod(kernel_size))
+        found = greatest_of_rows(rows, spatial, kernel_size, stride, padding, dilation, out)
+        if found is not None:
+            return tuple(each.reshape((*input.shape[:2], *out)) for each in found)
     whole = padded.shape[2:]
     places = xp.full(whole, -1, xp.int64)
     places[tuple(slice(p, p + n) for p, n in zip(padding, spatial))] = xp.arange(math.prod(spatial)).reshape(spatial)
@@ -202,17 +193,28 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
 
 @lru_cache(64)
 def places_in_windows(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
-    """The place among the spatial elements of each element of each window, (windows, elements); -1 in the padding."""
+    """The place among the spatial elements of each element of each window, one after the other; -1 in the padding."""
     places = numpy.arange(math.prod(spatial)).reshape(1, 1, *spatial)
-    return side_by_side(
-        numpy, padded_to(numpy, places, -1, kernel, stride, padding, dilation, out), kernel, stride, dilation, out
-    )
+    padded = padded_to(numpy, places, -1, kernel, stride, padding, dilation, out)
+    return windows_of(numpy, padded, kernel, stride, dilation, out).reshape(-1, math.prod(kernel))
 
 
 @lru_cache(64)
 def row_starts(count: int, size: int) -> Any:
     """Where each of so many rows begins in flat memory."""
     return numpy.arange(0, count * size, size)
+
+
+def greatest_of_rows(
+    rows: Any, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> tuple[Any, Any] | None:
+    """The results of `max_pool_with_indices`, flat; None where all that a window has is padding and its like."""
+    found = rows.argmax(1)
+    table = places_in_windows(spatial, kernel, stride, padding, dilation, out)
+    index = table.take(found.reshape(-1, len(table)) + row_starts(*table.shape))
+    if any(padding) and index.min() < 0:
+        return None
+    return rows.take(found + row_starts(*rows.shape)), index
 
 
 @max_pool_with_indices.gradient("input")
@@ -394,9 +396,13 @@ def avg_pool(input, kernel_size, stride, padding, out, options):
 def _(xp, input, kernel_size, stride, padding, out, options):
     once = (1,) * len(out)
     padded = padded_to(xp, input, 0, kernel_size, stride, padding, once, out)
-    rows = side_by_side(xp, padded, kernel_size, stride, once, out)
-    if rows is not None:
-        total = reduce("sum", rows, 1).reshape((*input.shape[:2], *out))
+    windows = windows_of(xp, padded, kernel_size, stride, once, out)
+    if windows is not None:
+        ndim = input.ndim
+        elements = windows.transpose((*range(ndim, windows.ndim), *range(ndim))).reshape(
+            -1, math.prod(windows.shape[:ndim])
+        )
+        total = reduce("sum", elements, 0).reshape(windows.shape[:ndim])
     else:
         first, *others = taps(kernel_size, stride, once, out)
         total = padded[first].copy()
