@@ -27,6 +27,7 @@ from weft.ops._batching import reads_values
 from weft.ops._declare import op
 from weft.ops._geometry import broadcast_shapes
 from weft.ops.matrices import same_dtype
+from weft.ops.reductions import peaks
 from weft.ops.reductions import reduce as reduce_array
 from weft.ops.reductions import total as total_of
 from weft.ops.softmax import log_softmax_op
@@ -84,14 +85,21 @@ def nll_loss_op(input, target, weight, reduction, ignore_index):
 
 def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
     """Classes that exist, and what each counts: nothing where it is ignored; None where all count the same."""
-    ignored = target == ignore_index
-    some = xp.any(ignored)
+    some = some_ignored(target, ignore_index)
     if weight is None and not some:
         return target, None
+    ignored = target == ignore_index
     safe = xp.where(ignored, 0, target) if some else target
     counts = xp.ones(target.shape, dtype) if weight is None else xp.take(weight, safe).astype(dtype, copy=False)
     counts[ignored] = 0
     return safe, counts
+
+
+def some_ignored(target: Any, ignore_index: int) -> Any:
+    """Whether some classes are ignored; of classes that were checked, those that are negative are."""
+    if not target.size:
+        return False
+    return reduce_array("min", target, None) < 0 if ignore_index < 0 else (target == ignore_index).any()
 
 
 def by_place(scores: Any) -> Any:
@@ -126,19 +134,23 @@ def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
     shape = target.shape
-    input, target = by_place(input), places_last(target)
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
-    safe, counts = class_weights(xp, target, weight, ignore_index, wide)
-    losses = -input[places_of(xp, safe)].astype(wide, copy=False)
+    if input.ndim == 2:
+        safe, counts = class_weights(xp, target, weight, ignore_index, wide)
+        losses = -input[xp.arange(len(safe)), safe].astype(wide, copy=False)
+    else:
+        input, target = by_place(input), places_last(target)
+        safe, counts = class_weights(xp, target, weight, ignore_index, wide)
+        losses = -input[places_of(xp, safe)].astype(wide, copy=False)
     if counts is not None:
         losses = xp.where(counts == 0, xp.zeros((), wide), losses * counts)
     if reduction == "none":
         return losses.astype(input.dtype, copy=False).reshape(shape), xp.zeros((), input.dtype)
-    total = xp.sum(losses)
+    total = reduce_array("sum", losses, None)
     size = xp.asarray(safe.size, wide) if counts is None else xp.sum(counts)
     if reduction == "mean":
         total = total / size
-    return xp.asarray(total).astype(input.dtype), xp.asarray(size).astype(input.dtype)
+    return xp.asarray(total, input.dtype), xp.asarray(size, input.dtype)
 
 
 @nll_loss_op.gradient("input")
@@ -287,7 +299,8 @@ def check_class_range(
     values = memory_of(target)
     if target.kind.device.type != "cpu" or not values.size:
         return
-    if reduce_array("min", values, None) >= 0 and reduce_array("max", values, None) < classes:
+    unsigned = values.view(f"u{values.itemsize}")  # of which those that were negative are the largest
+    if reduce_array("max", unsigned, None) < classes:
         return
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
@@ -339,15 +352,18 @@ def cross_entropy(
     check_reduction("cross_entropy", reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if input.ndim < 1:
+    ndim = input.ndim
+    if ndim < 1:
         raise RuntimeError(f"cross_entropy: input needs at least 1 dimension, got shape {list(input.shape)}")
-    by_probability = target.shape == input.shape and target.dtype.is_floating_point
+    by_probability = target._array.shape == input._array.shape and target.dtype.is_floating_point
     if not by_probability:
         check_classes("cross_entropy", input, target, weight, ignore_index)
     elif ignore_index >= 0:
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
-    dim = 0 if input.ndim == 1 else 1
+    dim = 0 if ndim == 1 else 1
     if not by_probability and (weight is None or not weight.requires_grad):
+        if not input.kind.dtype.is_half:
+            return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
         scores, scale = in_single(input), in_single(weight)
         return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
     logarithms = log_softmax_op.op(input, dim)
@@ -411,21 +427,22 @@ def is_one_each(xp: Any, input: Any, target: Any, weight: Any, ignore_index: int
     """Whether each row of scores has one class, and all of them count the same."""
     if weight is not None or smoothing or input.ndim != 2 or not input.shape[1]:
         return False
-    return not reduce_array("any", target == ignore_index, None)
+    return not some_ignored(target, ignore_index)
 
 
 def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[Any, Any, Any]:
     """The results of `cross_entropy_op` where each row of scores has one class, and all of them count the same."""
     count = len(target)
-    most = reduce_array("max", input, 1)
-    sums = xp.log(reduce_array("sum", xp.exp(input - most[:, None]), 1))
-    losses = sums - (input[xp.arange(count), target] - most)
+    highest = peaks(xp, input, 1)
+    shifted = input - highest
+    sums = xp.log(reduce_array("sum", xp.exp(shifted), 1))
+    losses = sums - shifted[xp.arange(count), target]
     statistics = xp.empty((2, count), input.dtype)
-    statistics[0], statistics[1] = most, sums
+    statistics[0], statistics[1] = highest[:, 0], sums
     if reduction == "none":
         return losses, xp.zeros((), input.dtype), statistics
-    total, size = reduce_array("sum", losses, None), xp.asarray(count, input.dtype)
-    return xp.asarray(total / size if reduction == "mean" else total), size, statistics
+    total, size = reduce_array("sum", losses, None), input.dtype.type(count)
+    return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
 
 
 @cross_entropy_op.gradient("input")
