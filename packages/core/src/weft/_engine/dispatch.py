@@ -7,7 +7,7 @@ here, in few frames; whatever else may happen to a call is behind one branch, in
 from __future__ import annotations
 
 import weakref
-from typing import Any, Optional
+from typing import Any, Final, Optional
 
 from weft._engine.kinds import BySize, Kind
 from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, set_grad, state
@@ -829,6 +829,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
     return operator
 
 
+WHOLE: Final = 1  # the category of the dtypes of integers
+
+
 def inplace_operator(op: Op, name: str) -> Any:
     """What lets a ufunc write into a tensor's memory, where nothing is to be checked at length, converted or recorded.
 
@@ -850,6 +853,8 @@ def inplace_operator(op: Op, name: str) -> Any:
             recorded = recorded or other._requires_grad
         elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
             operand = float(other)  # type: ignore[arg-type]
+        elif type(other) is int and kind.dtype.category == WHOLE and op.takes_numbers:
+            operand = other  # one that the dtype does not hold is an error of NumPy's
         else:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
