@@ -94,3 +94,14 @@ def test_the_chosen_logarithms_are_numpys(reduction):
     slope = np.zeros(logarithms.shape)
     np.put_along_axis(slope, target[:, None], -share[:, None], 1)
     np.testing.assert_allclose(x.grad.numpy(), slope)
+
+
+@pytest.mark.parametrize("shape", [(900, 7), (9000, 3), (30, 7, 50)])
+def test_a_class_out_of_range_is_an_error_and_one_that_is_ignored_is_none(shape):
+    x, target = weft.zeros(shape) - 2, weft.zeros(shape[0], *shape[2:], dtype=weft.int64)
+    target[3] = 50
+    assert weft.nn.functional.nll_loss(x, target, ignore_index=50) == 2
+    for wrong in (shape[1], -1, -(2**63)):
+        target[3] = wrong
+        with pytest.raises(IndexError, match=f"nll_loss: Target {wrong} is out of bounds for {shape[1]} classes"):
+            weft.nn.functional.nll_loss(x, target, ignore_index=50)

@@ -220,22 +220,44 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
 # The negated logarithms of classes
 
 
+@launcher
+def picked_rows(x, target, ignored, mean, loss, count):
+    """The sum or mean for rows of which each counts the same; False if a class is out of range."""
+    total, number, classes = 0.0, 0, np.uintp(x.shape[1])
+    for row in range(np.uintp(target.size)):
+        chosen = np.uintp(target[row])
+        if chosen < classes and target[row] != ignored:
+            total -= x[row, chosen]
+            number += 1
+        elif target[row] != ignored:
+            return False
+    loss[()] = total / number if mean else total
+    count[()] = number
+    return True
+
+
 @loop
-def picked_loop(x, target, weight, ignored, losses, counts, lo, hi):
+def picked_loop(x, target, weight, ignored, losses, counts, wrong, lo, hi):
     places = np.uintp(x.shape[2])
     for item in range(lo, hi):
         losses[item], counts[item] = 0, 0
         if target[item] != ignored:
             chosen = np.uintp(target[item])
+            if chosen >= np.uintp(x.shape[1]):
+                wrong[0] = True
+                continue
             counts[item] = weight[chosen]
             if weight[chosen] != 0:
                 losses[item] = -x[item // places, chosen, item % places] * weight[chosen]
 
 
 @launcher
-def picked(x, target, weight, ignored, losses, counts):
-    parallel(picked_loop, (x, target, weight, ignored, losses, counts), target.size, 8 * target.size)
+def picked(x, target, weight, ignored, losses, counts, wrong):
+    parallel(picked_loop, (x, target, weight, ignored, losses, counts, wrong), target.size, 8 * target.size)
     return totals(losses, counts)
+
+
+ROWS = 8192  # fewer are read by one thread
 
 
 @serves("nn::nll_loss", REAL)
@@ -243,10 +265,19 @@ def nll_loss_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
         if not target.size:
             return generic(input, target, weight, reduction, ignore_index)
+        if weight is None and input.ndim == 2 and reduction != "none" and target.size < ROWS:
+            if input.flags.c_contiguous and target.flags.c_contiguous and target.dtype == np.int64:
+                loss, count = np.empty((), input.dtype), np.empty((), input.dtype)
+                if picked_rows(input, target, ignore_index, reduction == "mean", loss, count):
+                    return loss, count
         losses, counts = np.empty((2, target.size), input.dtype)
+        wrong = np.zeros(1, bool)
         x = contiguous(input).reshape(*input.shape[:2], -1)
         chosen = np.ascontiguousarray(target, np.int64).reshape(-1)
-        loss, count = picked(x, chosen, parameter(weight, input.shape[1], 1, input), ignore_index, losses, counts)
+        weights = parameter(weight, input.shape[1], 1, input)
+        loss, count = picked(x, chosen, weights, ignore_index, losses, counts, wrong)
+        if wrong[0]:
+            return generic(input, target, weight, reduction, ignore_index)
         if reduction == "none":
             return losses.reshape(target.shape), np.zeros((), input.dtype)
         loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
@@ -259,8 +290,8 @@ def nll_loss_kernel(generic: Any) -> Any:
 def picked_backward_loop(share, target, weight, ignored, y, lo, hi):
     places = np.uintp(y.shape[2])
     for item in range(lo, hi):
-        if target[item] != ignored:
-            chosen = np.uintp(target[item])
+        chosen = np.uintp(target[item])
+        if target[item] != ignored and chosen < np.uintp(y.shape[1]):
             if weight[chosen] != 0:
                 y[item // places, chosen, item % places] = share[item % np.uintp(share.size)] * weight[chosen]
 

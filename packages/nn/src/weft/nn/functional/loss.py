@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
@@ -25,7 +27,8 @@ from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._batching import reads_values
 from weft.ops._declare import op
-from weft.ops._geometry import broadcast_shapes
+from weft.ops._geometry import OutOfRange, broadcast_shapes
+from weft.ops.indexing import positioned
 from weft.ops.matrices import same_dtype
 from weft.ops.reductions import peaks
 from weft.ops.reductions import reduce as reduce_array
@@ -133,6 +136,7 @@ def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
 
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
+    check_class_values(target, input.shape[1], ignore_index)
     shape = target.shape
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
     if input.ndim == 2:
@@ -246,20 +250,20 @@ def picked_loss(
     """`nll_loss`, after the checks."""
     check_reduction(name, reduction)
     ignore_index = whole_number(name, "ignore_index", ignore_index)
-    check_classes(name, input, target, weight, ignore_index)
-    if input.ndim == 1:
-        classes = input.shape[0]
-        result = nll_loss_op.op(input.reshape(1, classes, 1), target.reshape(1, 1), weight, reduction, ignore_index)[0]
-        return result.reshape(target.shape) if reduction == "none" else result
-    return nll_loss_op.op(input, target, weight, reduction, ignore_index)[0]
+    check_classes(name, input, target, weight)
+    if input._array.ndim > 1:
+        loss: Tensor = positioned(name, IndexError, nll_loss_op.op, input, target, weight, reduction, ignore_index)[0]
+        return loss
+    one, chosen = input.reshape(1, input.shape[0], 1), target.reshape(1, 1)
+    loss = positioned(name, IndexError, nll_loss_op.op, one, chosen, weight, reduction, ignore_index)[0]
+    return loss.reshape(target.shape) if reduction == "none" else loss
 
 
-def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> None:
-    """Shapes and dtype of classes and their weights fit the input, and the classes are in range."""
+def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Shapes and dtype of classes and their weights fit the input."""
     scores = input._array.shape
     if len(scores) == 2 and target._array.shape == scores[:1] and target.kind.dtype is weft.int64 and weight is None:
-        check_class_range(name, target, scores[1], ignore_index)  # as most are
-        return
+        return  # as most are
     if input.ndim < 1:
         raise RuntimeError(
             f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}"
@@ -289,23 +293,27 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             f"{name}: weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
         )
-    check_class_range(name, target, classes, ignore_index)
 
 
 def check_class_range(
     name: str, target: Tensor, classes: int, ignore_index: int, refusal: type[Exception] = IndexError
 ) -> None:
     """Every class is in range; where reading them would wait for a device they are not looked at."""
-    values = memory_of(target)
-    if target.kind.device.type != "cpu" or not values.size:
+    if target.kind.device.type == "cpu":
+        positioned(name, refusal, check_class_values, memory_of(target), classes, ignore_index)
+
+
+def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
+    """`check_class_range` for kernels."""
+    if not isinstance(values, numpy.ndarray) or not values.size:
         return
     unsigned = values.view(f"u{values.itemsize}")  # of which those that were negative are the largest
     if reduce_array("max", unsigned, None) < classes:
         return
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
-        raise refusal(
-            f"{name}: Target {int(values[wrong].flat[0])} is out of bounds for {classes} classes; classes are 0 to "
+        raise OutOfRange(
+            f"Target {int(values[wrong].flat[0])} is out of bounds for {classes} classes; classes are 0 to "
             f"{classes - 1}, or ignore_index={ignore_index}"
         )
 
@@ -357,7 +365,8 @@ def cross_entropy(
         raise RuntimeError(f"cross_entropy: input needs at least 1 dimension, got shape {list(input.shape)}")
     by_probability = target._array.shape == input._array.shape and target.dtype.is_floating_point
     if not by_probability:
-        check_classes("cross_entropy", input, target, weight, ignore_index)
+        check_classes("cross_entropy", input, target, weight)
+        check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
     elif ignore_index >= 0:
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if ndim == 1 else 1
