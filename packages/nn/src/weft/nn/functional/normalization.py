@@ -291,8 +291,8 @@ def update_running(
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype) * momentum)
         if running_var is not None:
-            unbiased = variance.detach().to(running_var.dtype) * (count / max(count - 1, 1))
-            running_var.mul_(1 - momentum).add_(unbiased * momentum)
+            share = momentum * (count / max(count - 1, 1))  # of the unbiased variance
+            running_var.mul_(1 - momentum).add_(variance.detach().to(running_var.dtype) * share)
 
 
 # Layer norm
