@@ -313,6 +313,31 @@ def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
     return quick
 
 
+def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] = ()) -> Any:
+    """A real floating-point tensor with numbers, which have defaults, and not in place; ``others`` come behind them."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        given = len(args) - 1
+        if given < 0 or given > len(numbers) + 1 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        kind = tensor.kind
+        if not kind.fast or not kind.is_real_float or (given > len(numbers) and args[given] is not False):
+            return None
+        values: list[Any] = [tensor]
+        for place, default in enumerate(numbers):
+            value: Any = args[place + 1] if place < given else default
+            if type(value) is not float and type(value) is not int:
+                return None
+            values.append(value)
+        values.extend(others)
+        whole = tuple(values)
+        values[0] = tensor._array
+        return run(op, kind, whole, tuple(values), 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
 def chosen_dims(dim: object, ndim: int) -> Optional[tuple[int, ...]]:
     """All dims for None, or those given, counted from the front; None for what is to be looked at closely."""
     if dim is None:

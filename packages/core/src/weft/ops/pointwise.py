@@ -944,7 +944,9 @@ def _(grad):
 @pointwise("sigmoid", "sigmoid_", result="float")
 def sigmoid(xp, input):
     """``1 / (1 + exp(-x))`` of each element x."""
-    return 1 / (1 + xp.exp(-input))
+    powers = xp.asarray(xp.exp(-input))
+    powers += 1
+    return xp.divide(1, powers, powers) if powers.dtype.kind == "c" else xp.reciprocal(powers, powers)
 
 
 @sigmoid.gradient("input")

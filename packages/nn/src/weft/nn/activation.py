@@ -475,7 +475,7 @@ class Softmax(_SoftmaxOf):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
-        return F.softmax(input, self.dim, _stacklevel=5)
+        return F.softmax(input, self.dim)
 
 
 class Softmin(_SoftmaxOf):
@@ -483,7 +483,7 @@ class Softmin(_SoftmaxOf):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
 
 class LogSoftmax(_SoftmaxOf):
@@ -491,7 +491,7 @@ class LogSoftmax(_SoftmaxOf):
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
-        return F.log_softmax(input, self.dim, _stacklevel=5)
+        return F.log_softmax(input, self.dim)
 
 
 class Softmax2d(Module):
@@ -501,4 +501,4 @@ class Softmax2d(Module):
         """Apply it to ``input``."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got shape {tuple(input.shape)}")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)

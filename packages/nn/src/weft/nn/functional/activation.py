@@ -7,6 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._engine import functions
 from weft._layout import in_order
 from weft._precision import in_half_precision
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
@@ -18,6 +19,7 @@ from weft.ops.comparison import keep_where
 from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
+from weft.ops.softmax import log_softmax_op, softmax_op
 from weft.ops.softmax import softmax as core_softmax
 
 # Gradients of smooth functions are one op each, which computes them in blocks and a backend may have in one pass.
@@ -44,6 +46,7 @@ def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
     return in_blocks(xp, function, output_grad, input)
 
 
+@composite(quick=functions.activation(weft.relu.op))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, element by element; with ``inplace`` written into the input."""
     return weft.relu(input) if not inplace else input.relu_()
@@ -165,6 +168,7 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
+@composite(quick=functions.along(softmax_op.op))
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`."""
     return core_softmax(input, chosen_dim("softmax", input, dim), dtype=dtype)
@@ -175,6 +179,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
+@composite(quick=functions.along(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision."""
     return core_log_softmax(input, chosen_dim("log_softmax", input, dim), dtype=dtype)
@@ -300,6 +305,8 @@ def leaky_relu_op(input, slope):
 
 @leaky_relu_op.kernel
 def _(xp, input, slope):
+    if 0 < slope <= 1:
+        return xp.maximum(input, input * slope)
     return xp.where(input > 0, input, input * slope)
 
 
@@ -324,6 +331,7 @@ def _(grad, input, slope):
     return leaky_relu_backward.op(grad, input, slope)
 
 
+@composite(quick=functions.activation(leaky_relu_op.op, (0.01,)))
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``negative_slope * x``."""
     return inplace_or_not(leaky_relu_op.op, "leaky_relu_", input, inplace, negative_slope)
@@ -532,6 +540,7 @@ def _(grad, input):
     return hardsigmoid_backward.op(grad, input)
 
 
+@composite(quick=functions.activation(hardsigmoid_op.op))
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6``, a sigmoid of straight lines."""
     return inplace_or_not(hardsigmoid_op.op, "hardsigmoid_", input, inplace)
@@ -577,6 +586,7 @@ def _(grad, output_grad, input):
     return (grad * output_grad / 3).masked_fill((input <= -3) | (input >= 3), 0)
 
 
+@composite(quick=functions.activation(hardswish_op.op))
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``.
 
@@ -598,6 +608,8 @@ def elu_op(input, alpha, scale, input_scale):
 
 @elu_op.kernel
 def _(xp, input, alpha, scale, input_scale):
+    if alpha == scale == input_scale == 1:
+        return xp.maximum(input, xp.expm1(xp.minimum(input, 0)))
     negative = xp.expm1(xp.minimum(input, 0) * input_scale) * (alpha * scale)
     return xp.where(input > 0, input * scale, negative)
 
@@ -633,6 +645,7 @@ def _(grad, output_grad, input, alpha, scale, input_scale):
     return (grad * output_grad * bend).masked_fill(input > 0, 0)
 
 
+@composite(quick=functions.activation(elu_op.op, (1.0,), (1.0, 1.0)))
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
 
@@ -651,6 +664,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
+@composite(quick=functions.activation(elu_op.op, (), (SELU_ALPHA, SELU_SCALE, 1.0)))
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer.
 
@@ -691,9 +705,12 @@ def softplus_op(input, beta, threshold):
 
 @softplus_op.kernel
 def _(xp, input, beta, threshold):
+    if beta == 1:
+        found = xp.asarray(xp.log1p(xp.exp(xp.minimum(input, threshold))))
+        xp.copyto(found, input, where=input > threshold)
+        return found
     scaled = input * input.dtype.type(beta)
-    linear = scaled > threshold
-    return xp.where(linear, input, xp.log1p(xp.exp(xp.where(linear, 0, scaled))) / input.dtype.type(beta))
+    return xp.where(scaled > threshold, input, xp.log1p(xp.exp(xp.minimum(scaled, threshold))) / input.dtype.type(beta))
 
 
 @softplus_op.gradient("input")
@@ -727,7 +744,7 @@ def _(grad, output_grad, input, beta, threshold):
     return (grad * output_grad * gate * (1 - gate) * beta).masked_fill(input * beta > threshold, 0)
 
 
-@composite(out=True)
+@composite(out=True, quick=functions.activation(softplus_op.op, (1.0, 20.0)))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
     require_numbers("softplus", beta=beta, threshold=threshold)
@@ -772,7 +789,7 @@ def _(grad, output_grad, input):
     return -grad * output_grad * gate * (1 - gate)
 
 
-@composite(out=True)
+@composite(out=True, quick=functions.activation(logsigmoid_op.op))
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision."""
     return logsigmoid_op.op(input)
@@ -786,7 +803,9 @@ def silu_op(input):
 
 @silu_op.kernel
 def _(xp, input):
-    return input / (1 + xp.exp(-input))
+    powers = xp.asarray(xp.exp(-input))
+    powers += 1
+    return xp.divide(input, powers, powers)
 
 
 @silu_op.gradient("input")
@@ -823,6 +842,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * gate * (1 - gate) * (2 + input * (1 - 2 * gate))
 
 
+@composite(quick=functions.activation(silu_op.op))
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
@@ -879,6 +899,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * slope * (2 + input * (1 - gate - 2 * squashed * gate))
 
 
+@composite(quick=functions.activation(mish_op.op))
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``.
 
@@ -892,11 +913,13 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 # Compositions
 
 
+@composite(quick=functions.activation(weft.sigmoid.op))
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``."""
     return input.sigmoid()
 
 
+@composite(quick=functions.activation(weft.tanh.op))
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     return input.tanh()
@@ -948,6 +971,7 @@ def _(grad, output_grad, input):
     return -2 * grad * output_grad * input.sgn() / (input.abs() + 1) ** 3
 
 
+@composite(quick=functions.activation(softsign_op.op))
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
     if not input.kind.is_real_float:
