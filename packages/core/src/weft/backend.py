@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import dtype
+from weft._engine import arrays as small_arrays
 from weft._engine.kinds import BySize
 from weft._engine.tensor import state
 
@@ -30,6 +31,7 @@ __all__ = [
     "destination",
     "import_scientific",
     "scientific",
+    "small_arrays",
 ]
 
 

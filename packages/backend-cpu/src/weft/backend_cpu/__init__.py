@@ -1,6 +1,6 @@
 """The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
 
-- `memory`, `products`, `threads`, `transposition`: what NumPy lacks, always there.
+- `memory`, `namespace`, `products`, `threads`, `transposition`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
 - `compiled`: loops in Python that Numba compiles when they are first needed.
 - `libraries`: which of the two has a kernel for an op.
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
 from weft import dtype
-from weft.backend import ArrayNamespaceBackend, Backend, import_scientific
+from weft.backend import ArrayNamespaceBackend, Backend, BySize, import_scientific, small_arrays
 from weft.backend_cpu import libraries, products, threads
 from weft.backend_cpu.memory import keep_freed_memory
+from weft.backend_cpu.namespace import direct_numpy
 from weft.backend_cpu.transposition import contiguous_copy
 from weft.plugins import hookimpl
 
@@ -26,13 +25,20 @@ NUMPY_KERNELS: dict[str, Any] = {
     "core::int_mm": products.wide_product,
     "core::matmul": products.matmul,
 }
+# What takes small arrays in place of the kernel that it is given for the others.
+SMALL_ARRAYS: dict[str, Any] = {
+    "core::cat": small_arrays.Joining,
+    "core::matmul": small_arrays.multiplying,
+    "core::stack": small_arrays.Stacking,
+    "core::sum": small_arrays.summing,
+}
 
 
 class CPUBackend(ArrayNamespaceBackend):
     """The CPU by NumPy, and by the libraries that are installed; the memory of freed arrays stays in the process."""
 
     def __init__(self) -> None:
-        super().__init__("cpu", numpy)
+        super().__init__("cpu", direct_numpy())
         self.keeps_memory = keep_freed_memory()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -41,7 +47,11 @@ class CPUBackend(ArrayNamespaceBackend):
         if replaced is not None:
             return replaced
         own = NUMPY_KERNELS.get(name, generic)
-        return libraries.kernel(name, element, own) or own
+        found = libraries.kernel(name, element, own) or own
+        before = SMALL_ARRAYS.get(name)
+        if before is None:
+            return found
+        return BySize(before(found.small), found.large, found.least) if isinstance(found, BySize) else before(found)
 
     def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
         """A library's kernel where one is installed and serves the op in half precision itself."""

@@ -181,8 +181,9 @@ class Op:
         mask = 0
         arrays: list[Any] = list(args)
         for position in self.positions:
-            tensor = args[position]
-            if isinstance(tensor, TensorBase):
+            arg = args[position]
+            if isinstance(arg, TensorBase):
+                tensor: TensorBase = arg
                 other = tensor.kind
                 if kind is None:
                     kind = other
@@ -193,9 +194,9 @@ class Op:
                 arrays[position] = tensor._array
                 if tensor._requires_grad:
                     mask |= 1 << position
-            elif tensor is not None and position == self.sequence_position:
+            elif arg is not None and position == self.sequence_position:
                 group: list[Any] = []
-                for member in tensor:
+                for member in arg:
                     if member is None:
                         group.append(None)
                         continue
@@ -216,7 +217,7 @@ class Op:
         if kernel is None:
             kernel = self.kernel(kind)
         try:
-            result = state.run(kernel, *arrays)
+            result = call(kernel, arrays)
         except Exception as error:
             result = self.declaration.recover(error, kernel, arrays, args)
         if isinstance(result, (tuple, list)):
@@ -233,6 +234,20 @@ class Op:
         if self.is_view:
             link_view(out, args, self, -1)
         return out
+
+
+def call(kernel: Any, arrays: list[Any]) -> Any:
+    """Run a kernel without NumPy's warnings. Few arguments one by one: a call with ``*arrays`` costs twice as much."""
+    count = len(arrays)
+    if count == 1:
+        return state.run(kernel, arrays[0])
+    if count == 2:
+        return state.run(kernel, arrays[0], arrays[1])
+    if count == 3:
+        return state.run(kernel, arrays[0], arrays[1], arrays[2])
+    if count == 4:
+        return state.run(kernel, arrays[0], arrays[1], arrays[2], arrays[3])
+    return state.run(kernel, *arrays)
 
 
 class PlannedNode(Node):
@@ -391,7 +406,7 @@ def wrap(array: Any, kind: Kind) -> TensorBase:
 
 def make(array: Any, kind: Kind) -> TensorBase:
     """A tensor without history; the operators below repeat these lines to save the call."""
-    out: TensorBase = state.new_tensor(state.tensor_class)
+    out: TensorBase = TensorBase.__new__(state.tensor_class)
     out._array = array
     out.kind = kind
     out._requires_grad = False
@@ -762,7 +777,6 @@ def binary_operator(op: Op, slow: Any) -> Any:
     kinds = op.kinds
     run = state.run
     tensor_class = state.tensor_class
-    new_tensor = state.new_tensor
     pair_plans: list[Optional[Plan]] = [None, None, None, None]
 
     def operator(self: TensorBase, other: object) -> object:
@@ -772,8 +786,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
                     return with_number(op, self, other, False)
             return slow((self, other))
         kind = self.kind
-        if kind is not other.kind or not kind.fast:
-            return slow((self, other))
+        right: TensorBase = other  # by a name of this type, as `other` would be looked at again for each attribute
+        if kind is not right.kind or not kind.fast:
+            return slow((self, right))
         index = kind.index
         kernel = kernels[index]
         if kernel is None:
@@ -783,29 +798,29 @@ def binary_operator(op: Op, slow: Any) -> Any:
             size: int = mine.size
             kernel = kernel.large if size >= kernel.least else kernel.small
         try:
-            array = run(kernel, mine, other._array)
+            array = run(kernel, mine, right._array)
         except Exception as error:
-            array = op.declaration.recover(error, kernel, (self._array, other._array), (self, other))
+            array = op.declaration.recover(error, kernel, (self._array, right._array), (self, right))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = new_tensor(tensor_class)
+        out: TensorBase = TensorBase.__new__(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._grad = None
         out._version_counter = None
         out._extra = None
         out._view = None
-        if (self._requires_grad or other._requires_grad) and not (state.unrecorded and not local.grad_enabled):
-            mask = 2 if not self._requires_grad else 3 if other._requires_grad else 1
+        if (self._requires_grad or right._requires_grad) and not (state.unrecorded and not local.grad_enabled):
+            mask = 2 if not self._requires_grad else 3 if right._requires_grad else 1
             plan = pair_plans[mask]
             if plan is None:
                 plan = op.plan(mask)
                 pair_plans[mask] = plan
             pair = plan.pair
-            if pair < 0 or self._version_counter is not None or other._version_counter is not None:
+            if pair < 0 or self._version_counter is not None or right._version_counter is not None:
                 out._requires_grad = False
                 out._node = None
-                record(op, out, (self, other), mask)
+                record(op, out, (self, right), mask)
                 return out
             # Both inputs are as they were made: no views, no writes, first outputs of their nodes.
             node = PairNode()
@@ -816,9 +831,9 @@ def binary_operator(op: Op, slow: Any) -> Any:
             node._extra = None
             node.is_freed = False
             node.first = self if pair & 1 else None
-            node.second = other if pair & 2 else None
+            node.second = right if pair & 2 else None
             node.first_edge = None if mask == 2 else self if self._node is None else self._node
-            node.second_edge = None if mask == 1 else other if other._node is None else other._node
+            node.second_edge = None if mask == 1 else right if right._node is None else right._node
             out._requires_grad = True
             out._node = node
             return out
@@ -930,7 +945,6 @@ def unary_operator(op: Op) -> Any:
     slow = op.declaration.slow
     run = state.run
     tensor_class = state.tensor_class
-    new_tensor = state.new_tensor
 
     def operator(self: TensorBase) -> object:
         kind = self.kind
@@ -950,7 +964,7 @@ def unary_operator(op: Op) -> Any:
             array = op.declaration.recover(error, kernel, (self._array,), (self,))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = new_tensor(tensor_class)
+        out: TensorBase = TensorBase.__new__(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._requires_grad = False

@@ -7,17 +7,18 @@ declared function then does it, or explains.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Final, Optional
 
 import numpy
 
-from weft._engine.dispatch import Op, make, record, record_many, wrap
+from weft._engine.arrays import Joining
+from weft._engine.dispatch import Op, call, make, record, record_many, wrap
 from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 
 
-def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], mask: int) -> Any:
+def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
     """Run an op of one result on arrays of one kind, and record it for the tensors in the mask."""
     kernel = op.kernels[kind.index]
     if kernel is None:
@@ -25,7 +26,7 @@ def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: tuple[Any, ...], m
     if isinstance(kernel, BySize) and type(arrays[0]) is kind.array_type:
         kernel = kernel.choose(arrays[0])
     try:
-        array = state.run(kernel, *arrays)
+        array = call(kernel, arrays)
     except Exception as error:
         array = op.declaration.recover(error, kernel, arrays, tensors)
     if type(array) is not kind.array_type:
@@ -46,7 +47,7 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
         first = arrays[0]
         kernel = kernel.choose(first[0] if isinstance(first, list) else first)
     try:
-        array = state.run(kernel, *arrays)
+        array = call(kernel, arrays)
     except Exception:  # shapes that do not go together, or another thread in a kernel: the declared way knows
         return None
     out = wrap(array, kind)
@@ -65,7 +66,7 @@ def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
     if isinstance(kernel, BySize):
         kernel = kernel.choose(array)
     try:
-        first, second = state.run(kernel, array, *args[1:])
+        first, second = call(kernel, [array, *args[1:]])
     except Exception:
         return None
     outputs: list[Any] = [wrap(first, kind), wrap(second, kind)]
@@ -227,7 +228,7 @@ def matrix_product(op: Op) -> Any:
         b = right._array
         if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
             return None
-        return run(op, kind, args, (a, b), (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
+        return run(op, kind, args, [a, b], (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
 
     return quick
 
@@ -251,7 +252,7 @@ def transposed_product(op: Op) -> Any:
             a = a.T
         else:
             b = b.T
-        return run(op, kind, (left, right), (a, b), 0) if a.shape[1] == b.shape[0] else None
+        return run(op, kind, (left, right), [a, b], 0) if a.shape[1] == b.shape[0] else None
 
     return quick
 
@@ -284,9 +285,12 @@ def affine(op: Op) -> Any:
                 return None
             if bias._requires_grad:
                 mask |= 4
-        return run(op, kind, args, (x, w, b), mask)
+        return run(op, kind, args, [x, w, b], mask)
 
     return quick
+
+
+ALL_DIMS: Final[list[tuple[int, ...]]] = [tuple(range(ndim)) for ndim in range(65)]  # by their number, as NumPy's most
 
 
 def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
@@ -308,7 +312,7 @@ def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
         dims = chosen_dims(args[1] if given > 1 else None, array.ndim)
         if dims is None or (some and array.size == 0):
             return None
-        return run(op, kind, (tensor, dims, keep), (array, dims, keep), 1 if tensor._requires_grad else 0)
+        return run(op, kind, (tensor, dims, keep), [array, dims, keep], 1 if tensor._requires_grad else 0)
 
     return quick
 
@@ -341,7 +345,7 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
 def chosen_dims(dim: object, ndim: int) -> Optional[tuple[int, ...]]:
     """All dims for None, or those given, counted from the front; None for what is to be looked at closely."""
     if dim is None:
-        return tuple(range(ndim))
+        return ALL_DIMS[ndim]
     if type(dim) is int:
         place = chosen_dim(dim, ndim)
         return None if place < 0 else (place,)
@@ -384,10 +388,10 @@ def variance(op: Op, root: Optional[Op] = None) -> Any:
             return None
         off = 0 if unbiased is False else 1
         given_mask = 1 if tensor._requires_grad else 0
-        found = run(op, kind, (tensor, dims, off, keep), (tensor._array, dims, off, keep), given_mask)
+        found = run(op, kind, (tensor, dims, off, keep), [tensor._array, dims, off, keep], given_mask)
         if root is None:
             return found
-        return run(root, found.kind, (found,), (found._array,), 1 if found._requires_grad else 0)
+        return run(root, found.kind, (found,), [found._array], 1 if found._requires_grad else 0)
 
     return quick
 
@@ -412,7 +416,7 @@ def norm(op: Op) -> Any:
         if dims is None or not kind.fast or not kind.is_real_float or (keep is not False and keep is not True):
             return None
         mask = 1 if tensor._requires_grad else 0
-        return run(op, kind, (tensor, power, dims, keep), (tensor._array, power, dims, keep), mask)
+        return run(op, kind, (tensor, power, dims, keep), [tensor._array, power, dims, keep], mask)
 
     return quick
 
@@ -429,7 +433,7 @@ def along(op: Op) -> Any:
         dim = chosen_dim(args[1], array.ndim)
         if dim < 0 or not kind.fast or not kind.is_real_float:
             return None
-        return run(op, kind, (tensor, dim), (array, dim), 1 if tensor._requires_grad else 0)
+        return run(op, kind, (tensor, dim), [array, dim], 1 if tensor._requires_grad else 0)
 
     return quick
 
@@ -451,7 +455,7 @@ def position(op: Op) -> Any:
             dim = chosen_dim(args[1], array.ndim)
             if dim < 0:
                 return None
-        return run(op, tensor.kind, (tensor, dim, keep), (array, dim, keep), 0)
+        return run(op, tensor.kind, (tensor, dim, keep), [array, dim, keep], 0)
 
     return quick
 
@@ -473,7 +477,7 @@ def extremes(op: Op, whole: Op, pair: Any) -> Any:
         if not is_ordered(tensor) or array.size == 0:
             return None
         if given == 1:
-            return run(whole, tensor.kind, args, (array,), 1 if tensor._requires_grad else 0)
+            return run(whole, tensor.kind, args, [array], 1 if tensor._requires_grad else 0)
         dim = chosen_dim(args[1], array.ndim)
         keep: Any = args[2] if given == 3 else False
         if dim < 0 or (keep is not False and keep is not True):
@@ -518,48 +522,77 @@ def largest(op: Op, pair: Any) -> Any:
     return quick
 
 
-def joining(op: Op) -> Any:
-    """A list of tensors of one kind along a dimension that they have, their other sizes equal."""
+def joining(op: Op, stacks: bool = False) -> Any:
+    """A list of tensors of one kind, along a dimension that they have: whether sizes fit there, the kernel finds out.
+
+    Or along a new one, where they all have one shape, which kernels do not look at.
+    """
 
     def quick(args: tuple[Any, ...]) -> Any:
-        if len(args) == 0 or len(args) > 2:
+        count = len(args)
+        if count == 0 or count > 2:
             return None
         tensors = args[0]
-        dim: Any = 0 if len(args) == 1 else args[1]
+        dim: Any = 0 if count == 1 else args[1]
         if type(dim) is not int or (type(tensors) is not list and type(tensors) is not tuple) or len(tensors) == 0:
             return None
-        first = tensors[0]
-        if not isinstance(first, TensorBase):
-            return None
-        kind = first.kind
-        if not kind.fast:
-            return None
-        shape: tuple[Any, ...] = first._array.shape
-        place: int = dim
-        if place < 0:
-            place += len(shape)
-        if not 0 <= place < len(shape):
-            return None
+        kind: Optional[Kind] = None
         arrays: list[Any] = []
         mask = 0
         for each in tensors:
-            if not isinstance(each, TensorBase) or each.kind is not kind:
+            if not isinstance(each, TensorBase):
                 return None
-            array = each._array
-            other = array.shape
-            if other != shape and not fits_beside(other, shape, place):
+            tensor: TensorBase = each
+            if kind is None:
+                kind = tensor.kind
+            elif tensor.kind is not kind:
                 return None
-            arrays.append(array)
-            if each._requires_grad:
+            arrays.append(tensor._array)
+            if tensor._requires_grad:
                 mask = 1
-        return attempt(op, kind, (tensors, place), [arrays, place], mask)
+        if kind is None or not kind.fast or (stacks and not alike(arrays)):
+            return None
+        first = arrays[0]
+        place: int = dim
+        if place < 0:
+            ndim: int = first.ndim
+            place += ndim + 1 if stacks else ndim
+            if place < 0:
+                return None
+        kernel = op.kernels[kind.index]
+        if kernel is None:
+            kernel = op.kernel(kind)
+        if isinstance(kernel, BySize):
+            kernel = kernel.choose(first)
+        array: Any
+        try:
+            if isinstance(kernel, Joining):
+                array = kernel.join(arrays, place)
+            else:
+                array = state.run(kernel, arrays, place)
+        except Exception:  # also for a dimension that there is not
+            return None
+        out = make(array, kind)
+        if mask and not (state.unrecorded and not local.grad_enabled):
+            record(op, out, (tensors, place), mask)
+        return out
 
     return quick
 
 
-def fits_beside(shape: tuple[int, ...], other: tuple[int, ...], place: int) -> bool:
-    """Whether two shapes differ in one size only."""
-    return len(shape) == len(other) and shape[:place] == other[:place] and shape[place + 1 :] == other[place + 1 :]
+def stacking(op: Op) -> Any:
+    """The same along a new dimension."""
+    return joining(op, stacks=True)
+
+
+def alike(arrays: list[Any]) -> bool:
+    """Whether arrays have one shape."""
+    shape: tuple[Any, ...] = arrays[0].shape
+    for each in arrays:
+        other: tuple[Any, ...] = each.shape
+        if other != shape:
+            return False
+    return True
 
 
 def zeros(args: tuple[Any, ...]) -> Any:

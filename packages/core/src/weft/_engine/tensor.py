@@ -168,6 +168,10 @@ class TensorBase:
     _extra: Optional[Extra]
     _view: Any
 
+    def __new__(cls) -> TensorBase:
+        """Make one of a subclass, whose own ``__new__`` takes data. Compiled, it is called as a function in C is."""
+        return super().__new__(cls)
+
     # Compiled, these are slots of the type, which Python calls without looking a method up. Interpreted, they would
     # cost a frame, and `install` puts the functions themselves on the public class instead.
 
@@ -248,7 +252,6 @@ class State:
         self.sequence = 0
         self.anomaly = ""  # "trace" or "nan" in anomaly mode, of all threads
         self.tensor_class: Any = TensorBase
-        self.new_tensor: Any = TensorBase.__new__  # makes one of that class
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
         # own where they are off, and the user's settings stay as they are.
         self.context = contextvars.copy_context()
@@ -341,3 +344,6 @@ def install(tensor_class: Any, name: str, function: Any) -> None:
 
 
 is_compiled: bool = not hasattr(install, "__code__")
+
+if not is_compiled:
+    delattr(TensorBase, "__new__")  # object's own does the same without a frame of Python

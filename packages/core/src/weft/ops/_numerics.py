@@ -23,7 +23,7 @@ def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
     """A function of equally shaped arrays, applied to pieces whose temporaries fit a processor's cache."""
     first = arrays[0]
-    if xp is not numpy or first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
+    if xp.ndarray is not numpy.ndarray or first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
         return function(*arrays)
     result = xp.empty(first.shape, first.dtype)
     flat, target = [each.reshape(-1) for each in arrays], result.reshape(-1)

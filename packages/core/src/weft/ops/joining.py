@@ -185,6 +185,7 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     batch="along_dims",
     linear="tensors",
     precision="widest",
+    quick=functions.stacking,
 )
 def stack(tensors, dim=0):
     """Tensors of one shape along a new dimension.
