@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+
 import weft
 from weft._engine import methods
 
@@ -77,11 +78,6 @@ def test_methods_of_the_engine_do_not_call_each_other():
         pytest.skip("compiled: the source is not what runs")
     (declared,) = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "TensorMethods"]
     names = {each.name for each in declared.body if isinstance(each, ast.FunctionDef)}
-    calls = [
-        node.func.attr
-        for node in ast.walk(declared)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and ast.unparse(node.func.value) == "self"
-    ]
+    called = [node.func for node in ast.walk(declared) if isinstance(node, ast.Call)]
+    calls = [each.attr for each in called if isinstance(each, ast.Attribute) and ast.unparse(each.value) == "self"]
     assert not names.intersection(calls)
