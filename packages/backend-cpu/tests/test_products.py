@@ -77,3 +77,11 @@ def test_a_dot_product_of_halves_is_one_number_of_theirs(dtype):
     x = weft.full((40,), 2, dtype=dtype)
     assert weft.dot(x, x).tolist() == 160
     assert weft.dot(x, x).dtype is dtype
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((500, 3), 1), ((3, 500), 0), ((9, 3, 40), -2)])
+def test_the_cross_product_is_exactly_numpys(shape, dim):
+    x, y = (np.random.default_rng(seed).standard_normal(shape).astype(np.float32) for seed in (0, 1))
+    found = weft.cross(weft.from_numpy(x), weft.from_numpy(y), dim=dim)
+    assert (found.numpy() == np.cross(x, y, axis=dim)).all()
+    assert not weft.cross(found, found, dim=dim).any()

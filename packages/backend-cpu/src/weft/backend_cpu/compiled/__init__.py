@@ -60,6 +60,7 @@ FAMILIES = {  # module: the ops that it serves
         core::clamp core::pow core::add_scaled core::addcmul core::addcdiv
     """,
     "padding": "nn::pad_constant nn::pad_inside",
+    "products": "core::linalg_cross",
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
     "recurrent": """
         nn::lstm_layer nn::lstm_layer_gradient nn::gru_layer nn::gru_layer_gradient nn::rnn_layer
@@ -83,6 +84,7 @@ FUSED = (
     "mersenne",
     "normalization",
     "pooling",
+    "products",
     "sampling",
     "softmax",
     "sorting",

@@ -7,6 +7,7 @@ threads of its own while such a loop runs.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,12 +15,14 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
 
+from weft.backend import BySize
 from weft.backend_cpu import threads
-from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
+from weft.backend_cpu.libraries import FEW, serves
 
 __all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread", "outer"]
 
@@ -155,3 +158,44 @@ def outer(column: Any, row: Any) -> Any:
     result = np.empty((column.size, row.size), column.dtype)
     multiply_column(np.ascontiguousarray(column).reshape(-1), np.ascontiguousarray(row).reshape(-1), result)
     return result
+
+
+# Products of vectors in three dimensions. Products are rounded before they are subtracted: that of a vector and itself
+# is 0.
+
+rounding_loop = njit(**{**OPTIONS, "fastmath": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@rounding_loop
+def cross_loop(x, y, z, by_outer, lo, hi):
+    first, last = (lo, hi) if by_outer else (np.uintp(0), np.uintp(x.shape[0]))
+    left, right = (np.uintp(0), np.uintp(x.shape[2])) if by_outer else (lo, hi)
+    for outer in range(first, last):
+        a, b, made = x[outer], y[outer], z[outer]
+        for i in range(left, right):
+            a0, a1, a2 = a[0, i], a[1, i], a[2, i]
+            b0, b1, b2 = b[0, i], b[1, i], b[2, i]
+            made[0, i] = a1 * b2 - a2 * b1
+            made[1, i] = a2 * b0 - a0 * b2
+            made[2, i] = a0 * b1 - a1 * b0
+
+
+@launcher
+def cross(x, y, z):
+    """The products along the second of three dimensions."""
+    by_outer = x.shape[0] > 1
+    parallel(cross_loop, (x, y, z, by_outer), x.shape[0] if by_outer else x.shape[2], z.size)
+
+
+@serves("core::linalg_cross", "float32 float64 int64 int32")
+def cross_kernel(generic: Any) -> Any:
+    def run(x: Any, y: Any, dim: int) -> Any:
+        alike = x.shape == y.shape and x.dtype == y.dtype and x.flags.c_contiguous and y.flags.c_contiguous
+        if not alike or not x.size:
+            return generic(x, y, dim)
+        made = np.empty(x.shape, x.dtype)
+        shape = x.size // 3 // (inner := math.prod(x.shape[x.ndim + dim + 1 :])), 3, inner
+        cross(x.reshape(shape), y.reshape(shape), made.reshape(shape))
+        return made
+
+    return BySize(generic, run, FEW)
