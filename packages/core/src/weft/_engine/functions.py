@@ -337,7 +337,7 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
         values.extend(others)
         whole = tuple(values)
         values[0] = tensor._array
-        return run(op, kind, whole, tuple(values), 1 if tensor._requires_grad else 0)
+        return run(op, kind, whole, values, 1 if tensor._requires_grad else 0)
 
     return quick
 
