@@ -235,6 +235,78 @@ def test_convolutions_of_bfloat16_are_rounded_once(spatial, groups, convolution,
         np.testing.assert_allclose(found.astype(np.float32), expected, rtol=2**-7, atol=1e-2)
 
 
+def integers(dtype, *shape):
+    of = np.iinfo(dtype)
+    low, high = (of.min, of.max) if of.bits == 8 else (-300, 300)
+    return np.random.default_rng(sum(shape)).integers(low, high, shape, dtype=dtype, endpoint=True)
+
+
+def in_bytes(run, primitives):
+    """The kernel that falls back on nothing, if the processor has exact products of bytes."""
+    if not primitives.sums_bytes():
+        pytest.skip("this processor has no exact products of bytes")
+    return run(none)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64"])
+@convolutions
+def test_convolutions_of_integers_go_around_beyond_their_range(case, dtype, convolution):
+    from weft.backend_cpu.onednn import primitives
+
+    input_shape, weight_shape, *geometry, groups = case
+    input, weight = integers(dtype, *input_shape), integers(dtype, *weight_shape)
+    bias = integers(dtype, weight_shape[0])
+    if input.itemsize == 1:
+        run = in_bytes(convolution.convolution_modulo, primitives)
+    else:
+        run = convolution.convolution_of_integers(none)
+    wide = input.astype(np.int64), weight.astype(np.int64), bias.astype(np.int64)
+    found = run(input, weight, bias, *geometry, groups)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, declared.convolve(np, *wide, *geometry, groups).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("order", ["contiguous", "channels last", "reversed"])
+@convolutions
+def test_sums_of_bytes_are_exact_and_scaled_for_each_channel(case, order, dtype, convolution):
+    from weft.backend_cpu.onednn import primitives
+    from weft.nn.functional.quantized import convolve_bytes
+
+    input_shape, weight_shape, *geometry, groups = case
+    input, weight = ORDERS[order](integers(dtype, *input_shape)), integers("int8", *weight_shape)
+    run = in_bytes(convolution.convolution_of_bytes, primitives)
+    found = run(input, weight, None, None, *geometry, groups)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, convolve_bytes(np, input, weight, None, None, *geometry, groups))
+    bias, scale = random(weight_shape[0]), random(weight_shape[0])
+    found = run(input, weight, bias, scale, *geometry, groups)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(
+        found, convolve_bytes(np, input, weight, bias, scale, *geometry, groups), rtol=1e-5, atol=1e-2
+    )
+
+
+def test_the_largest_bytes_are_not_clipped(convolution):
+    from weft.nn.functional.quantized import convolve_bytes
+
+    input, weight = np.full((1, 8, 9, 9), 255, np.uint8), np.full((16, 8, 3, 3), 127, np.int8)
+    run = convolution.convolution_of_bytes(lambda *args: convolve_bytes(np, *args))
+    assert (run(input, weight, None, None, (1, 1), (0, 0), (1, 1), 1) == 255 * 127 * 72).all()
+
+
+def test_a_processor_that_clips_products_of_bytes_leaves_them_to_numpy(convolution, matmul, monkeypatch):
+    from weft.backend_cpu.onednn import primitives
+
+    primitives.pool.cache_clear()
+    monkeypatch.setattr(primitives, "sums_bytes", lambda: False)
+    run = convolution.convolution_of_bytes(lambda *args: "generic")
+    args = integers("int8", 2, 4, 5, 5), integers("int8", 4, 4, 3, 3), None, None, (1, 1), (0, 0), (1, 1), 1
+    assert run(*args) == "generic"
+    assert matmul.int_mm(lambda *args: "generic")(integers("int8", 8, 8), integers("int8", 8, 8)) == "generic"
+    primitives.pool.cache_clear()
+
+
 def test_the_result_has_its_channels_last_as_the_input_has(convolution):
     input = ORDERS["channels last"](random(2, 16, 9, 9))
     found = convolution.convolution(none)(input, random(32, 16, 3, 3), None, (1, 1), (1, 1), (1, 1), 1)

@@ -36,6 +36,7 @@ max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_s
 native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rnn_relu
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss
 """,
+    "weft.nn.functional.quantized": "_int_conv1d _int_conv2d _int_conv3d",
     "weft._legacy": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage HalfTensor

@@ -23,6 +23,7 @@ from weft.backend_cpu.onednn.primitives import (
     DIFF_SRC,
     DIFF_WEIGHTS,
     DST,
+    SCALES,
     SRC,
     WEIGHTS,
     WIDTHS,
@@ -60,7 +61,8 @@ LEAST = 20_000 if libraries.LEAST else 0
 class Geometry:
     """A convolution's sizes as the library takes them, and the layouts of its three arrays.
 
-    Each array is given by its shape and strides. The weight gets the groups as a dimension of its own.
+    Each array is given by its shape and strides. The weight gets the groups as a dimension of its own. The elements
+    are one dtype for all three, or that of each.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Geometry:
         padding: Sizes,
         dilation: Sizes,
         groups: int,
-        element: str,
+        *elements: str,
     ) -> None:
         if groups > 1 and len(stride) == 1:
             input, weight, output = (as_image(*each) for each in (input, weight, output))
@@ -87,8 +89,10 @@ class Geometry:
         self.is_last = is_last(*input) or is_last(*output)
         shape, strides = grouped(*weight, groups)
         arrays = input, (shape, strides), output
-        self.input, self.weight, self.output = (described(*each, element) for each in arrays)
-        self.free = tuple(any_layout(each, element) for each, _ in arrays)
+        each = elements * 3 if len(elements) == 1 else elements
+        self.input, self.weight, self.output = (described(*array, of) for array, of in zip(arrays, each))
+        self.free = tuple(any_layout(array[0], of) for array, of in zip(arrays, each))
+        self.channels = 1 if groups == 1 else 3  # bits of the weight's dimensions that are the output's channels
 
     def layouts(self, keeps: bool) -> list[tuple[Handle, Handle, Handle]]:
         """Layouts of input, weight and output to ask for, the best first.
@@ -99,10 +103,10 @@ class Geometry:
         kept = self.input, weight, self.output
         return [kept, (input, weight, output)] if keeps or self.is_last else [(input, weight, output)]
 
-    def forward(self, bias: Handle | None, x: Handle, w: Handle, y: Handle) -> Handle:
+    def forward(self, bias: Handle | None, x: Handle, w: Handle, y: Handle, scaled: bool = False) -> Handle:
         """The convolution's own description, which its gradients' ask for too."""
         create = "dnnl_convolution_forward_primitive_desc_create"
-        options = attributes()
+        options = attributes(scales=self.channels * scaled)
         handle = make(create, engine(), FORWARD_TRAINING, DIRECT, x, w, bias, y, *self.steps, options)
         return Handle("primitive_desc", handle)
 
@@ -148,10 +152,12 @@ class Convolution:
         The result's.
     last : bool
         The result gets its channels innermost in memory.
+    element : numpy.dtype, optional
+        The result's; default that of the first operand.
     """
 
-    def __init__(self, primitive: Arranged, shape: Sizes, last: bool) -> None:
-        self.primitive = primitive
+    def __init__(self, primitive: Arranged, shape: Sizes, last: bool, element: Any = None) -> None:
+        self.primitive, self.element = primitive, element
         self.shape, self.order = shape, None
         if last:
             self.shape = (shape[0], *shape[2:], shape[1])
@@ -159,7 +165,7 @@ class Convolution:
 
     def run(self, *operands: Array) -> Array:
         """The result for operands in the order of the primitive."""
-        result = numpy.empty(self.shape, operands[0].dtype)
+        result = numpy.empty(self.shape, self.element or operands[0].dtype)
         self.primitive.run(*map(address, operands), address(result))
         return result if self.order is None else result.transpose(self.order)
 
@@ -191,11 +197,7 @@ def forward(
     element: str,
 ) -> Convolution:
     """The convolution: input, weight, bias if there is one."""
-    out = [
-        (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, k, s, p, d in zip(input[2:], weight[2:], stride, padding, dilation)
-    ]
-    shape = (input[0], weight[0], *out)
+    shape = shape_of(input, weight, stride, padding, dilation)
     require_work(*shape, *weight[1:])
     last = len(shape) > 3 and (is_last(input, input_strides) or is_last(weight, weight_strides))
     operands = (input, input_strides), (weight, weight_strides), new(shape, last, element)
@@ -205,6 +207,43 @@ def forward(
     given = [(number, layout) for number, layout in arguments if layout is not None]
     description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise))
     return Convolution(Arranged(description, given, [DST]), shape, last)
+
+
+def shape_of(input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
+    """The shape of a convolution's result."""
+    places = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(input[2:], weight[2:], stride, padding, dilation)
+    ]
+    return (input[0], weight[0], *places)
+
+
+def of_bytes(
+    input: Sizes,
+    input_strides: Sizes,
+    weight: Sizes,
+    weight_strides: Sizes,
+    with_bias: bool,
+    with_scale: bool,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    element: str,
+) -> Convolution:
+    """That of 8-bit integers, with sums of 32 bits: input, weight, then bias and scale if there are such."""
+    shape = shape_of(input, weight, stride, padding, dilation)
+    require_work(*shape, *weight[1:])
+    last = len(shape) > 3 and (is_last(input, input_strides) or is_last(weight, weight_strides))
+    into = "float32" if with_scale else "int32"
+    operands = (input, input_strides), (weight, weight_strides), new(shape, last, into)
+    found = Geometry(*operands, stride, padding, dilation, groups, element, "int8", into)
+    bias = described(weight[:1], (4,), into) if with_bias else None
+    scale = described(weight[:1], (4,)) if with_scale else None
+    arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (SCALES | WEIGHTS, scale)]
+    given = [(number, layout) for number, layout in arguments if layout is not None]
+    description = first_fast(partial(found.forward, bias, scaled=with_scale), found.layouts(False))
+    return Convolution(Arranged(description, [*given, (DST, found.output)], [DST]), shape, last, numpy.dtype(into))
 
 
 def by_input(
@@ -271,6 +310,36 @@ def convolution(generic: Kernel) -> Kernel:
     return run
 
 
+@serves("nn::conv1d nn::conv2d nn::conv3d", "int16 int32 int64")
+def convolution_of_integers(generic: Kernel) -> Kernel:
+    """That of wider integers: in float32 where all sums are exact in it."""
+
+    def run(input: Array, weight: Array, bias: Array | None, *geometry: Any) -> Array:
+        if not input.size or not weight.size or most(input) * most(weight) * prod(weight.shape[1:]) >= EXACT:
+            return generic(input, weight, bias, *geometry)
+        on_this_thread()
+        found, *operands = prepared(
+            forward, input.astype(numpy.float32), weight.astype(numpy.float32), False, *geometry
+        )
+        if found is None:
+            return generic(input, weight, bias, *geometry)
+        result = found.run(*operands).astype(numpy.int32).astype(input.dtype, copy=False)
+        if bias is not None:
+            result += bias.reshape(-1, *(1,) * (input.ndim - 2))
+        return result
+
+    return run
+
+
+EXACT = 2**24
+"""Whole numbers up to this are exact in float32."""
+
+
+def most(integers: Array) -> int:
+    """The largest of their absolute values."""
+    return max(abs(int(integers.min())), abs(int(integers.max())))
+
+
 def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
     """A kernel of two arrays."""
 
@@ -278,6 +347,39 @@ def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
         on_this_thread()
         found, a, b = prepared(build, a, b, *geometry)
         return generic(a, b, *geometry) if found is None else found.run(a, b)
+
+    return run
+
+
+@serves("nn::int_conv1d nn::int_conv2d nn::int_conv3d", "int8 uint8")
+def convolution_of_bytes(generic: Kernel) -> Kernel:
+    """That of 8-bit integers, in int32, or scaled in float32."""
+
+    def run(input: Array, weight: Array, bias: Array | None, scale: Array | None, *geometry: Any) -> Array:
+        on_this_thread()
+        wanted = bias is not None, scale is not None
+        found, input, weight = prepared(of_bytes, input, weight, *wanted, *geometry)
+        if found is None:
+            return generic(input, weight, bias, scale, *geometry)
+        return found.run(input, weight, *[in_order(numpy, each) for each in (bias, scale) if each is not None])
+
+    return run
+
+
+@serves("nn::conv1d nn::conv2d nn::conv3d", "int8 uint8")
+def convolution_modulo(generic: Kernel) -> Kernel:
+    """That of 8-bit integers in their own dtype: the lowest 8 bits of a sum are the same whatever their signs."""
+
+    def run(input: Array, weight: Array, bias: Array | None, *geometry: Any) -> Array:
+        on_this_thread()
+        signed = input.view(numpy.int8), weight.view(numpy.int8)
+        found, *operands = prepared(of_bytes, *signed, False, False, *geometry)
+        if found is None:
+            return generic(input, weight, bias, *geometry)
+        result = found.run(*operands).astype(input.dtype)
+        if bias is not None:
+            result += bias.reshape(-1, *(1,) * (input.ndim - 2))
+        return result
 
     return run
 

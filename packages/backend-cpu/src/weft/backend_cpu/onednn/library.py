@@ -37,6 +37,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "dnnl_engine_create": (NEW, c_int, c_size_t),
     "dnnl_stream_create": (NEW, c_void_p, c_uint),
     "dnnl_stream_destroy": (c_void_p,),
+    "dnnl_get_effective_cpu_isa": (),
     "dnnl_set_primitive_cache_capacity": (c_int,),
     "dnnl_memory_desc_create_with_strides": (NEW, c_int, SIZES, c_int, SIZES),
     "dnnl_memory_desc_create_with_tag": (NEW, c_int, SIZES, c_int, c_int),

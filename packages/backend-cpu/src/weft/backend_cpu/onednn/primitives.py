@@ -48,6 +48,9 @@ DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 LAYOUT_OF = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, SCRATCHPAD: 136}
 ELTWISE = {"relu": 0x20, "tanh": 0x21, "sigmoid": 0x29, "gelu_tanh": 0x2B, "gelu": 0x31}
 
+SCALES = 4096  # added to an argument's number: what it is multiplied with
+BYTE_PRODUCTS = 0x08 | 0x40  # among the bits of a processor: AVX2 and AVX-512 with sums of such products in 32 bits
+
 IMPLEMENTATION = 8  # asks for the name of a primitive's implementation
 MOST_DIMS = 12
 
@@ -117,6 +120,8 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
         For strides that are negative or no multiple of an element's size, or an empty array.
     """
     width = WIDTHS[element]
+    if width == 1 and not sums_bytes():
+        raise UnsupportedError("sums of products of 8 bits are clipped to 16 on this processor")
     if len(shape) > MOST_DIMS or 0 in shape:
         raise UnsupportedError("empty, or too many dimensions")
     steps = [0] * len(shape)
@@ -133,16 +138,27 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
     return Handle("memory_desc", make(create, len(shape), sizes(shape), DTYPES[element], sizes(steps)))
 
 
+@cache
+def sums_bytes() -> bool:
+    """Whether the processor sums products of 8-bit integers in 32 bits: without that the library is not exact."""
+    return bool(load().dnnl_get_effective_cpu_isa() & BYTE_PRODUCTS)  # type: ignore[union-attr]
+
+
 def any_layout(shape: Sequence[int], element: str = "float32") -> Handle:
     """The description of an array whose layout the library chooses."""
     create = "dnnl_memory_desc_create_with_tag"
     return Handle("memory_desc", make(create, len(shape), sizes(shape), DTYPES[element], ANY_LAYOUT))
 
 
-def attributes(activation: str = "") -> Handle:
-    """The attributes of a primitive: memory to work in comes from the caller; an activation may follow."""
+def attributes(activation: str = "", scales: int = 0) -> Handle:
+    """The attributes of a primitive: memory to work in comes from the caller; an activation may follow.
+
+    ``scales`` has a bit for each dimension of the weight along which it is multiplied with numbers of its own.
+    """
     found = Handle("primitive_attr", make("dnnl_primitive_attr_create"))
     call("dnnl_primitive_attr_set_scratchpad_mode", found, USER_SCRATCHPAD)
+    if scales:
+        call("dnnl_primitive_attr_set_scales_mask", found, WEIGHTS, scales)
     if activation:
         after = Handle("post_ops", make("dnnl_post_ops_create"))
         call("dnnl_post_ops_append_eltwise", after, ELTWISE[activation], 0.0, 0.0)

@@ -133,7 +133,9 @@ def convolve(
     xp: Any, input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The convolution itself."""
-    if is_pointwise(weight.shape, stride, padding, groups):
+    if input.dtype.kind in "iu":
+        result = convolve_integers(xp, input, weight, stride, padding, dilation, groups)
+    elif is_pointwise(weight.shape, stride, padding, groups):
         result = multiply_channels(xp, input, weight)
     elif is_depthwise(weight.shape, groups):
         result = convolve_depthwise(xp, input, weight, stride, padding, dilation)
@@ -143,6 +145,32 @@ def convolve(
     if bias is not None:
         result += bias.reshape(-1, *(1,) * (input.ndim - 2))
     return result
+
+
+SINGLE, DOUBLE = 1 << 24, 1 << 53  # whole numbers up to these are exact in float32 and in float64
+
+
+def convolve_integers(
+    xp: Any, input: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """The convolution of integers by floats, if all sums are exact in these: loops over integers take far longer.
+
+    What is beyond the range of the dtype goes around, as sums of integers do.
+    """
+    element, most = input.dtype, largest_sum(input, weight)
+    if most >= DOUBLE:
+        return convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups)
+    real, whole = (xp.float32, xp.int32) if most < SINGLE else (xp.float64, xp.int64)
+    result = convolve(xp, input.astype(real), weight.astype(real), None, stride, padding, dilation, groups)
+    return result.astype(whole).astype(element, copy=False)
+
+
+def largest_sum(input: Any, weight: Any) -> int:
+    """What no sum of products of a convolution of integers is beyond."""
+    if not input.size or not weight.size:
+        return 0
+    ranges = [max(abs(int(each.min())), abs(int(each.max()))) for each in (input, weight)]
+    return ranges[0] * ranges[1] * math.prod(weight.shape[1:])
 
 
 def is_pointwise(weight: Sizes, stride: Sizes, padding: Sizes, groups: int) -> bool:
@@ -366,8 +394,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         check_sizes(name, stride, padding, dilation, groups)
         check_channels(name, input._array.shape, weight._array.shape, groups, bias)
         check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
-        # A stride beyond the input means one place, and must not overflow on the way to it.
-        stride = tuple([min(s, n + 2 * p) for s, n, p in zip(stride, input._array.shape[2:], padding)])
+        stride = clipped(stride, input._array.shape[2:], padding)
         result = in_layout_of(forward.op(input, weight, bias, stride, padding, dilation, groups), input, weight)
         return result if batched else result.squeeze(0)
 
@@ -499,6 +526,11 @@ CONV_DOC = """Convolve an input (N, C, {spatial}) with kernels, as a cross-corre
 def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     """Dimensions and dtypes; returns whether the input has a batch."""
     same_dtype(name, *((input, weight) if bias is None else (input, weight, bias)))
+    return is_batched(name, count, input, weight)
+
+
+def is_batched(name: str, count: int, input: Tensor, weight: Tensor) -> bool:
+    """Whether the input has a batch; both have as many dimensions as they must."""
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of "
@@ -511,6 +543,11 @@ def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: T
             f"shape {list(weight.shape)}"
         )
     return input.ndim == count + 2
+
+
+def clipped(stride: Sizes, spatial: Sizes, padding: Sizes) -> Sizes:
+    """The strides: one beyond the input means one place, and must not overflow on the way to it."""
+    return tuple([min(s, n + 2 * p) for s, n, p in zip(stride, spatial, padding)])
 
 
 def check_sizes(name: str, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
