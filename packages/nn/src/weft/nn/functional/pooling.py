@@ -104,7 +104,7 @@ SMALL = 1 << 13  # elements of all windows up to which they are copied, so that 
 
 def windows_of(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
     """All windows of a padded input as a view, (N, C, *out, *kernel); None if they have many elements."""
-    if xp is not numpy or input.size == 0 or math.prod((*input.shape[:2], *out, *kernel)) > SMALL:
+    if type(input) is not numpy.ndarray or input.size == 0 or math.prod((*input.shape[:2], *out, *kernel)) > SMALL:
         return None
     array = in_order(xp, input)
     steps = array.strides
