@@ -30,26 +30,27 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     RuntimeError
         For integers, or shapes that do not broadcast.
     """
-    x1, x2 = (
-        each if each.dtype is common else each.to(common)
-        for common in [(x1.new_empty(0) + x2.new_empty(0)).dtype]
-        for each in (x1, x2)
-    )
+    if x1.kind is not x2.kind:
+        common = (x1.new_empty(0) + x2.new_empty(0)).dtype
+        x1, x2 = x1.to(common), x2.to(common)
     if not x1.dtype.is_floating_point:
         raise RuntimeError(
             f"cosine_similarity: expected common dtype to be floating point, yet common dtype is {x1.dtype}"
         )
-    x1, x2 = broadcast_tensors(x1, x2)
+    if x1._array.shape != x2._array.shape:
+        x1, x2 = broadcast_tensors(x1, x2)
     dim = wrap_dim("cosine_similarity", dim, x1.ndim)
-    return (over_length(x1, dim, eps) * over_length(x2, dim, eps)).sum(dim)
+    first, second = length_of(x1, dim, eps), length_of(x2, dim, eps)
+    # The second length divides the sum, which is far less to do; the first one's part keeps products from overflowing.
+    return (x1 / first * x2).sum(dim) / (second.squeeze(dim) if x2.ndim else second)
 
 
-def over_length(tensor: Any, dim: int, eps: float) -> Any:
-    """Vectors divided by their norm, at least eps; the limit does not stop the norm's gradient."""
+def length_of(tensor: Any, dim: int, eps: float) -> Any:
+    """The norms of vectors, but at least eps; that does not stop their gradients."""
     length = vector_norm.op(tensor, 2.0, (dim,) if tensor.ndim else (), True)
     with no_grad():
         least = length.clamp_min(eps) - length
-    return tensor / (length + least)
+    return length + least
 
 
 def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:

@@ -838,6 +838,5 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     >>> normalize(weft.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    result = input / length
+    result = input / input.norm(p, dim, keepdim=True).clamp(eps)
     return result if out is None else write_out("normalize", out, result)
