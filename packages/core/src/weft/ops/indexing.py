@@ -56,7 +56,8 @@ def check_positions(index: Any, size: int, dim: int, least: int = 0) -> None:
     """
     if not isinstance(index, numpy.ndarray) or not index.size:
         return
-    if index.view(f"u{index.dtype.itemsize}").max() < size:  # without its sign, a negative one is a large number
+    unsigned = index.view(numpy.uint64) if index.dtype == numpy.int64 else index.view(f"u{index.itemsize}")
+    if numpy.maximum.reduce(unsigned, None) < size:  # without its sign, a negative one is a large number
         return
     low, high = int(index.min()), int(index.max())
     if low < least or high >= size:
@@ -114,6 +115,9 @@ def getitem(self: Tensor, index: Any) -> Any:
                 "a number"
             )
         return basic.op(self, (check_index("index", index, shape[0], 0), ...))
+    if type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:  # rows at some positions
+        if index._array.ndim and self._array.ndim and index.kind.device is self.kind.device:
+            return positioned("index", IndexError, advanced.op, self, [index])
     key, indices = parse(self, index)
     viewed = (
         self
@@ -713,8 +717,8 @@ def gather(input, dim, index, *, sparse_grad=False):
     RuntimeError
         If an index is out of range, or larger than input in another dimension.
     """
+    dim = wrap_dim("gather", dim, input._array.ndim)
     index = checked_along("gather", input, dim, index)
-    dim = wrap_dim("gather", dim, input.ndim)
     return positioned("gather", RuntimeError, gather.op, input, dim, index)
 
 
@@ -746,11 +750,10 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
 
 def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
     """The key of all elements that gather or scatter touch: ``index`` along dim, their own place elsewhere."""
-    grid = [
-        xp.arange(size).reshape([-1 if d == k else 1 for k in range(index.ndim)]) for d, size in enumerate(index.shape)
-    ]
-    grid[dim] = index
-    return tuple(grid)
+    return tuple(
+        index if d == dim else xp.arange(size).reshape(-1, *(1,) * (index.ndim - d - 1))
+        for d, size in enumerate(index.shape)
+    )
 
 
 @gather.kernel
@@ -1020,8 +1023,7 @@ def take(input, index):
     """Elements at positions of the flattened tensor."""
     if index.dtype is not int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.spoken}")
-    flat = reshape(input, -1)
-    return positioned("take", IndexError, advanced.op, flat, [index])
+    return positioned("take", IndexError, advanced.op, input.reshape(-1), [index])
 
 
 @composite("put", "put_")
