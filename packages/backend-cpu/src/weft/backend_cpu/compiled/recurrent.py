@@ -1,9 +1,8 @@
 """Layers of LSTM, GRU and Elman's networks over whole sequences, forward and backward.
 
-What all steps have in common are single products: the projection of the input, and the gradients of the weights. A step
-has one product left, and pointwise work, which is one loop over its sequences. Small steps run in one compiled loop,
-which calls the BLAS, or for a single sequence is the product of a vector itself. In larger ones the product is
-oneDNN's, with the weights arranged once for all steps, or NumPy's.
+What all steps have in common are single products: the projection of the input, and the gradients of the weights. What
+is left is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
+product of a step, with the weights arranged once for all steps (`panels`), and pointwise work.
 
 A row of the pointwise work is several loops that write to one array each: one loop that writes to many would not become
 vector code, since the compiler must know that what it writes is not what it reads.
@@ -20,50 +19,52 @@ from weft import bfloat16, dtype, float32, float64
 from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.compiled.mathematics import like, sigmoid, tanh
+from weft.backend_cpu.compiled.panels import add_product, in_panels
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.products import gemm, is_available, on_one_thread
 from weft.backend_cpu.libraries import LEAST, serves
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
-Multiply = Callable[[Array, Array], Any]
 
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
-SMALL = 1 << (19 if is_available() else 17)  # multiplications of a step that is not worth calls from Python (measured)
 LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
 FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
+TERMS = 8  # of a product that count as one
+
+# How a step's product is computed
+OUTSIDE, IN_PANELS, BY_ROWS, BY_SUMS = range(4)
 
 
 # A step's product, in a compiled loop over all steps
 
 
 @loop
-def set_products(vectors, matrix, result):
-    """Set the result to the vectors times the transposed matrix; four rows of the matrix at a time."""
+def add_sums(vector, matrix, result):
+    """Add the transposed matrix times a vector to the result; four rows of the matrix at a time."""
     size, whole = matrix.shape[1], matrix.shape[0] // 4 * 4
     for i in range(0, whole, 4):
         first, second, third, fourth = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
-        for n in range(vectors.shape[0]):
-            vector = vectors[n]
-            a, b, c, d = like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0)
-            for k in range(size):
-                a += vector[k] * first[k]
-                b += vector[k] * second[k]
-                c += vector[k] * third[k]
-                d += vector[k] * fourth[k]
-            result[n, i], result[n, i + 1], result[n, i + 2], result[n, i + 3] = a, b, c, d
+        a, b, c, d = like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0), like(vector[0], 0.0)
+        for k in range(size):
+            a += vector[k] * first[k]
+            b += vector[k] * second[k]
+            c += vector[k] * third[k]
+            d += vector[k] * fourth[k]
+        result[i] += a
+        result[i + 1] += b
+        result[i + 2] += c
+        result[i + 3] += d
     for i in range(whole, matrix.shape[0]):
-        for n in range(vectors.shape[0]):
-            a = like(matrix[0, 0], 0.0)
-            for k in range(size):
-                a += vectors[n, k] * matrix[i, k]
-            result[n, i] = a
+        a = like(vector[0], 0.0)
+        for k in range(size):
+            a += vector[k] * matrix[i, k]
+        result[i] += a
 
 
 @loop
-def add_product(vector, matrix, result):
+def add_rows(vector, matrix, result):
     """Add a vector times a matrix to the result; four rows of the matrix at a time."""
     size, whole = result.size, vector.size // 4 * 4
     for k in range(0, whole, 4):
@@ -78,48 +79,37 @@ def add_product(vector, matrix, result):
 
 
 @loop
-def multiply_by_loops(h, weight, transposed, product):
-    """Set the product to h times weight_hh, which is given transposed, or is not."""
-    if transposed:
-        product[: h.shape[0]] = 0
-        for n in range(h.shape[0]):
-            add_product(h[n], weight, product[n])
-    else:
-        set_products(h, weight, product)
+def add_step(source, place, weight, way, target, first, count):
+    """Add rows of the source, ``count`` from ``place`` on, times the weight, as `arranged` gives it, to the target's.
+
+    One sequence is a vector, for which a product is not worth panels.
+    """
+    if way == IN_PANELS:
+        add_product(source, place, weight, target, first, count)
+    elif way == BY_ROWS:
+        add_rows(source[place], weight[0], target[first])
+    elif way == BY_SUMS:
+        add_sums(source[place], weight[0], target[first])
 
 
 @loop
-def multiply_by_blas(h, weight, transposed, product):
-    if h.shape[0] == 1:
-        multiply_by_loops(h, weight, transposed, product)
-        return
-    one, zero = like(h[0, 0], 1.0), like(h[0, 0], 0.0)
-    sizes, width = (h.shape[0], product.shape[1], h.shape[1]), product.shape[1]
-    source, other, target = np.intp(h.ctypes.data), np.intp(weight.ctypes.data), np.intp(product.ctypes.data)
-    gemm((False, not transposed), sizes, one, source, h.shape[1], other, weight.shape[1], zero, target, width)
+def sequences(sizes, lo, hi):
+    """The sequences of a part of all their elements, from the first up to the last: those that begin in it."""
+    first, last, begin, length = 0, 0, 0, sizes.size
+    for n in range(sizes[0]):
+        first += begin < lo
+        last += begin < hi
+        while sizes[length - 1] <= n:
+            length -= 1
+        begin += length
+    return first, last
 
 
 @loop
-def back_by_loops(slopes, weight, by_h):
-    """Add the gradients of gates times weight_hh to those of h."""
-    for n in range(slopes.shape[0]):
-        add_product(slopes[n], weight, by_h[n])
-
-
-@loop
-def back_by_blas(slopes, weight, by_h):
-    if slopes.shape[0] == 1:
-        back_by_loops(slopes, weight, by_h)
-        return
-    one = like(slopes[0, 0], 1.0)
-    sizes, width = (slopes.shape[0], by_h.shape[1], slopes.shape[1]), slopes.shape[1]
-    source, other, target = np.intp(slopes.ctypes.data), np.intp(weight.ctypes.data), np.intp(by_h.ctypes.data)
-    gemm((False, False), sizes, one, source, width, other, weight.shape[1], one, target, by_h.shape[1])
-
-
-multiply_step, multiply_back = (
-    (multiply_by_blas, back_by_blas) if is_available() else (multiply_by_loops, back_by_loops)
-)
+def work_of(arrays, weight, operations):
+    """What `parallel` takes for a loop over all steps: one sequence is one thread's."""
+    rows, size = arrays[0].shape[0], arrays[1].shape[1]
+    return rows * (size * operations + weight.size // TERMS) if arrays[1].shape[0] > 1 else 0
 
 
 @loop
@@ -145,16 +135,14 @@ def copy_rows(source, first, target, place, count):
 
 
 @loop
-def lstm_forward_rows(gates, product, h, c, before, cells, output, start, lo, hi):
-    """One step of the sequences from lo to hi: ``product`` is what h adds to the gates."""
+def lstm_forward_rows(gates, h, c, before, cells, output, start, lo, hi):
+    """One step of the sequences from lo to hi."""
     size = c.shape[1]
     copy_rows(h, lo, before, start + lo, hi - lo)
     copy_rows(c, lo, cells, start + lo, hi - lo)
     for n in range(lo, hi):
-        gate, more, new_h, new_c = gates[start + n], product[n], h[n], c[n]
+        gate, new_h, new_c = gates[start + n], h[n], c[n]
         i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
-        for j in range(gate.size):
-            gate[j] += more[j]
         for j in range(2 * size):
             gate[j] = sigmoid(gate[j])
         for j in range(size):
@@ -168,21 +156,24 @@ def lstm_forward_rows(gates, product, h, c, before, cells, output, start, lo, hi
     copy_rows(h, lo, output, start + lo, hi - lo)
 
 
-@launcher
-def lstm_forward_step(gates, product, h, c, before, cells, output, start, count):
-    arrays = (gates, product, h, c, before, cells, output, np.uintp(start))
-    parallel(lstm_forward_rows, arrays, count, WORK * count * c.shape[1])
-
-
-@launcher
-def lstm_forward_steps(gates, weight, h, c, before, cells, output, sizes, reverse, transposed):
-    """All steps."""
-    product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
+@loop
+def lstm_forward_part(gates, h, c, before, cells, output, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences."""
+    first, end = sequences(sizes, lo, hi)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, reverse, stop)
-        multiply_step(h[:count], weight, transposed, product)
-        lstm_forward_rows(gates, product, h, c, before, cells, output, np.uintp(start), np.uintp(0), np.uintp(count))
+        last = min(end, count)
+        if first < last:
+            add_step(h, first, weight, way, gates, start + first, last - first)
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            lstm_forward_rows(gates, h, c, before, cells, output, *rows)
+
+
+@launcher
+def lstm_forward(gates, h, c, before, cells, output, weight, way, sizes, reverse):
+    arrays = (gates, h, c, before, cells, output, weight, way, sizes, reverse)
+    parallel(lstm_forward_part, arrays, gates.shape[0], work_of((gates, h), weight, WORK))
 
 
 @loop
@@ -216,39 +207,43 @@ def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, start, lo, hi):
             to_c[j] *= f[j]
 
 
-@launcher
-def lstm_backward_step(gates, cells, grad, by_h, by_c, by_gates, start, count):
-    arrays = (gates, cells, grad, by_h, by_c, by_gates, np.uintp(start))
-    parallel(lstm_backward_rows, arrays, count, WORK * count * cells.shape[1])
-
-
-@launcher
-def lstm_backward_steps(gates, cells, grad, weight, by_h, by_c, by_gates, sizes, reverse):
-    """All steps, the last one that ran first."""
+@loop
+def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences, the last one that ran first."""
+    first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else gates.shape[0]
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, not reverse, stop)
-        lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, np.uintp(start), np.uintp(0), np.uintp(count))
-        by_h[:count] = 0
-        multiply_back(by_gates[start : start + count], weight, by_h)
+        last = min(end, count)
+        if first < last:
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, *rows)
+            by_h[first:last] = 0
+            add_step(by_gates, start + first, weight, way, by_h, first, last - first)
+
+
+@launcher
+def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse):
+    arrays = (gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse)
+    parallel(lstm_backward_part, arrays, gates.shape[0], work_of((gates, by_h), weight, WORK))
 
 
 # GRU
 
 
 @loop
-def gru_forward_rows(gates, product, bias, h, before, news, output, start, lo, hi):
-    """One step of the sequences from lo to hi: ``product`` and ``bias`` are what h adds to the gates."""
+def gru_forward_rows(gates, product, h, before, news, output, start, lo, hi):
+    """One step of the sequences from lo to hi: ``product`` is what h adds to the gates."""
     size = h.shape[1]
     for n in range(lo, hi):
         gate, more = gates[start + n], product[n]
         old_h, new, new_h, out = before[start + n], news[start + n], h[n], output[start + n]
         r, z, m = gate[:size], gate[size : 2 * size], gate[2 * size :]
-        inner, inner_bias = more[2 * size :], bias[2 * size :]
+        inner = more[2 * size :]
         for j in range(2 * size):
-            gate[j] += more[j] + bias[j]
+            gate[j] += more[j]
         for j in range(size):
-            new[j] = inner[j] + inner_bias[j]
+            new[j] = inner[j]
         for j in range(size):
             r[j] = sigmoid(r[j])
         for j in range(size):
@@ -263,21 +258,27 @@ def gru_forward_rows(gates, product, bias, h, before, news, output, start, lo, h
             out[j] = new_h[j]
 
 
-@launcher
-def gru_forward_step(gates, product, bias, h, before, news, output, start, count):
-    arrays = (gates, product, bias, h, before, news, output, np.uintp(start))
-    parallel(gru_forward_rows, arrays, count, WORK * count * h.shape[1])
-
-
-@launcher
-def gru_forward_steps(gates, weight, bias, h, before, news, output, sizes, reverse, transposed):
-    """All steps."""
-    product = np.empty((h.shape[0], gates.shape[1]), gates.dtype)
+@loop
+def gru_forward_part(gates, h, product, bias, before, news, output, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences; ``product`` is the memory for one."""
+    first, end = sequences(sizes, lo, hi)
     stop = gates.shape[0] if reverse else 0
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, reverse, stop)
-        multiply_step(h[:count], weight, transposed, product)
-        gru_forward_rows(gates, product, bias, h, before, news, output, np.uintp(start), np.uintp(0), np.uintp(count))
+        last = min(end, count)
+        if first < last:
+            if way != OUTSIDE:
+                for n in range(first, last):
+                    product[n] = bias
+                add_step(h, first, weight, way, product, first, last - first)
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            gru_forward_rows(gates, product, h, before, news, output, *rows)
+
+
+@launcher
+def gru_forward(gates, h, product, bias, before, news, output, weight, way, sizes, reverse):
+    arrays = (gates, h, product, bias, before, news, output, weight, way, sizes, reverse)
+    parallel(gru_forward_part, arrays, gates.shape[0], work_of((gates, h), weight, WORK))
 
 
 @loop
@@ -309,63 +310,67 @@ def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, star
             to_h[j] *= z[j]
 
 
-@launcher
-def gru_backward_step(gates, before, news, grad, by_h, by_input, by_hidden, start, count):
-    arrays = (gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start))
-    parallel(gru_backward_rows, arrays, count, WORK * count * before.shape[1])
-
-
-@launcher
-def gru_backward_steps(gates, before, news, grad, weight, by_h, by_input, by_hidden, sizes, reverse):
-    """All steps, the last one that ran first."""
+@loop
+def gru_backward_part(gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences, the last one that ran first."""
+    first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else gates.shape[0]
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, not reverse, stop)
-        first, last = np.uintp(0), np.uintp(count)
-        gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, np.uintp(start), first, last)
-        multiply_back(by_hidden[start : start + count], weight, by_h)
+        last = min(end, count)
+        if first < last:
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, *rows)
+            add_step(by_hidden, start + first, weight, way, by_h, first, last - first)
+
+
+@launcher
+def gru_backward(gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse):
+    arrays = (gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse)
+    parallel(gru_backward_part, arrays, gates.shape[0], work_of((gates, by_h), weight, WORK))
 
 
 # Elman's
 
 
 @loop
-def rnn_forward_rows(states, product, h, before, output, rectified, start, lo, hi):
-    """One step of the sequences from lo to hi: ``product`` is what h adds."""
+def rnn_forward_rows(states, h, before, output, rectified, start, lo, hi):
+    """One step of the sequences from lo to hi."""
     size = h.shape[1]
     for n in range(lo, hi):
-        state, more = states[start + n], product[n]
-        old_h, new_h, out = before[start + n], h[n], output[start + n]
+        state, old_h, new_h, out = states[start + n], before[start + n], h[n], output[start + n]
         for j in range(size):
             old_h[j] = new_h[j]
         if rectified:
             for j in range(size):
-                value = state[j] + more[j]
-                state[j] = value if value > 0 or value != value else like(value, 0.0)
+                state[j] = state[j] if state[j] > 0 or state[j] != state[j] else like(state[j], 0.0)
         else:
             for j in range(size):
-                state[j] = tanh(state[j] + more[j])
+                state[j] = tanh(state[j])
         for j in range(size):
             new_h[j] = state[j]
         for j in range(size):
             out[j] = state[j]
 
 
-@launcher
-def rnn_forward_step(states, product, h, before, output, rectified, start, count):
-    arrays = (states, product, h, before, output, rectified, np.uintp(start))
-    parallel(rnn_forward_rows, arrays, count, 4 * count * h.shape[1])
-
-
-@launcher
-def rnn_forward_steps(states, weight, h, before, output, rectified, sizes, reverse, transposed):
-    """All steps."""
-    product = np.empty((h.shape[0], states.shape[1]), states.dtype)
+@loop
+def rnn_forward_part(states, h, before, output, rectified, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences."""
+    first, end = sequences(sizes, lo, hi)
     stop = states.shape[0] if reverse else 0
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, reverse, stop)
-        multiply_step(h[:count], weight, transposed, product)
-        rnn_forward_rows(states, product, h, before, output, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
+        last = min(end, count)
+        if first < last:
+            add_step(h, first, weight, way, states, start + first, last - first)
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            rnn_forward_rows(states, h, before, output, rectified, *rows)
+
+
+@launcher
+def rnn_forward(states, h, before, output, rectified, weight, way, sizes, reverse):
+    arrays = (states, h, before, output, rectified, weight, way, sizes, reverse)
+    parallel(rnn_forward_part, arrays, states.shape[0], work_of((states, h), weight, 4))
 
 
 @loop
@@ -386,58 +391,41 @@ def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
                 result[j] = to_h[j] * (like(state[j], 1.0) - state[j] * state[j])
 
 
-@launcher
-def rnn_backward_step(states, grad, by_h, by_sum, rectified, start, count):
-    arrays = (states, grad, by_h, by_sum, rectified, np.uintp(start))
-    parallel(rnn_backward_rows, arrays, count, 2 * count * states.shape[1])
-
-
-@launcher
-def rnn_backward_steps(states, grad, weight, by_h, by_sum, rectified, sizes, reverse):
-    """All steps, the last one that ran first."""
+@loop
+def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse, lo, hi):
+    """All steps of some sequences, the last one that ran first."""
+    first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else states.shape[0]
     for k in range(sizes.size):
         start, count, stop = step_at(sizes, k, not reverse, stop)
-        rnn_backward_rows(states, grad, by_h, by_sum, rectified, np.uintp(start), np.uintp(0), np.uintp(count))
-        by_h[:count] = 0
-        multiply_back(by_sum[start : start + count], weight, by_h)
+        last = min(end, count)
+        if first < last:
+            rows = np.uintp(start), np.uintp(first), np.uintp(last)
+            rnn_backward_rows(states, grad, by_h, by_sum, rectified, *rows)
+            by_h[first:last] = 0
+            add_step(by_sum, start + first, weight, way, by_h, first, last - first)
+
+
+@launcher
+def rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse):
+    arrays = (states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse)
+    parallel(rnn_backward_part, arrays, states.shape[0], work_of((states, by_h), weight, 2))
 
 
 # Products
 
 
-def is_compiled_whole(rows: int, weight: Array) -> bool:
-    """Whether the products of a step are done in the compiled loop over all steps."""
-    return rows == 1 or rows * weight.size <= SMALL
+def arranged(weight: Array, flipped: bool, rows: int, steps: int) -> tuple[Array, int]:
+    """The weight, or its transpose, as the loop over all steps takes it, and how the loop computes its product.
 
-
-def arranged(weight: Array, rows: int, steps: int) -> tuple[Array, bool]:
-    """The weight as the compiled loop takes it: transposed, if so many steps are worth it, and whether it is."""
-    most = LARGEST_TRANSPOSED if rows == 1 else 4 * LARGEST_TRANSPOSED
-    if weight.size <= most and steps >= FEW_STEPS:
-        return dense(weight.T), True
-    return dense(weight), False
-
-
-def multiplied(rows: int, steps: int, other: Array, work: Callable[[Multiply], None]) -> None:
-    """Call ``work`` with a function that multiplies a matrix of ``rows`` with ``other``, for each step."""
-    if steps < FEW_STEPS:
-        return work(lambda matrix, result: np.copyto(result, matmul(matrix, other)))
-    if other.dtype == np.float32 and any(each.__name__.endswith(".onednn") for each in libraries.available()):
-        from weft.backend_cpu.onednn.repeated import repeated
-
-        if repeated(rows, other, work):
-            return None
-    return work(lambda matrix, result: np.dot(matrix, other, out=result))
-
-
-def places(sizes: Sequence[int], reverse: bool) -> list[tuple[int, int]]:
-    """The first row and the number of rows of each step, in the order in which they run."""
-    found, start = [], 0
-    for count in sizes:
-        found.append((start, count))
-        start += count
-    return found[::-1] if reverse else found
+    The product of a single step of several sequences is computed `OUTSIDE`, before the loop or after it.
+    """
+    if rows > 1:
+        return (weight.reshape(1, *weight.shape), OUTSIDE) if steps == 1 else (in_panels(weight, flipped), IN_PANELS)
+    if flipped and (weight.size > LARGEST_TRANSPOSED or steps < FEW_STEPS):
+        return weight.reshape(1, *weight.shape), BY_SUMS
+    matrix = dense(weight.T) if flipped else weight
+    return matrix.reshape(1, *matrix.shape), BY_ROWS
 
 
 def plain_linear(input: Array, weight: Array, bias: Array | None) -> Array:
@@ -534,34 +522,6 @@ def weight_gradients(
     return [rule() if wanted else None for rule, wanted in zip(rules, needs)]
 
 
-def step_back(
-    by_gates: Array,
-    by_h: Array,
-    weight: Array,
-    sizes: Sequence[int],
-    reverse: bool,
-    step: Callable[[int, int], None],
-    adds: bool = False,
-) -> None:
-    """All steps back: each by ``step``, and the product of the gradients of its gates with ``weight``.
-
-    ``by_gates`` has rows enough for the product of a whole batch at the last step. The products become the gradients of
-    h, or are added to them.
-    """
-
-    def work(multiply: Multiply) -> None:
-        product = np.empty_like(by_h) if adds or sizes[-1] < sizes[0] else by_h
-        for start, count in places(sizes, not reverse):
-            step(start, count)
-            multiply(by_gates[start : start + sizes[0]], product)
-            if adds:
-                by_h[:count] += product[:count]
-            elif product is not by_h:
-                by_h[:count] = product[:count]
-
-    multiplied(sizes[0], len(sizes), weight, work)
-
-
 # What ops call
 
 
@@ -616,19 +576,10 @@ def lstm_layer(generic: Kernel) -> Kernel:
         gates = projection(input, weight_ih, both(bias_ih, bias_hh))
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
-        if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, batch, len(sizes))
-            with on_one_thread():
-                lstm_forward_steps(gates, weight, h, c, before, cells, output, np.array(sizes), reverse, transposed)
-            return output, h, c, gates, before, cells
-        product = new(batch, gates.shape[1], gates)
-
-        def work(multiply: Multiply) -> None:
-            for start, count in places(sizes, reverse):
-                multiply(h, product)
-                lstm_forward_step(gates, product, h, c, before, cells, output, start, count)
-
-        multiplied(batch, len(sizes), weight_hh.T, work)
+        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        if way == OUTSIDE:
+            gates += matmul(h, weight_hh.T)
+        lstm_forward(gates, h, c, before, cells, output, weight, way, np.array(sizes), reverse)
         return output, h, c, gates, before, cells
 
     return run
@@ -656,19 +607,12 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
             return generic(input, weight_ih, weight_hh, weight_hr, *arrays, sizes, reverse, needs)
         shape = sizes[0], cells.shape[1]
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
-        padded = new(gates.shape[0] + sizes[0] - sizes[-1], gates.shape[1], gates)
-        by_gates, grad = padded[: gates.shape[0]], grad_of(output_grad, gates)
+        by_gates, grad = new(*gates.shape, gates), grad_of(output_grad, gates)
         gates, cells = dense(gates), dense(cells)
-        if is_compiled_whole(sizes[0], weight_hh):
-            steps = np.array(sizes)
-            with on_one_thread():
-                lstm_backward_steps(gates, cells, grad, dense(weight_hh), by_h, by_c, by_gates, steps, reverse)
-        else:
-
-            def step(start: int, count: int) -> None:
-                lstm_backward_step(gates, cells, grad, by_h, by_c, by_gates, start, count)
-
-            step_back(padded, by_h, weight_hh, sizes, reverse, step)
+        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, np.array(sizes), reverse)
+        if way == OUTSIDE:
+            by_h += matmul(by_gates, weight_hh)
         wanted = (needs[0], *needs[3:7])
         by_input, *by_parameters = weight_gradients(by_gates, by_gates, input, before, weight_ih, wanted)
         return asked((by_input, by_h if needs[1] else None, by_c if needs[2] else None, *by_parameters))
@@ -701,19 +645,9 @@ def gru_layer(generic: Kernel) -> Kernel:
         bias = np.zeros(gates.shape[1], gates.dtype) if bias_hh is None else dense(bias_hh)
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
-        if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, batch, len(sizes))
-            with on_one_thread():
-                gru_forward_steps(gates, weight, bias, h, before, news, output, np.array(sizes), reverse, transposed)
-            return output, h, gates, before, news
-        product = new(batch, gates.shape[1], gates)
-
-        def work(multiply: Multiply) -> None:
-            for start, count in places(sizes, reverse):
-                multiply(h, product)
-                gru_forward_step(gates, product, bias, h, before, news, output, start, count)
-
-        multiplied(batch, len(sizes), weight_hh.T, work)
+        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        product = matmul(h, weight_hh.T) + bias if way == OUTSIDE else new(batch, gates.shape[1], gates)
+        gru_forward(gates, h, product, bias, before, news, output, weight, way, np.array(sizes), reverse)
         return output, h, gates, before, news
 
     return run
@@ -738,19 +672,12 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
         if gates.size < LEAST_GATES or not is_served(arrays):
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
-        padded = new(gates.shape[0] + sizes[0] - sizes[-1], gates.shape[1], gates)
-        by_hidden, by_input = padded[: gates.shape[0]], np.empty_like(padded[: gates.shape[0]])
+        by_hidden, by_input = new(*gates.shape, gates), new(*gates.shape, gates)
         kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
-        if is_compiled_whole(sizes[0], weight_hh):
-            steps = np.array(sizes)
-            with on_one_thread():
-                gru_backward_steps(*kept, grad, dense(weight_hh), by_h, by_input, by_hidden, steps, reverse)
-        else:
-
-            def step(start: int, count: int) -> None:
-                gru_backward_step(*kept, grad, by_h, by_input, by_hidden, start, count)
-
-            step_back(padded, by_h, weight_hh, sizes, reverse, step, adds=True)
+        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, np.array(sizes), reverse)
+        if way == OUTSIDE:
+            by_h += matmul(by_hidden, weight_hh)
         wanted = (needs[0], *needs[2:])
         found, *by_parameters = weight_gradients(by_input, by_hidden, input, before, weight_ih, wanted)
         return asked((found, by_h if needs[1] else None, *by_parameters))
@@ -778,19 +705,10 @@ def rnn_layer(generic: Kernel) -> Kernel:
         states = projection(input, weight_ih, both(bias_ih, bias_hh))
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
-        if is_compiled_whole(batch, weight_hh):
-            weight, transposed = arranged(weight_hh, batch, len(sizes))
-            with on_one_thread():
-                rnn_forward_steps(states, weight, h, before, output, rectified, np.array(sizes), reverse, transposed)
-            return output, h, states, before
-        product = new(batch, states.shape[1], states)
-
-        def work(multiply: Multiply) -> None:
-            for start, count in places(sizes, reverse):
-                multiply(h, product)
-                rnn_forward_step(states, product, h, before, output, rectified, start, count)
-
-        multiplied(batch, len(sizes), weight_hh.T, work)
+        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        if way == OUTSIDE:
+            states += matmul(h, weight_hh.T)
+        rnn_forward(states, h, before, output, rectified, weight, way, np.array(sizes), reverse)
         return output, h, states, before
 
     return run
@@ -815,18 +733,11 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         if states.size < LEAST_GATES or not is_served(arrays):
             return generic(*arrays, sizes, reverse, rectified, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
-        padded = new(states.shape[0] + sizes[0] - sizes[-1], states.shape[1], states)
-        by_sum, grad, states = padded[: states.shape[0]], grad_of(output_grad, states), dense(states)
-        if is_compiled_whole(sizes[0], weight_hh):
-            steps = np.array(sizes)
-            with on_one_thread():
-                rnn_backward_steps(states, grad, dense(weight_hh), by_h, by_sum, rectified, steps, reverse)
-        else:
-
-            def step(start: int, count: int) -> None:
-                rnn_backward_step(states, grad, by_h, by_sum, rectified, start, count)
-
-            step_back(padded, by_h, weight_hh, sizes, reverse, step)
+        by_sum, grad, states = new(*states.shape, states), grad_of(output_grad, states), dense(states)
+        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, np.array(sizes), reverse)
+        if way == OUTSIDE:
+            by_h += matmul(by_sum, weight_hh)
         wanted = (needs[0], *needs[2:])
         found, *by_parameters = weight_gradients(by_sum, by_sum, input, before, weight_ih, wanted)
         return asked((found, by_h if needs[1] else None, *by_parameters))
