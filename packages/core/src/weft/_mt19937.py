@@ -21,7 +21,7 @@ permutation of n                    n - 1
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -54,6 +54,8 @@ STATE: Final = np.dtype(
     ]
 )
 STATE_SIZE: Final = STATE.itemsize
+
+LOW_24_BITS, STEP_24 = np.uint32(0xFFFFFF), np.float32(2.0**-24)
 
 # A floating type holds all whole numbers up to 2**digits.
 FULL_RANGE_DIGITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -160,8 +162,8 @@ class MersenneStream:
 
     def floats(self, n: int) -> Array:
         """Return n float32 from [0, 1) in steps of 2**-24."""
-        result = (self.words(n) & np.uint32(0xFFFFFF)).astype(np.float32)
-        result *= np.float32(2.0**-24)
+        result = (self.words(n) & LOW_24_BITS).astype(np.float32)
+        result *= STEP_24
         return result
 
     def doubles(self, n: int) -> Array:
@@ -559,6 +561,7 @@ def exchanged_few(ahead: list[int], n: int) -> list[int]:
     return result
 
 
+@cache
 def highest_whole(dtype: np.dtype[Any]) -> int:
     """Return the largest whole number up to which dtype holds all of them."""
     if dtype.kind == "b":
@@ -642,7 +645,10 @@ def box_muller_in_blocks(uniforms: Array) -> Array:
     """Turn uniforms, in blocks of 16, into normals: the first eight of a block are radii, the second eight angles."""
     blocks = uniforms.reshape(-1, 2, NORMAL_BLOCK // 2)
     kind = uniforms.dtype.type
-    radius = np.sqrt(-2 * np.log(1 - blocks[:, 0]))
+    radius = 1 - blocks[:, 0]
+    np.log(radius, radius)
+    radius *= kind(-2)
+    np.sqrt(radius, radius)
     angle = blocks[:, 1] * kind(2 * math.pi)
     result = np.empty_like(blocks)
     np.multiply(radius, np.cos(angle), out=result[:, 0])

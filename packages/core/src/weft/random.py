@@ -61,6 +61,7 @@ class Generator:
         self.device = resolve_device(device)
         self._seed = DEFAULT_SEED
         self._made: Any = None  # made when first drawn from: NumPy's random package takes a while to import
+        self._is_direct = False  # whether the stream makes arrays of the device, once it is there
         self._lock = threading.RLock()
         if self.device.type != "cpu":
             backend_of(self.device)  # there is no generator for a device that is not there
@@ -70,7 +71,9 @@ class Generator:
         if self._made is None:
             with self._lock:
                 if self._made is None:
-                    self._made = backend_of(self.device).random_stream(self._seed, self.device.index)
+                    backend = backend_of(self.device)
+                    self._made = backend.random_stream(self._seed, self.device.index)
+                    self._is_direct = self._made.array_type is backend.array_type
         return self._made
 
     def draw(self, sampler: str, *args: Any) -> Any:
@@ -80,9 +83,11 @@ class Generator:
 
     def sample(self, sampler: str, *args: Any) -> Any:
         """Call a sampler with arrays of this generator's device, and return an array of that device."""
+        stream = self._stream
+        if self._is_direct:
+            with self._lock:
+                return getattr(stream, sampler)(*args)
         backend = backend_of(self.device)
-        if self._stream.array_type is backend.array_type:
-            return self.draw(sampler, *args)
         host = [backend.to_numpy(arg) if isinstance(arg, backend.array_type) else arg for arg in args]
         return backend.from_numpy(self.draw(sampler, *host), self.device.index)
 

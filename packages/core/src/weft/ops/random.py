@@ -11,15 +11,16 @@ import numpy
 
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
-from weft._engine.dispatch import make
-from weft._engine.tensor import TensorBase, local
+from weft._engine.dispatch import make, wrap
+from weft._engine.methods import whole_numbers
+from weft._engine.tensor import TensorBase, local, state
 from weft._float8 import refuse_float8
 from weft._levels import drawn
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
-from weft.random import generator_for
+from weft.random import default_generator_of, generator_for
 
 LOWEST_INT64 = -(1 << 63)
 LARGEST_CATEGORIES = 1 << 24  # of multinomial: float32 tells no more of them apart
@@ -27,7 +28,42 @@ LARGEST_CATEGORIES = 1 << 24  # of multinomial: float32 tells no more of them ap
 # New tensors
 
 
-@composite()
+FEW = 1 << 20  # elements of a shape that needs no look at the memory there is
+
+
+def quick_samples(sampler: str) -> Any:
+    """New samples of a few elements, of the default dtype and generator; see `weft._engine.functions`."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        kind = state.new_kind
+        shape = whole_numbers(args, 0) if args and kind is not None else None
+        if shape is None or state.intercepting or local.levels:
+            return None
+        count = math.prod(shape)
+        if count > FEW or len(shape) > 8 or kind.dtype.is_float8:
+            return None
+        return make(default_generator_of(kind.device).sample(sampler, count, kind.dtype.numpy).reshape(shape), kind)
+
+    return quick
+
+
+def quick_integers(args: tuple[Any, ...]) -> Any:
+    """The same for whole numbers of int64, by ``(high, size)`` or ``(low, high, size)``."""
+    kind = state.new_kind
+    bounds = args[:-1] if len(args) == 3 else (0, *args[:-1])
+    if len(bounds) != 2 or kind is None or state.intercepting or local.levels:
+        return None
+    low, high = bounds
+    if type(low) is not int or type(high) is not int or not LOWEST_INT64 <= low < high < -LOWEST_INT64:
+        return None
+    shape = whole_numbers((args[-1],), 0) if isinstance(args[-1], (tuple, list)) else None
+    if shape is None or math.prod(shape) > FEW or len(shape) > 8:
+        return None
+    found = default_generator_of(kind.device).sample("integers", math.prod(shape), int64.numpy, low, high)
+    return wrap(found.reshape(shape), kind)
+
+
+@composite(quick=quick_samples("uniform"))
 def rand(
     *size,
     generator=None,
@@ -65,7 +101,7 @@ def rand(
     return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
 
 
-@composite()
+@composite(quick=quick_samples("normal"))
 def randn(
     *size,
     generator=None,
@@ -87,7 +123,7 @@ def randn(
     return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
 
 
-@composite()
+@composite(quick=quick_integers)
 def randint(
     *args,
     low=None,
