@@ -550,7 +550,7 @@ def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
     valid = input == input if input.dtype.kind == "f" else None
-    if valid is None or valid.all():
+    if valid is None or reduce("all", valid, None):
         where = smallest_along(xp, input, dim, (size - 1) // 2 + 1)
     else:
         order = order_along(xp, input, dim, False)
@@ -587,7 +587,7 @@ def _(xp, input, skip_nan):
     flat = input.reshape(-1)
     if flat.dtype.kind == "f":
         valid = flat == flat
-        if not valid.all():
+        if not reduce("all", valid, None):
             flat = flat[valid] if skip_nan else flat[~valid]
     place = (flat.size - 1) // 2
     return xp.partition(flat, place)[place] if flat.size else input.reshape(-1)[0]

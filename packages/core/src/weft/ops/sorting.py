@@ -9,6 +9,7 @@ from typing import Any
 from weft._dtypes import float64, int32, int64
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
+from weft._layout import in_order
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, integer, wrap_dim
@@ -65,6 +66,8 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     The quick sort is several times faster than the stable one, and differs only where elements are equal: rows that
     have equal elements are sorted again.
     """
+    if input.size <= FEW:
+        return order_of_few(xp, input, dim, descending)
     keys = keys_along(xp, input, dim, descending)
     if keys is not None:
         keys.sort(axis=-1)
@@ -82,6 +85,20 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
         else:
             order[again] = xp.argsort(rows[again], axis=-1, kind="stable")
     return xp.ascontiguousarray(xp.moveaxis(order, -1, dim))
+
+
+FEW = 512  # elements up to which one stable sort costs less than keys
+
+
+def order_of_few(xp: Any, input: Any, dim: int, descending: bool) -> Any:
+    """`order_along` by the stable sort."""
+    if not descending:
+        order = xp.argsort(input, dim, kind="stable")
+    else:  # backwards, and so that equal elements stay in their order
+        back = (slice(None),) * dim + (slice(None, None, -1),)
+        order = xp.argsort(input[back], dim, kind="stable")[back]
+        order = xp.subtract(input.shape[dim] - 1, order)
+    return in_order(xp, order)
 
 
 def last_to(xp: Any, keys: Any, dim: int) -> Any:
@@ -154,16 +171,17 @@ def _(xp, input, k, dim, largest_, sorted_):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
-    keys = keys_along(xp, input, dim, largest_) if 0 < 4 * k < size else None
+    few = input.size <= FEW
+    keys = keys_along(xp, input, dim, largest_) if 0 < 4 * k < size and not few else None
     if keys is not None:
         keys.partition(k - 1, axis=-1)
         first = keys[..., :k].copy()
         first.sort(axis=-1)
         order = last_to(xp, first, dim)
         return taken_along(xp, input, order, dim), order
-    if not 0 < 4 * k < size:
+    if few or not 0 < 4 * k < size:
         order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
-        return xp.take_along_axis(input, order, axis=dim), order
+        return taken_along(xp, input, order, dim), order
     ends = slice(size - k, None) if largest_ else slice(k)
     some = xp.argpartition(input, size - k if largest_ else k - 1, axis=dim)[(slice(None),) * dim + (ends,)]
     some = xp.sort(some, axis=dim)  # so that equal elements stay in their order
@@ -236,6 +254,8 @@ def _(xp, input, k, dim, keepdim):
 
 def smallest_along(xp: Any, input: Any, dim: int, k: int) -> Any:
     """Where the k-th smallest element along a dim is, of equal ones in their order where `keys_along` has keys."""
+    if input.size <= FEW:
+        return order_of_few(xp, input, dim, False)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
     keys = keys_along(xp, input, dim, False)
     if keys is None:
         return xp.argpartition(input, k - 1, axis=dim)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
