@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled import pointwise
-from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
 from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, like, sigmoid, softplus
 from weft.backend_cpu.compiled.pointwise import KERNELS, REAL, run_of
 from weft.backend_cpu.libraries import FEW, serves_large
@@ -34,8 +34,21 @@ serve("nn::hardtanh", lambda x, low, high: between(x, low, high))
 serve("nn::hardtanh_backward", lambda grad, x, low, high: like(x, 0.0) if x <= low or x >= high else grad)
 serve("nn::leaky_relu", lambda x, slope: x if x > 0 else x * slope)
 serve("nn::leaky_relu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope)
-serve("nn::prelu", lambda x, slope: x if x > 0 else x * slope, order=0)
 serve("nn::prelu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, order=0)
+
+
+@serves_large("nn::prelu", REAL, FEW)
+def prelu_kernel(generic: Any) -> Any:
+    key = operation("nn::prelu", lambda x, slope: x if x > 0 else x * slope)
+    by_slopes = run_of(key, 2, generic)
+
+    def run(x: Any, slope: Any) -> Any:
+        made = None
+        if slope.size == 1 and slope.ndim <= x.ndim and slope.dtype == x.dtype:  # one slope is a number
+            made = quick_results(key, (x, float(slope.item())), None, 1)
+        return by_slopes(x, slope) if made is None else made
+
+    return run
 
 
 def shrunk(x, limit, towards_zero):

@@ -515,6 +515,8 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
     if output_size is None:
         raise TypeError(f"{name}(): argument 'output_size' must be int or tuple of ints, not NoneType")
     shape = input._array.shape
+    if type(output_size) is int and 0 < output_size <= min(shape[-count:]):
+        return (output_size,) * count  # as most are
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) == 1:
         given *= count
