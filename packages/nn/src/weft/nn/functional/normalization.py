@@ -17,6 +17,7 @@ from weft.nn.functional._common import check_floating, in_layout_of, in_single, 
 from weft.nn.functional.convolution import as_channels, as_examples
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
+from weft.ops.reductions import reduce
 
 __all__ = [
     "batch_norm",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 
+FEW = 4096  # elements up to which a product and a sum cost less than products of rows
 BLOCK = 1 << 18  # elements that a kernel works on at a time, so that its temporaries stay small
 
 
@@ -47,7 +49,7 @@ def but_channels(ndim: int) -> tuple[int, ...]:
 def channel_sum(xp: Any, array: Any) -> Any:
     """Sums over all but dimension 1, of an array that is contiguous or not."""
     if array.ndim == 2:
-        return xp.sum(array, axis=0)
+        return reduce("sum", array, 0)
     flat = array.reshape(*array.shape[:2], math.prod(array.shape[2:]))
     return xp.sum(xp.sum(flat, axis=2), axis=0)
 
@@ -62,10 +64,12 @@ def batch_norm_training(input, weight, bias, eps):
 def _(xp, input, weight, bias, eps):
     input = input if is_channels_last(input) else in_order(xp, input)
     count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
-    mean = channel_sum(xp, input) / count
+    mean = channel_sum(xp, input)
+    mean /= count
     result = input - by_channel(mean, input.ndim)
-    variance = channel_sum(xp, result * result) / count
-    scale = 1 / xp.sqrt(variance + input.dtype.type(eps))
+    variance = channel_sum(xp, result * result)
+    variance /= count
+    scale = inverse_root(xp, variance.copy(), 1, eps)
     result *= by_channel(scale if weight is None else scale * weight, input.ndim)
     if bias is not None:
         result += by_channel(bias, input.ndim)
@@ -202,9 +206,11 @@ def batch_norm(
     ----------
     arXiv:1502.03167.
     """
-    if input.shape == (0,):
+    if input._array.shape == (0,):
         return input * 1  # nothing, of no channel
-    check_batch_norm(input, (running_mean, running_var, weight, bias), training, eps)
+    parameters = (running_mean, running_var, weight, bias)
+    if not is_usual_batch_norm(input, parameters, training, eps):
+        check_batch_norm(input, parameters, training, eps)
     if not training:
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
     if weight is not None and weight.kind is not input.kind:
@@ -220,6 +226,18 @@ def mixed_batch_norm(
     """Batch norm of a half-precision input with parameters in float32: the result has the input's dtype."""
     wide = input.to(weight.dtype)
     return batch_norm(wide, running_mean, running_var, weight, bias, True, momentum, eps).to(input.dtype)
+
+
+def is_usual_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
+    """Whether there is nothing to check at length: training with all parameters, of one dtype, and several rows."""
+    kind, shape = input.kind, input._array.shape
+    if len(shape) < 2 or not kind.is_real_float or training is not True or type(eps) is not float or not eps > 0:
+        return False
+    wanted = shape[1:2]
+    for each in parameters:
+        if each is None or each.kind is not kind or each._array.shape != wanted:
+            return False
+    return input._array.size > shape[1]
 
 
 def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
@@ -247,9 +265,9 @@ def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | 
     """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
     check_floating(name, input)
     require_numbers(name, eps=eps)
-    element = input.dtype
+    element = input.kind.dtype
     for argument, each in parameters.items():
-        if each is not None and each.dtype is not element and not (element.is_half and each.dtype is weft.float32):
+        if each is not None and each.kind.dtype is not element and not (element.is_half and each.dtype is weft.float32):
             raise RuntimeError(
                 f"{name}: expected {argument} of the input's dtype {element}, or of float32 for half precision, got "
                 f"{each.dtype}"
@@ -289,10 +307,15 @@ def update_running(
         return
     with weft.no_grad():
         if running_mean is not None:
-            running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype) * momentum)
+            running_mean.mul_(1 - momentum).add_(of_kind(running_mean, mean) * momentum)
         if running_var is not None:
             share = momentum * (count / max(count - 1, 1))  # of the unbiased variance
-            running_var.mul_(1 - momentum).add_(variance.detach().to(running_var.dtype) * share)
+            running_var.mul_(1 - momentum).add_(of_kind(running_var, variance) * share)
+
+
+def of_kind(like: Tensor, tensor: Tensor) -> Tensor:
+    """A tensor in the dtype of another."""
+    return tensor if tensor.kind is like.kind else tensor.to(like.dtype)
 
 
 # Layer norm
@@ -311,32 +334,45 @@ def layer_norm_array(xp, input, weight, bias, count, eps):
     rows, size = math.prod(shape[:split]), math.prod(shape[split:])
     flat = in_order(xp, input).reshape(rows, size)
     result = xp.empty((rows, size), flat.dtype)
-    mean, inverse = xp.empty((rows, 1), flat.dtype), xp.empty((rows, 1), flat.dtype)
     step = max(1, BLOCK // max(size, 1))
-    for start in range(0, rows, step):
-        part = slice(start, start + step)
-        normalize_rows(xp, flat[part], weight, bias, eps, result[part], mean[part], inverse[part])
+    if rows <= step:
+        mean, inverse = normalize_rows(xp, flat, weight, bias, eps, result)
+    else:
+        mean, inverse = xp.empty((rows, 1), flat.dtype), xp.empty((rows, 1), flat.dtype)
+        for start in range(0, rows, step):
+            part = slice(start, start + step)
+            mean[part], inverse[part] = normalize_rows(xp, flat[part], weight, bias, eps, result[part])
     kept = (*shape[:split], *(1,) * count)
     return result.reshape(shape), mean.reshape(kept), inverse.reshape(kept)
 
 
-def normalize_rows(
-    xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any, mean: Any, inverse: Any
-) -> None:
-    """Layer norm of a few rows, with their means and inverse deviations."""
-    mean[...] = xp.mean(rows, axis=1, keepdims=True)
-    xp.subtract(rows, mean, out=result)
+def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any) -> tuple[Any, Any]:
+    """Write the layer norm of a few rows, and return their means and inverse deviations."""
     size = rows.dtype.type(max(rows.shape[1], 1))
-    inverse[...] = 1 / xp.sqrt(row_products(xp, result, result) / size + rows.dtype.type(eps))
+    mean = reduce("sum", rows, 1, True)
+    mean /= size
+    xp.subtract(rows, mean, out=result)
+    inverse = inverse_root(xp, row_products(xp, result, result), size, eps)
     result *= inverse
     if weight is not None:
         result *= weight.reshape(-1)
     if bias is not None:
         result += bias.reshape(-1)
+    return mean, inverse
+
+
+def inverse_root(xp: Any, squares: Any, count: Any, eps: float) -> Any:
+    """``1 / sqrt(squares / count + eps)``, in the memory of the sums of squares."""
+    squares /= count
+    squares += squares.dtype.type(eps)
+    xp.sqrt(squares, squares)
+    return xp.reciprocal(squares, squares)
 
 
 def row_products(xp: Any, a: Any, b: Any) -> Any:
     """The inner product of each row of a matrix with that of another, as a column."""
+    if a.size <= FEW:
+        return reduce("sum", a * b, 1, True)
     return xp.matmul(a[:, None, :], b[:, :, None])[:, 0]
 
 
@@ -404,12 +440,14 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
     normal = input.reshape(-1, size) - mean
     normal *= inverse
-    by_bias = xp.sum(grad, axis=0)
-    scaled = grad * normal
-    by_weight = xp.sum(scaled, axis=0)
+    by_bias = reduce("sum", grad, 0)
+    by_weight = reduce("sum", grad * normal, 0)
     inner = grad if weight is None else grad * weight.reshape(-1)
-    average = xp.mean(inner, axis=1, keepdims=True)
-    slope = row_products(xp, inner, normal) / grad.dtype.type(max(size, 1))
+    count = grad.dtype.type(max(size, 1))
+    average = reduce("sum", inner, 1, True)
+    average /= count
+    slope = row_products(xp, inner, normal)
+    slope /= count
     normal *= slope
     xp.subtract(inner, normal, out=normal)
     normal -= average
@@ -459,13 +497,13 @@ def check_normalized(
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape:
         raise RuntimeError(f"{name}: Expected normalized_shape to be at least 1-dimensional, got []")
-    if tuple(input.shape[-len(shape) :]) != shape:
+    if input._array.shape[-len(shape) :] != shape:
         raise RuntimeError(
             f"{name}: Given normalized_shape={list(shape)}, expected input with shape "
             f"[*, {', '.join(map(str, shape))}], but got input of size {list(input.shape)}"
         )
     for argument, each in (("weight", weight), ("bias", bias)):
-        if each is not None and tuple(each.shape) != shape:
+        if each is not None and each._array.shape != shape:
             raise RuntimeError(
                 f"{name}: Expected {argument} to be of same shape as normalized_shape, but got {argument} of shape "
                 f"{list(each.shape)} and normalized_shape = {list(shape)}"
@@ -488,7 +526,7 @@ def _(xp, input, weight, count, eps):
     split = len(shape) - count
     size = math.prod(shape[split:])
     rows = in_order(xp, input).reshape(math.prod(shape[:split]), size)
-    inverse = 1 / xp.sqrt(row_products(xp, rows, rows) / rows.dtype.type(max(size, 1)) + rows.dtype.type(eps))
+    inverse = inverse_root(xp, row_products(xp, rows, rows), rows.dtype.type(max(size, 1)), eps)
     result = rows * inverse
     if weight is not None:
         result *= weight.reshape(-1)
