@@ -116,6 +116,8 @@ def adjoint_times(left: Any, right: Any) -> Any:
 @matmul.gradient("input")
 def _(grad, other, input_shape):
     if other.ndim == 1:
+        if len(input_shape) == 1:
+            return grad * conj(other)
         return matmul.op(grad.unsqueeze(-1), conj(other).unsqueeze(0))
     if len(input_shape) == 1:
         return times_adjoint(grad.unsqueeze(-2), other).squeeze(-2)
@@ -547,11 +549,56 @@ def arranged(tensor: Any, order: list[int], shape: tuple[int, ...]) -> Any:
 @composite("kron", out=True)
 def kron(input, other):
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
-    ndim = builtins.max(input.ndim, other.ndim)
-    a = (1,) * (ndim - input.ndim) + tuple(input.shape)
-    b = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    blocks = input.reshape([n for size in a for n in (size, 1)]) * other.reshape([n for size in b for n in (1, size)])
-    return blocks.reshape([m * n for m, n in zip(a, b)])
+    require_tensors("kron", input=input, other=other)
+    more = input._array.ndim - other._array.ndim
+    if more:
+        input = input.reshape((1,) * -more + tuple(input.shape))
+        other = other.reshape((1,) * more + tuple(other.shape))
+    return blocks.op(input, other)
+
+
+@op(tensors="input other", name="kron", half="float32", promotes=True, linear="input | other")
+def blocks(input, other):
+    """`kron` of tensors of equally many dimensions."""
+    return blocks.op(input, other)
+
+
+def each_beside(sizes: Any, first: bool) -> list[int]:
+    """A shape with a 1 behind each size, or before it."""
+    return [n for size in sizes for n in ((size, 1) if first else (1, size))]
+
+
+@blocks.kernel
+def _(xp, input, other):
+    products = input.reshape(each_beside(input.shape, True)) * other.reshape(each_beside(other.shape, False))
+    return products.reshape([m * n for m, n in zip(input.shape, other.shape)])
+
+
+def block_sums(grad: Any, factor: Any, shape: Any, other_shape: Any, first: bool) -> Any:
+    """The gradient of one of the factors of `blocks`: times the other, summed over its dimensions."""
+    if not shape:
+        return grad * conj(factor)
+    apart = grad.reshape([n for pair in zip(shape, other_shape) for n in pair])
+    dims = list(range(1 if first else 0, 2 * len(shape), 2))
+    return (apart * conj(factor).reshape(each_beside(factor.shape, not first))).sum(dims)
+
+
+@blocks.gradient("input")
+def _(grad, other, input_shape):
+    return block_sums(grad, other, input_shape, other.shape, True)
+
+
+@blocks.gradient("other")
+def _(grad, input, other_shape):
+    return block_sums(grad, input, input.shape, other_shape, False)
+
+
+@blocks.batch
+def _(batch):
+    input, other = (batch.spread(arg, flag) for arg, flag in zip(batch.args, batch.flags))
+    a, b = tuple(input.shape[1:]), tuple(other.shape[1:])
+    products = input.reshape(batch.size, *each_beside(a, True)) * other.reshape(batch.size, *each_beside(b, False))
+    return products.reshape(batch.size, *[m * n for m, n in zip(a, b)])
 
 
 @composite("trace", precision="float32")
