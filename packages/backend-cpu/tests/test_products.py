@@ -85,3 +85,9 @@ def test_the_cross_product_is_exactly_numpys(shape, dim):
     found = weft.cross(weft.from_numpy(x), weft.from_numpy(y), dim=dim)
     assert (found.numpy() == np.cross(x, y, axis=dim)).all()
     assert not weft.cross(found, found, dim=dim).any()
+
+
+@pytest.mark.parametrize(("first", "second"), [((30, 20), (40, 9)), ((300, 20), (2, 3)), ((90,), (100,))])
+def test_blocks_are_numpys(first, second):
+    x, y = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in (first, second))
+    assert (weft.kron(weft.from_numpy(x), weft.from_numpy(y)).numpy() == np.kron(x, y)).all()

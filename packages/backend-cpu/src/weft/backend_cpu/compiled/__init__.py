@@ -45,7 +45,7 @@ FAMILIES = {  # module: the ops that it serves
         nn::difference_loss nn::difference_loss_gradient
         nn::binary_cross_entropy_with_logits nn::logits_loss_gradient
     """,
-    "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient nn::channel_affine",
+    "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient nn::channel_affine nn::normalized",
     "mersenne": "nn::dropout",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
@@ -60,7 +60,7 @@ FAMILIES = {  # module: the ops that it serves
         core::clamp core::pow core::add_scaled core::addcmul core::addcdiv
     """,
     "padding": "nn::pad_constant nn::pad_inside",
-    "products": "core::linalg_cross",
+    "products": "core::linalg_cross core::kron",
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
     "recurrent": """
         nn::lstm_layer nn::lstm_layer_gradient nn::gru_layer nn::gru_layer_gradient nn::rnn_layer

@@ -22,7 +22,7 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it ha
 from weft.backend import BySize
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.libraries import FEW, LEAST, serves
 
 __all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread", "outer"]
 
@@ -199,3 +199,41 @@ def cross_kernel(generic: Any) -> Any:
         return made
 
     return BySize(generic, run, FEW)
+
+
+# Blocks: each element of one matrix times all of another
+
+
+@loop
+def blocks_loop(x, y, z, lo, hi):
+    columns, width, height = np.uintp(x.shape[1]), np.uintp(y.shape[1]), np.uintp(y.shape[0])
+    for row in range(lo, hi):
+        left, right, target = x[row // height], y[row % height], z[row]
+        if width < 8:
+            for i in range(width):
+                factor = right[i]
+                for j in range(columns):
+                    target[j * width + i] = left[j] * factor
+        else:
+            for j in range(columns):
+                factor, first = left[j], j * width
+                for i in range(width):
+                    target[first + i] = factor * right[i]
+
+
+@launcher
+def multiply_blocks(x, y, z):
+    parallel(blocks_loop, (x, y, z), z.shape[0], z.size)
+
+
+@serves("core::kron", "float32 float64 int64 int32")
+def kron_kernel(generic: Any) -> Any:
+    def run(x: Any, y: Any) -> Any:
+        if x.ndim > 2 or not x.ndim or x.size * y.size < LEAST or x.dtype != y.dtype or not x.size * y.size:
+            return generic(x, y)
+        made = np.empty([m * n for m, n in zip(x.shape, y.shape)], x.dtype)
+        x, y = (np.ascontiguousarray(each).reshape(-1, each.shape[-1]) for each in (x, y))
+        multiply_blocks(x, y, made.reshape(-1, made.shape[-1]))
+        return made
+
+    return run
