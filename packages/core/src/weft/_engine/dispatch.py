@@ -640,22 +640,19 @@ class View:
         The view that this one is a view of; None directly on the base.
     """
 
-    def __init__(
-        self, base: Any, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int
-    ) -> None:
-        self.base: Any = base
-        self.parent = parent
-        self.op = op
-        self.args = args  # without the tensor itself, which is the first
-        self.index = index  # which output, for ops that return several views; else -1
-        self.version = version
-        self.recorded: bool = not state.unrecorded or local.grad_enabled
-        self.order: tuple[int, ...] = ()  # of the base's dimensions in memory, where it is needed without its base
+    base: Any
+    parent: Optional[View]
+    op: Op
+    args: tuple[Any, ...]  # without the tensor itself, which is the first
+    version: int
+    index: int = -1  # which output, for ops that return several views; else -1
+    recorded: bool = True
+    order: tuple[int, ...] = ()  # of the base's dimensions in memory, where it is needed without its base
 
     def without_base(self) -> View:
         """How the view is made, for a node in its base's history: with the base, that would be a reference cycle."""
         parent = None if self.parent is None else self.parent.without_base()
-        return View(None, parent, self.op, self.args, self.index, self.version)
+        return new_view(None, parent, self.op, self.args, self.index, self.version)
 
     def replay(self, tensor: Any) -> Any:
         """The same view of another tensor of the base's shape."""
@@ -683,6 +680,20 @@ class View:
                 set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
             self.version = counter.value
         return tensor._node
+
+
+def new_view(base: Any, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int) -> View:
+    """How a view was made just now."""
+    view = View()  # without arguments: interpreted, that is the dearest part of making one
+    view.base = base
+    view.parent = parent
+    view.op = op
+    view.args = args
+    view.version = version
+    view.index = index
+    if state.unrecorded and not local.grad_enabled:
+        view.recorded = False
+    return view
 
 
 def stale_view(view: View) -> RuntimeError:
@@ -713,7 +724,7 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
         return
     parent: Optional[View] = source._view
     base: TensorBase = source if parent is None else parent.base
-    out._view = View(base, parent, op, args[1:], index, counter.value)
+    out._view = new_view(base, parent, op, args[1:], index, counter.value)
     if not base._requires_grad:
         remember_view(counter, out)
     elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad

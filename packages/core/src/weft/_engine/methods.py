@@ -14,7 +14,7 @@ from weakref import ref
 import numpy
 
 from weft._engine.dispatch import Op, View, record_one, remember_view
-from weft._engine.tensor import TensorBase, Version, state
+from weft._engine.tensor import TensorBase, Version, local, state
 
 try:
     from mypy_extensions import mypyc_attr
@@ -257,10 +257,12 @@ def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]
 
 def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     """A view with another shape, where the strides allow it; else None."""
-    if len(args) == 0:
-        return None
-    shape = whole_numbers(args, -1)
-    if shape is None:
+    shape: Optional[tuple[Any, ...]] = args
+    for each in args:
+        if type(each) is not int or each < -1:  # a frame less for numbers one by one, which most are
+            shape = whole_numbers(args, -1)
+            break
+    if shape is None or len(args) == 0:
         return None
     array = source._array
     try:
@@ -329,7 +331,15 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
     out._grad = None
     out._version_counter = counter
     out._extra = None
-    out._view = View(base, parent, op, args, -1, counter.value)
+    view = View()  # as `new_view`
+    view.base = base
+    view.parent = parent
+    view.op = op
+    view.args = args
+    view.version = counter.value
+    if state.unrecorded and not local.grad_enabled:
+        view.recorded = False
+    out._view = view
     if source._requires_grad:
         record_one(op, out, source, args)
     if not base._requires_grad:
