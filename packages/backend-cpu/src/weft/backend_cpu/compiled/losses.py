@@ -275,13 +275,13 @@ def nll_loss_kernel(generic: Any) -> Any:
         x = contiguous(input).reshape(*input.shape[:2], -1)
         chosen = np.ascontiguousarray(target, np.int64).reshape(-1)
         weights = parameter(weight, input.shape[1], 1, input)
-        loss, count = picked(x, chosen, weights, ignore_index, losses, counts, wrong)
+        total, number = picked(x, chosen, weights, ignore_index, losses, counts, wrong)
         if wrong[0]:
             return generic(input, target, weight, reduction, ignore_index)
         if reduction == "none":
             return losses.reshape(target.shape), np.zeros((), input.dtype)
-        loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
-        return np.asarray(loss, input.dtype), np.asarray(count, input.dtype)
+        total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
+        return np.asarray(total, input.dtype), np.asarray(number, input.dtype)
 
     return BySize(generic, run, FEW)
 
