@@ -295,7 +295,7 @@ def scientific(xp: Any, module: str, op: str) -> Any:
     Parameters
     ----------
     xp : module
-        The kernel's array namespace.
+        The kernel's array namespace, or another one of the same arrays.
     module : str
         ``"special"``, ``"linalg"``.
     op : str
@@ -318,7 +318,8 @@ def scientific(xp: Any, module: str, op: str) -> Any:
     """
     from weft.plugins import loaded_backends
 
-    owners = [each for each in loaded_backends() if each.xp is xp]
+    arrays = getattr(xp, "ndarray", xp)
+    owners = [each for each in loaded_backends() if getattr(each.xp, "ndarray", each.xp) is arrays]
     for owner in owners:
         try:
             return owner.scientific(module)
