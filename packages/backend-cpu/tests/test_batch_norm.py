@@ -68,3 +68,13 @@ def test_given_statistics_scale_and_shift_each_channel(shape, layout, batch_norm
     for summand in (shift, None):
         found = batch_norm.channel_affine(None).large(layout(input), scale, summand)
         np.testing.assert_allclose(found, generic(declared.channel_affine, input, scale, summand), atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("affine", [True, False])
+def test_given_statistics_normalize_as_numpys_do(layout, affine, batch_norm):
+    input, mean, variance = random(4, 70, 3, 5), random(70), random(70, 2)[:, 1] ** 2
+    weight, bias = (random(70, 1)[:, 0], random(70, 3)[:, 2]) if affine else (None, None)
+    found = batch_norm.normalized(None).large(layout(input), mean, variance, weight, bias, 1e-5)
+    exact = generic(declared.normalized, input, mean, variance, weight, bias, 1e-5)
+    np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-12)

@@ -133,3 +133,13 @@ def test_an_activation_in_place_may_follow(norm):
     expected, x.grad = x.grad, None
     weft.nn.ReLU()(norm(x)).sum().backward()
     assert weft.equal(x.grad, expected)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_batch_norm_by_given_statistics_is_differentiable_by_all_of_them(affine):
+    weft.manual_seed(0)
+    input, mean, variance = weft.randn(2, 3, 2), weft.randn(3), weft.rand(3) + 0.5
+    parameters = (weft.randn(3), weft.randn(3)) if affine else ()
+    given = [each.double().requires_grad_() for each in (input, mean, variance, *parameters)]
+    assert weft.autograd.gradcheck(nn.functional.batch_norm, given)
+    assert weft.autograd.gradgradcheck(nn.functional.batch_norm, given)

@@ -314,21 +314,41 @@ def batch_norm_gradient(generic: Kernel) -> BySize:
     return BySize(generic, run, FEW)
 
 
+def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
+    """The input times a number for each channel, plus another one."""
+    if is_last(input):
+        result = like_rows(input)
+        affine_last(in_order(np, as_rows(input)), scale, shift, as_rows(result))
+    else:
+        result = np.empty(input.shape, input.dtype)
+        places = input.size // (len(input) * len(scale))
+        affine(in_order(np, input).reshape(-1, places), scale, shift, result.reshape(-1, places))
+    return result
+
+
 @serves("nn::channel_affine", REAL)
 def channel_affine(generic: Kernel) -> BySize:
-    """The input times a number for each channel, plus another one."""
+    """The input times a number for each channel, plus another one or none."""
 
     def run(input: Array, scale: Array, shift: Array | None) -> Any:
         if not is_uniform(input, scale, shift):
             return generic(input, scale, shift)
-        numbers = in_order(np, scale), parameter(shift, 0, input)
-        if is_last(input):
-            result = like_rows(input)
-            affine_last(in_order(np, as_rows(input)), *numbers, as_rows(result))
-        else:
-            result = np.empty(input.shape, input.dtype)
-            places = input.size // (len(input) * len(scale))
-            affine(in_order(np, input).reshape(-1, places), *numbers, result.reshape(-1, places))
-        return result
+        return by_numbers(input, in_order(np, scale), parameter(shift, 0, input))
+
+    return BySize(generic, run, FEW)
+
+
+@serves("nn::normalized", REAL)
+def normalized(generic: Kernel) -> BySize:
+    """The input normalized with given statistics."""
+
+    def run(input: Array, mean: Array, variance: Array, weight: Any, bias: Any, eps: float) -> Any:
+        if not is_uniform(input, mean, variance, weight, bias):
+            return generic(input, mean, variance, weight, bias, eps)
+        scale = np.sqrt(variance + variance.dtype.type(eps))
+        np.divide(1 if weight is None else weight, scale, out=scale)
+        shift = mean * scale
+        np.subtract(0 if bias is None else bias, shift, out=shift)
+        return by_numbers(input, scale, shift)
 
     return BySize(generic, run, FEW)

@@ -292,11 +292,71 @@ def normalized_by(
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
     element = input.dtype
+    if not local.levels and all(each is None or each.kind is input.kind for each in (mean, variance, weight, bias)):
+        return normalized.op(input, mean, variance, weight, bias, eps)
     input = input if is_channels_last(input._array) else input.contiguous()
     wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     return channel_affine.op(wide, scale, shift).to(element)
+
+
+@op(tensors="input mean variance weight bias", half="float32", accepts="float", namespace="nn", name="normalized")
+def normalized(input, mean, variance, weight, bias, eps):
+    """The input normalized by channel with given statistics, then scaled and shifted."""
+    return normalized.op(input, mean, variance, weight, bias, eps)
+
+
+@normalized.kernel
+def _(xp, input, mean, variance, weight, bias, eps):
+    input = input if is_channels_last(input) else in_order(xp, input)
+    scale, shift = scale_and_shift(xp, mean, variance, weight, bias, eps)
+    result = input * by_channel(scale, input.ndim)
+    result += by_channel(shift, input.ndim)
+    return result
+
+
+def scale_and_shift(xp: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
+    """What each channel is multiplied by, and what is added to it then, as arrays."""
+    scale = 1 / xp.sqrt(variance + variance.dtype.type(eps))
+    scale = scale if weight is None else scale * weight
+    return scale, -mean * scale if bias is None else bias - mean * scale
+
+
+@normalized.gradient("input")
+def _(grad, variance, weight, eps):
+    return channel_affine.op(grad, scale_of(variance, weight, eps), None)
+
+
+@normalized.gradient("mean")
+def _(grad, variance, weight, eps):
+    return -grad.sum(but_channels(grad.ndim)) * scale_of(variance, weight, eps)
+
+
+@normalized.gradient("variance")
+def _(grad, input, mean, variance, weight, eps):
+    return centred_sum(grad, input, mean) * scale_of(variance, weight, eps) / (variance + eps) * -0.5
+
+
+@normalized.gradient("weight")
+def _(grad, input, mean, variance, eps):
+    return centred_sum(grad, input, mean) * scale_of(variance, None, eps)
+
+
+@normalized.gradient("bias")
+def _(grad):
+    return grad.sum(but_channels(grad.ndim))
+
+
+def scale_of(variance: Tensor, weight: Tensor | None, eps: float) -> Tensor:
+    """What each channel is multiplied by, in ops."""
+    inverse = (variance + eps).rsqrt()
+    return inverse if weight is None else inverse * weight
+
+
+def centred_sum(grad: Tensor, input: Tensor, mean: Tensor) -> Tensor:
+    """For each channel the sum of a gradient times the distances from the mean, in ops."""
+    return (grad * (input - by_channel(mean, input.ndim))).sum(but_channels(input.ndim))
 
 
 def update_running(
