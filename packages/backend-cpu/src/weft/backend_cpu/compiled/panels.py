@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["add_product", "add_product_of_all", "in_panels"]
+__all__ = ["add_product", "in_panels"]
 
 FEATURES = llvmlite.binding.get_host_cpu_features()
 BYTES = 64 if FEATURES.get("avx512f") else 32 if FEATURES.get("avx") else 16  # of a vector
@@ -28,7 +28,6 @@ ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
 INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
 BLOCK = 256  # rows at a time
-LINE = 16  # elements of a row to be transposed at a time
 
 Array = np.ndarray[Any, Any]
 
@@ -53,22 +52,30 @@ def tile_of(rows: int) -> Any:
 
     @intrinsic
     def add_to_tile(
-        typingctx: Any, zero: Any, inner: Any, a: Any, steps: Any, b: Any, c: Any, step: Any, last: Any
+        typingctx: Any, zero: Any, inner: Any, a: Any, steps: Any, b: Any, across: Any, c: Any, step: Any, last: Any
     ) -> Any:
-        """Add ``inner`` columns of a times a panel b to c; all by their addresses.
+        """Add ``inner`` columns of a times so many rows of b to c; all by their addresses.
 
-        ``steps`` are the bytes from a row of a to the next, and from a column to the next; ``step`` those from a row of
-        c to the next. What comes after row number ``last`` is that row once more, which changes nothing.
+        ``steps`` are the bytes from a row of a to the next, and from a column to the next; ``across`` and ``step`` are
+        those from a row of b and of c to the next. What comes after row number ``last`` is that row once more, which
+        changes nothing.
         """
         integer, pair = types.intp, types.UniTuple(types.intp, 2)
-        signature = types.void(zero, integer, integer, pair, integer, integer, integer, integer)
+        signature = types.void(zero, integer, integer, pair, *(integer,) * 5)
 
-        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            zero, inner, a, steps, b, c, step, last = values
+        def generate(context: Any, caller: Any, signature: Any, values: Any) -> Any:
+            zero, inner, a, steps, b, across, c, step, last = values
+            given = inner, a, *(caller.extract_value(steps, i) for i in (0, 1)), b, across, c, step, last
             element, word = zero.type, inner.type
-            width = 4 if isinstance(element, ir.FloatType) else 8
-            lanes = BYTES // width
+            lanes = lanes_of(element)
+            width = BYTES // lanes
             vector = ir.VectorType(element, lanes)
+            kind = ir.FunctionType(ir.VoidType(), [word] * len(given))
+            function = ir.Function(caller.module, kind, caller.module.get_unique_name("tile"))
+            function.linkage = "internal"
+            function.attributes.add("noinline")  # it is long, and compiled once so
+            builder = ir.IRBuilder(function.append_basic_block())
+            inner, a, from_row, from_column, b, across, c, step, last = function.args
 
             def load(kind: Any, address: Any) -> Any:
                 found = builder.load(builder.inttoptr(address, kind.as_pointer()))
@@ -90,7 +97,6 @@ def tile_of(rows: int) -> Any:
                     found.append(plus(address, builder.mul(step, inside)))
                 return found
 
-            from_row, from_column = (builder.extract_value(steps, i) for i in (0, 1))
             sources, targets = at_rows(a, from_row), at_rows(c, step)
             places = [(row, k) for row in range(rows) for k in range(VECTORS)]
             for row, k in places:  # what is added to comes nearer meanwhile
@@ -109,7 +115,7 @@ def tile_of(rows: int) -> Any:
             changes = [
                 (counter, word(0), following),
                 (offset, word(0), plus(offset, from_column)),
-                (panel, b, plus(panel, VECTORS * BYTES)),
+                (panel, b, plus(panel, across)),
                 *((each, ir.Constant(vector, None), then) for each, then in zip(sums, after)),
             ]
             for phi, first, then in changes:
@@ -122,6 +128,8 @@ def tile_of(rows: int) -> Any:
             totals = [builder.fadd(load(vector, address), each) for address, each in zip(addresses, after)]
             for address, each in zip(addresses, totals):  # not before all are read: some rows may be the same
                 builder.store(each, builder.inttoptr(address, vector.as_pointer())).align = width
+            builder.ret_void()
+            caller.call(function, given)
             return context.get_dummy_value()
 
         return signature, generate
@@ -132,13 +140,52 @@ def tile_of(rows: int) -> Any:
 add_to_tile, add_to_half = tile_of(ROWS), tile_of(ROWS // 2)
 
 
+def lanes_of(element: Any) -> int:
+    return BYTES // (4 if isinstance(element, ir.FloatType) else 8)
+
+
+@intrinsic
+def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, across: Any) -> Any:
+    """Transpose a square as wide as a vector, by the addresses and the bytes from a row to the next."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        zero, source, step, target, across = values
+        lanes = lanes_of(zero.type)
+        vector = ir.VectorType(zero.type, lanes)
+
+        def at(address: Any, step: Any, row: int) -> Any:
+            return builder.inttoptr(builder.add(address, builder.mul(step, step.type(row))), vector.as_pointer())
+
+        def chosen(first: Any, second: Any, lanes_taken: list[int]) -> Any:
+            return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, lanes), lanes_taken))
+
+        rows = []
+        for row in range(lanes):
+            rows.append(builder.load(at(source, step, row)))
+            rows[-1].align = 4
+        apart = 1
+        while apart < lanes:  # squares of this size are exchanged across the diagonal of those of twice the size
+            for row in range(lanes):
+                if not row & apart:
+                    first, second = rows[row], rows[row + apart]
+                    upper = [lane + (lanes - apart if lane & apart else 0) for lane in range(lanes)]
+                    lower = [lane + (lanes if lane & apart else apart) for lane in range(lanes)]
+                    rows[row], rows[row + apart] = chosen(first, second, upper), chosen(first, second, lower)
+            apart *= 2
+        for row in range(lanes):
+            builder.store(rows[row], at(target, across, row)).align = 4
+        return context.get_dummy_value()
+
+    return types.void(zero, *(types.intp,) * 4), generate
+
+
 @loop
-def add_rows_of_tile(zero, inner, a, steps, b, c, step, count):
+def add_rows_of_tile(zero, inner, a, steps, b, across, c, step, count):
     """Add to a tile of which ``count`` rows are there."""
     if count > ROWS // 2:
-        add_to_tile(zero, inner, a, steps, b, c, step, count - 1)
+        add_to_tile(zero, inner, a, steps, b, across, c, step, count - 1)
     else:
-        add_to_half(zero, inner, a, steps, b, c, step, count - 1)
+        add_to_half(zero, inner, a, steps, b, across, c, step, count - 1)
 
 
 @loop
@@ -162,7 +209,7 @@ def add_product(a, place, panels, c, target, count):
                     source = sources + ((place + i) * inner + k) * size
                     if left == width:
                         tile = targets + (target + i) * step + p * across
-                        add_rows_of_tile(zero, terms, source, steps, panel, tile, step, rows)
+                        add_rows_of_tile(zero, terms, source, steps, panel, across, tile, step, rows)
                     else:
                         add_edge(zero, terms, source, steps, panel, c[target + i : target + i + rows], width)
 
@@ -175,43 +222,43 @@ def add_edge(zero, inner, a, steps, b, c, width):
     for row in range(c.shape[0]):
         for j in range(left):
             tile[row, j] = c[row, first + j]
-    add_rows_of_tile(zero, inner, a, steps, b, np.intp(tile.ctypes.data), width * c.itemsize, c.shape[0])
+    across = width * c.itemsize
+    add_rows_of_tile(zero, inner, a, steps, b, across, np.intp(tile.ctypes.data), across, c.shape[0])
     for row in range(c.shape[0]):
         for j in range(left):
             c[row, first + j] = tile[row, j]
 
 
 @loop
-def add_product_rows(a, panels, c, lo, hi):
-    first, last = np.intp(lo), np.intp(hi)
-    add_product(a, first, panels, c, first, last - first)
-
-
-@launcher
-def add_product_of_all(a, panels, c):
-    """Add contiguous a times a matrix in panels to contiguous c."""
-    parallel(add_product_rows, (a, panels, c), a.shape[0], a.size * panels.shape[0])
+def arrange_panels(matrix, flipped, result, lo, hi):
+    for p in range(np.intp(lo), np.intp(hi)):
+        columns = matrix.shape[0] if flipped else matrix.shape[1]
+        first, panel = p * result.shape[2], result[p]
+        left = min(result.shape[2], columns - first)
+        if left < result.shape[2]:
+            panel[:] = 0
+        if flipped:
+            arrange_flipped(matrix[first : first + left], panel)
+        else:
+            for k in range(panel.shape[0]):
+                row, target = matrix[k, first:], panel[k]
+                for j in range(np.uintp(left)):
+                    target[j] = row[j]
 
 
 @loop
-def arrange_panels(matrix, flipped, result, lo, hi):
-    inner, width = result.shape[1], result.shape[2]
-    columns = matrix.shape[0] if flipped else matrix.shape[1]
-    for p in range(np.intp(lo), np.intp(hi)):
-        first, panel = p * width, result[p]
-        left = min(width, columns - first)
-        if left < width:
-            panel[:] = 0
-        if flipped:
-            for top in range(0, inner, LINE):
-                for j in range(left):
-                    row = matrix[first + j]
-                    for k in range(top, min(top + LINE, inner)):
-                        panel[k, j] = row[k]
-        else:
-            for k in range(inner):
-                for j in range(left):
-                    panel[k, j] = matrix[k, first + j]
+def arrange_flipped(rows, panel):
+    """Set the columns of a panel to rows: squares as wide as a vector, and what is left."""
+    size, zero, lanes = rows.itemsize, like(rows[0, 0], 0.0), BYTES // rows.itemsize
+    source, target = np.intp(rows.ctypes.data), np.intp(panel.ctypes.data)
+    step, across, whole = rows.shape[1] * size, panel.shape[1] * size, rows.shape[1] // lanes * lanes
+    for j in range(0, rows.shape[0], lanes):
+        if j + lanes <= rows.shape[0]:
+            for k in range(0, whole, lanes):
+                transpose(zero, source + j * step + k * size, step, target + k * across + j * size, across)
+    for j in range(rows.shape[0]):
+        for k in range(whole if j < rows.shape[0] // lanes * lanes else 0, rows.shape[1]):
+            panel[k, j] = rows[j, k]
 
 
 @launcher

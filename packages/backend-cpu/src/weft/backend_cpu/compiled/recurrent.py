@@ -607,7 +607,7 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
             return generic(input, weight_ih, weight_hh, weight_hr, *arrays, sizes, reverse, needs)
         shape = sizes[0], cells.shape[1]
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
-        by_gates, grad = new(*gates.shape, gates), grad_of(output_grad, gates)
+        by_gates, grad = np.empty_like(gates, order="C"), grad_of(output_grad, gates)
         gates, cells = dense(gates), dense(cells)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, np.array(sizes), reverse)
@@ -672,7 +672,7 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
         if gates.size < LEAST_GATES or not is_served(arrays):
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
-        by_hidden, by_input = new(*gates.shape, gates), new(*gates.shape, gates)
+        by_hidden, by_input = np.empty_like(gates, order="C"), np.empty_like(gates, order="C")
         kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, np.array(sizes), reverse)
@@ -733,7 +733,7 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         if states.size < LEAST_GATES or not is_served(arrays):
             return generic(*arrays, sizes, reverse, rectified, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
-        by_sum, grad, states = new(*states.shape, states), grad_of(output_grad, states), dense(states)
+        by_sum, grad, states = np.empty_like(states, order="C"), grad_of(output_grad, states), dense(states)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, np.array(sizes), reverse)
         if way == OUTSIDE:
