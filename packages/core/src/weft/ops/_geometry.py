@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy
 
+from weft._engine.functions import chosen_dims
+from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase
 from weft._float8 import is_float8
 
 MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's
+LEAST = -(1 << 62)  # among the integers that are taken without a closer look
 LARGE = 1 << 28  # bytes: below it, it is not worth asking whether there is so much memory
 
 
@@ -46,6 +49,9 @@ def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:
 
 def wrap_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
     """One dim, several, or None (all), counted from the front and without repetition."""
+    found = chosen_dims(dims, ndim)
+    if found is not None:
+        return found
     if dims is None:
         return tuple(range(ndim))
     if not isinstance(dims, (tuple, list)):
@@ -104,6 +110,9 @@ def one_by_one(name: str, args: tuple[Any, ...], value: Any, argument: str) -> t
 
 def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[int, ...]:
     """Integers that a caller gave one by one or as one sequence."""
+    plain = whole_numbers(size, LEAST) if type(size) is tuple else None
+    if plain is not None:
+        return plain
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     elif len(size) == 1 and isinstance(size[0], TensorBase) and size[0]._array.ndim == 1:

@@ -41,13 +41,13 @@ def cumsum(input, dim, *, dtype=None):
 def _(xp, input, dim):
     if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.char in "fd":
         return running_sum(xp, input)
-    return in_order(xp, accumulated(xp.cumsum, xp, input, dim)) if input.ndim else input.copy()
+    return in_order(xp, accumulated("cumsum", xp, input, dim)) if input.ndim else input.copy()
 
 
-def accumulated(function: Any, xp: Any, input: Any, dim: int) -> Any:
+def accumulated(method: str, xp: Any, input: Any, dim: int) -> Any:
     """A running sum or product, in double precision and rounded once, as PyTorch's are."""
     wide = xp.result_type(input.dtype, xp.float64) if input.dtype.kind in "fc" else input.dtype
-    return function(input, dim, wide).astype(input.dtype, copy=False)
+    return getattr(input, method)(dim, wide).astype(input.dtype, copy=False)
 
 
 BLOCK = 32  # elements; 16 and 64 are as fast
@@ -63,7 +63,7 @@ def running_sum(xp: Any, input: Any) -> Any:
     blocks = made[..., :whole].reshape(*input.shape[:-1], whole // BLOCK, BLOCK)  # a view
     for place in range(1, BLOCK):
         blocks[..., place] += blocks[..., place - 1]
-    blocks[..., 1:, :] += accumulated(xp.cumsum, xp, blocks[..., :-1, -1], -1)[..., None]
+    blocks[..., 1:, :] += accumulated("cumsum", xp, blocks[..., :-1, -1], -1)[..., None]
     if whole < input.shape[-1]:
         made[..., whole] += made[..., whole - 1]
         made[..., whole:] = xp.cumsum(made[..., whole:], axis=-1)
@@ -90,7 +90,7 @@ def cumprod(input, dim, *, dtype=None):
 
 @cumprod.kernel
 def _(xp, input, dim):
-    return in_order(xp, accumulated(xp.cumprod, xp, input, dim)) if input.ndim else input.copy()
+    return in_order(xp, accumulated("cumprod", xp, input, dim)) if input.ndim else input.copy()
 
 
 @cumprod.gradient("input")

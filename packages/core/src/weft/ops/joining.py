@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
+from functools import lru_cache
 from typing import Any
+
+import numpy
 
 from weft._dtypes import int64, result_dtype
 from weft._engine import functions
@@ -391,21 +394,22 @@ def _(grad, blocks_shape):
 def _repeat(self, *args, repeats=None):
     """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
     times = integers("repeat", one_by_one("repeat", args, repeats, "repeats"), "repeats")
-    if len(times) < self.ndim:
+    have = self._array.shape
+    if len(times) < len(have):
         raise RuntimeError(
             f"repeat: Number of dimensions of repeat dims ({len(times)}) can not be smaller than number of "
             "dimensions of "
             f"tensor ({self.ndim})"
         )
-    if any(each < 0 for each in times):
+    if builtins.min(times, default=0) < 0:
         raise RuntimeError(f"repeat: Trying to create tensor with negative dimension {builtins.min(times)}")
-    shape = (1,) * (len(times) - self.ndim) + tuple(self.shape)
-    if all(each == 1 for each in times):
+    shape = (1,) * (len(times) - len(have)) + have
+    if builtins.max(times, default=1) == 1 == builtins.min(times, default=1):
         return reshape(contiguous_copy.op(self), shape)  # never the same memory
     pairs = [size for pair in zip(times, shape) for size in pair]
     single = [size for each in shape for size in (1, each)]
-    repeated = contiguous_copy.op(expand(reshape(self, single), pairs))
-    return reshape(repeated, [n * size for n, size in zip(times, shape)])
+    repeated = contiguous_copy.op(self.reshape(single).expand(pairs))
+    return repeated.reshape([n * size for n, size in zip(times, shape)])
 
 
 @composite("tile")
@@ -536,7 +540,10 @@ def flip(input, *args, dims=None):
 
 @flip.kernel
 def _(xp, input, dims):
-    return xp.flip(input, axis=dims).copy(order="K") if input.ndim else input.copy()
+    places = [slice(None)] * input.ndim
+    for dim in dims if places else ():
+        places[dim] = slice(None, None, -1)
+    return input[tuple(places)].copy(order="K")
 
 
 @flip.gradient("input")
@@ -610,6 +617,27 @@ def rot90(input, k=1, dims=(0, 1)):
     return flip(input, first).transpose(first, second) if turn == 3 else contiguous_copy.op(input)
 
 
+FEW = 4096  # elements of a mask that is kept
+
+
+def triangle_mask(xp: Any, rows: int, columns: int, diagonal: int, below: bool) -> Any:
+    """Which elements of a matrix are on a diagonal and on one side of it; not to be written to."""
+    if rows * columns <= FEW:
+        return xp.asarray(small_triangle(rows, columns, diagonal, below))
+    return on_one_side(xp, rows, columns, diagonal, below)
+
+
+def on_one_side(xp: Any, rows: int, columns: int, diagonal: int, below: bool) -> Any:
+    distance = xp.arange(columns) - xp.arange(rows)[:, None]
+    return distance <= diagonal if below else distance >= diagonal
+
+
+@lru_cache(64)
+def small_triangle(rows: int, columns: int, diagonal: int, below: bool) -> Any:
+    """`triangle_mask` of a small matrix, which is kept."""
+    return on_one_side(numpy, rows, columns, diagonal, below)
+
+
 def triangle(name: str, keep: str, doc: str) -> Any:
     def function(input, diagonal=0):
         if input.ndim < 2:
@@ -622,10 +650,9 @@ def triangle(name: str, keep: str, doc: str) -> Any:
 
     @function_op.kernel
     def _(xp, input, diagonal):
-        rows = xp.arange(input.shape[-2])[:, None]
-        columns = xp.arange(input.shape[-1])
-        kept = columns - rows <= diagonal if keep == "below" else columns - rows >= diagonal
-        return in_order(xp, xp.where(kept, input, xp.zeros((), input.dtype)))
+        result = xp.zeros(input.shape, input.dtype)
+        xp.copyto(result, input, where=triangle_mask(xp, *input.shape[-2:], diagonal, keep == "below"))
+        return result
 
     @function_op.gradient("input")
     def _(grad, diagonal):

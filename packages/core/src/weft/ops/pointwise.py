@@ -1299,14 +1299,14 @@ clip = clamp
 def clamp_min(input, min):
     """Each element, but at least ``min``."""
     require_tensors("clamp_min", input=input)
-    return clamped(input, limit("clamp_min", input, min), None)
+    return clamp(input, limit("clamp_min", input, min))
 
 
 @composite("clamp_max", "clamp_max_", out=True)
 def clamp_max(input, max):
     """Each element, but at most ``max``."""
     require_tensors("clamp_max", input=input)
-    return clamped(input, None, limit("clamp_max", input, max))
+    return clamp(input, None, limit("clamp_max", input, max))
 
 
 @op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True, batch="elementwise")
@@ -1348,6 +1348,10 @@ def interpolated(input, end, weight):
 
 @interpolated.kernel
 def _(xp, input, end, weight):
+    if isinstance(weight, (int, float, builtins.complex)):
+        if builtins.abs(weight) < 0.5:
+            return input + (end - input) * weight
+        return end - (end - input) * (1 - weight)
     near = xp.absolute(weight) < 0.5
     return xp.where(near, input + weight * (end - input), end - (end - input) * (1 - weight)).astype(input.dtype)
 

@@ -14,7 +14,9 @@ from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
 from weft.ops._declare import op
+from weft.ops.joining import triangle_mask
 from weft.ops.matrices import with_product
+from weft.ops.reductions import peaks
 from weft.ops.reductions import total as total_of
 
 
@@ -79,8 +81,9 @@ def attended(
     scale: float | None,
 ) -> Tensor:
     """`scaled_dot_product_attention` of checked arguments, with as many heads in each."""
-    factor = float(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    is_fused = query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and dropout_p < 1
+    queries, keys, values = query._array.shape, key._array.shape, value._array.shape
+    factor = float(1 / math.sqrt(queries[-1]) if scale is None else scale)
+    is_fused = queries[:-2] == keys[:-2] == values[:-2] and dropout_p < 1
     if is_fused and not (attn_mask is not None and attn_mask.requires_grad):
         return fused_attention(query, key, value, attn_mask, dropout_p, factor, is_causal)
     weights = attention_weights(query, key, attn_mask, factor, is_causal)
@@ -137,7 +140,8 @@ def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_cau
     scores = xp.matmul(query * query.dtype.type(factor), key.swapaxes(-1, -2))
     hidden = scores.dtype.type(-math.inf)
     if is_causal:
-        return xp.where(xp.tri(*scores.shape[-2:], dtype=bool), scores, hidden)
+        rows, columns = scores.shape[-2:]
+        return xp.where(triangle_mask(xp, rows, columns, 0, True), scores, hidden)
     if mask is None:
         return scores
     return xp.where(mask, scores, hidden) if mask.dtype == bool else scores + mask
@@ -146,13 +150,19 @@ def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_cau
 @attention_op.kernel
 def _(xp, query, key, value, mask, drawn, factor, is_causal):
     weights = scores_array(xp, query, key, mask, factor, is_causal)
-    most = xp.max(weights, axis=-1, keepdims=True, initial=-math.inf)
-    empty = most == -math.inf
-    weights -= xp.where(empty, 0, most)
+    last = weights.ndim - 1
+    most = peaks(xp, weights, last)
+    empty = None  # queries that see nothing
+    if mask is not None or not weights.shape[last]:
+        empty = most == -math.inf
+    weights -= most if empty is None else xp.where(empty, 0, most)
     xp.exp(weights, out=weights)
-    total = total_of(xp, weights, (weights.ndim - 1,), True)
-    weights /= xp.where(empty, 1, total)
-    sums = xp.where(empty, xp.inf, most + xp.log(total))[..., 0].astype(weights.dtype, copy=False)
+    total = total_of(xp, weights, (last,), True)
+    weights /= total if empty is None else xp.where(empty, 1, total)
+    sums = most + xp.log(total)
+    if empty is not None:
+        sums[empty] = xp.inf
+    sums = sums[..., 0]
     if drawn is not None:
         weights *= drawn
     return xp.matmul(weights, value), sums
@@ -229,19 +239,20 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
     """Shapes, dtypes and masks of `scaled_dot_product_attention` fit together."""
     name = "scaled_dot_product_attention"
     for argument, each in (("query", query), ("key", key), ("value", value)):
-        if each.ndim < 2:
+        if each._array.ndim < 2:
             raise RuntimeError(
                 f"{name}: Expected query, key, and value to each be at least 2 dimensional, but got {argument} of "
                 "shape "
                 f"{list(each.shape)}"
             )
-        if each.dtype is not query.dtype:
+        if each.kind.dtype is not query.kind.dtype:
             raise RuntimeError(
                 f"{name}: Expected query, key, and value to have the same dtype, but got {query.dtype} and {argument} "
                 "of "
                 f"{each.dtype}"
             )
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+    keys = key._array.shape
+    if query._array.shape[-1] != keys[-1] or keys[-2] != value._array.shape[-2]:
         raise RuntimeError(
             f"{name}: query (..., L, E), key (..., S, E) and value (..., S, E') do not fit together: got "
             f"{tuple(query.shape)}, {tuple(key.shape)}, {tuple(value.shape)}"

@@ -14,6 +14,8 @@ from weft.ops.creation import fitting, from_host
 
 __all__ = ["pad"]
 
+FEW = 4096  # elements up to which all are filled, and the inner ones written over
+
 
 @op(tensors="input", accepts=ALL_DTYPES, namespace="nn")
 def pad_constant(input, before, after, value):
@@ -25,9 +27,12 @@ def pad_constant(input, before, after, value):
 def _(xp, input, before, after, value):
     result, inner, taken = room(xp, input, before, after)
     filling = xp.asarray(value).astype(input.dtype)
-    for dim, place in enumerate(inner):
-        for edge in (slice(None, place.start), slice(place.stop, None)):
-            result[(*inner[:dim], edge)] = filling
+    if result.size <= FEW:
+        result[...] = filling
+    else:
+        for dim, place in enumerate(inner):
+            for edge in (slice(None, place.start), slice(place.stop, None)):
+                result[(*inner[:dim], edge)] = filling
     result[inner] = taken
     return result
 
@@ -35,9 +40,10 @@ def _(xp, input, before, after, value):
 def room(xp: Any, input: Any, before: Any, after: Any) -> tuple[Any, tuple[slice, ...], Any]:
     """An array of the padded shape with any contents, where the input stands in it, and what of the input is kept."""
     shape = [n + b + a for n, b, a in zip(input.shape, before, after)]
-    inner = tuple(slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after))
-    kept = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(input.shape, before, after))
-    return xp.empty(shape, input.dtype), inner, input[kept]
+    inner = tuple([slice(max(b, 0), n - max(a, 0)) for n, b, a in zip(shape, before, after)])
+    if min((*before, *after), default=0) < 0:
+        input = input[tuple([slice(max(-b, 0), n - max(-a, 0)) for n, b, a in zip(input.shape, before, after)])]
+    return xp.empty(shape, input.dtype), inner, input
 
 
 @pad_constant.gradient("input")
@@ -153,14 +159,15 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     amounts = list(integers("pad", (tuple(pad),), "pad"))
     if mode not in MODES:
         raise NotImplementedError(f"pad: Unrecognised padding mode {mode!r}; expected one of {', '.join(MODES)}")
-    if len(amounts) % 2 or len(amounts) // 2 > input.ndim:
+    have = input._array.shape
+    if len(amounts) % 2 or len(amounts) // 2 > len(have):
         raise RuntimeError(
             f"pad: Padding length should be even and at most twice the number of dimensions of the input; got "
             f"pad={amounts} and input {list(input.shape)}"
         )
-    rest = [0] * (input.ndim - len(amounts) // 2)
+    rest = [0] * (len(have) - len(amounts) // 2)
     before, after = [*rest, *amounts[-2::-2]], [*rest, *amounts[-1::-2]]
-    shape = [n + b + a for n, b, a in zip(input.shape, before, after)]
+    shape = [n + b + a for n, b, a in zip(have, before, after)]
     if min(shape, default=0) < 0:
         raise RuntimeError(f"pad: pad={amounts} would make a negative size: input {list(input.shape)}, result {shape}")
     elements("pad", shape)

@@ -110,8 +110,13 @@ def windows_of(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Size
     steps = array.strides
     inner = steps[2:]
     shape = (*array.shape[:2], *out, *kernel)
-    strides = (*steps[:2], *map(mul, stride, inner), *map(mul, dilation, inner))
+    strides = (*steps[:2], *moves(stride, inner, out), *moves(dilation, inner, kernel))
     return numpy.ndarray(shape, array.dtype, array, 0, strides)
+
+
+def moves(sizes: Sizes, steps: Sizes, counts: Sizes) -> list[int]:
+    """Strides in memory; where there is one place only, a stride may be of any size."""
+    return [size * step if count > 1 else 0 for size, step, count in zip(sizes, steps, counts)]
 
 
 def padded_to(
