@@ -651,7 +651,8 @@ def triangle(name: str, keep: str, doc: str) -> Any:
     @function_op.kernel
     def _(xp, input, diagonal):
         result = xp.zeros(input.shape, input.dtype)
-        xp.copyto(result, input, where=triangle_mask(xp, *input.shape[-2:], diagonal, keep == "below"))
+        rows, columns = input.shape[-2:]
+        xp.copyto(result, input, where=triangle_mask(xp, rows, columns, diagonal, keep == "below"))
         return result
 
     @function_op.gradient("input")

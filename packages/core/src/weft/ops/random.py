@@ -36,8 +36,10 @@ def quick_samples(sampler: str) -> Any:
 
     def quick(args: tuple[Any, ...]) -> Any:
         kind = state.new_kind
-        shape = whole_numbers(args, 0) if args and kind is not None else None
-        if shape is None or state.intercepting or local.levels:
+        if kind is None or not args or state.intercepting or local.levels:
+            return None
+        shape = whole_numbers(args, 0)
+        if shape is None:
             return None
         count = math.prod(shape)
         if count > FEW or len(shape) > 8 or kind.dtype.is_float8:
