@@ -643,14 +643,16 @@ def scaled(standard: Array, mean: float, std: float) -> Array:
 
 def box_muller_in_blocks(uniforms: Array) -> Array:
     """Turn uniforms, in blocks of 16, into normals: the first eight of a block are radii, the second eight angles."""
-    blocks = uniforms.reshape(-1, 2, NORMAL_BLOCK // 2)
+    half = NORMAL_BLOCK // 2
+    radius, angle = uniforms.reshape(-1, 2, half).transpose(1, 0, 2).reshape(2, -1)
     kind = uniforms.dtype.type
-    radius = 1 - blocks[:, 0]
+    radius = 1 - radius
     np.log(radius, radius)
     radius *= kind(-2)
     np.sqrt(radius, radius)
-    angle = blocks[:, 1] * kind(2 * math.pi)
-    result = np.empty_like(blocks)
-    np.multiply(radius, np.cos(angle), out=result[:, 0])
-    np.multiply(radius, np.sin(angle), out=result[:, 1])
-    return result.reshape(-1)
+    angle = angle * kind(2 * math.pi)
+    result = np.empty((2, len(angle)), uniforms.dtype)
+    np.cos(angle, result[0])
+    np.sin(angle, result[1])
+    result *= radius
+    return result.reshape(2, -1, half).transpose(1, 0, 2).reshape(-1)
