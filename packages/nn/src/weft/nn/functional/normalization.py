@@ -241,6 +241,8 @@ def is_usual_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], tr
 
 
 def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
+    if fits_batch_norm(input, parameters, training, eps):
+        return
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm: input must have at least 2 dimensions, (N, C, ...), got {list(input.shape)}")
     channels = input.shape[1]
@@ -259,6 +261,17 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
             )
     if not training and (parameters[0] is None or parameters[1] is None):
         raise RuntimeError("batch_norm: Expected running_mean and running_var to be defined when training=False")
+
+
+def fits_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
+    """Whether all is as it mostly is: of one dtype, with all four parameters, and several elements of each channel."""
+    kind, shape = input.kind, input._array.shape
+    if not kind.is_real_float or len(shape) < 2 or type(training) is not bool or type(eps) is not float or eps <= 0:
+        return False
+    for each in parameters:
+        if each is None or each.kind is not kind or each._array.shape != shape[1:2]:
+            return False
+    return not training or input._array.size != shape[1]
 
 
 def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | None) -> None:
