@@ -81,3 +81,47 @@ def test_methods_of_the_engine_do_not_call_each_other():
     called = [node.func for node in ast.walk(declared) if isinstance(node, ast.Call)]
     calls = [each.attr for each in called if isinstance(each, ast.Attribute) and ast.unparse(each.value) == "self"]
     assert not names.intersection(calls)
+
+
+def test_elements_are_written_by_position():
+    x = weft.zeros(3, 4)
+    x[1] = 2
+    x[:, -1] = weft.arange(3.0)
+    x[..., None, 0] = 5.0
+    assert x.tolist() == [[5, 0, 0, 0], [5, 2, 2, 1], [5, 0, 0, 2]] and x._version == 3
+    x[:2] = x[1:]  # of the same memory
+    assert x.tolist() == [[5, 2, 2, 1], [5, 0, 0, 2], [5, 0, 0, 2]]
+
+
+@pytest.mark.parametrize(("index", "value"), [(3, 1.0), ((0, 0, 0), 1.0), (0, weft.ones(3)), (0, weft.ones(2, 4))])
+def test_what_cannot_be_written_leaves_all_as_it_was(index, value):
+    x = weft.zeros(3, 4)
+    with pytest.raises((IndexError, RuntimeError)):
+        x[index] = value
+    assert not x.any() and x._version == 0
+
+
+def test_writing_to_memory_that_is_repeated_is_an_error():
+    with pytest.raises(RuntimeError):
+        weft.zeros(1, 4).expand(3, 4)[0] = 1.0
+
+
+def test_a_write_that_is_needed_for_a_gradient_is_recorded():
+    x, value = weft.zeros(3), weft.tensor(2.0, requires_grad=True)
+    x[1] = value
+    x[2] = 3.0
+    (x * x).sum().backward()
+    assert value.grad.item() == 4
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, -1), (1, -1), (0, 1), (1, 1), (-2, 2)])
+def test_dimensions_become_one(start, end):
+    x = weft.arange(24.0).reshape(2, 3, 4)
+    for each in (x, x.transpose(0, 1), x[:, ::2], weft.zeros(0, 3, 4)):
+        numbers = each.numpy()
+        first, last = start % 3, end % 3
+        shape = (*numbers.shape[:first], int(np.prod(numbers.shape[first : last + 1])), *numbers.shape[last + 1 :])
+        np.testing.assert_array_equal(each.flatten(start, end).numpy(), numbers.reshape(shape))
+    assert x.flatten(start, end).data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="flatten"):
+        x.flatten(2, 0)

@@ -13,8 +13,8 @@ import numpy
 
 from weft._engine.arrays import Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
-from weft._engine.kinds import BySize, Kind
-from weft._engine.methods import whole_numbers
+from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
+from weft._engine.methods import reshaped, whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 
 
@@ -135,18 +135,6 @@ def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
         return attempt(op, kind, args, arrays, mask) if given > 1 else None
 
     return quick
-
-
-def fitting_number(value: object, kind: Kind) -> Any:
-    """A number as a float, if the dtype has it for sure; else None."""
-    if type(value) is not float and type(value) is not int:
-        return None
-    number = float(value)  # type: ignore[arg-type]
-    fits = -LARGEST <= number <= LARGEST or number - number != 0.0
-    return number if fits and not kind.dtype.is_half else None
-
-
-LARGEST = 3e38  # that float32 has; infinities and nan it has too
 
 
 def choice(op: Op) -> Any:
@@ -291,6 +279,30 @@ def affine(op: Op) -> Any:
 
 
 ALL_DIMS: Final[list[tuple[int, ...]]] = [tuple(range(ndim)) for ndim in range(65)]  # by their number, as NumPy's most
+
+
+def flattening(args: tuple[Any, ...]) -> Any:
+    """A tensor whose dimensions from one to another lie so in memory that they can be one."""
+    count = len(args)
+    if count == 0 or count > 3 or not isinstance(args[0], TensorBase):
+        return None
+    tensor: TensorBase = args[0]
+    shape: tuple[Any, ...] = tensor._array.shape
+    start = chosen_dim(args[1] if count > 1 else 0, len(shape))
+    end = chosen_dim(args[2] if count == 3 else -1, len(shape))
+    if not 0 <= start < end or not tensor.kind.quick:
+        return None
+    size = 1
+    sizes: list[Any] = []
+    for place, each in enumerate(shape):
+        if start <= place <= end:
+            length: int = each
+            size *= length
+            if place == end:
+                sizes.append(size)
+        else:
+            sizes.append(each)
+    return reshaped(tensor, tuple(sizes))
 
 
 def reduction(op: Op, some: bool = False, every: bool = False) -> Any:

@@ -13,7 +13,9 @@ from weakref import ref
 
 import numpy
 
-from weft._engine.dispatch import Op, View, record_one, remember_view
+from weft._engine.arrays import FEW
+from weft._engine.dispatch import Op, View, bump, record_one, remember_view
+from weft._engine.kinds import fitting_number
 from weft._engine.tensor import TensorBase, Version, local, state
 
 try:
@@ -28,6 +30,7 @@ except ImportError:
 quick_methods: Final[dict[str, Any]] = dict.fromkeys(
     (
         "__getitem__",
+        "__setitem__",
         "detach",
         "expand",
         "item",
@@ -83,6 +86,17 @@ class TensorMethods(TensorBase):
                     return quick_methods["__getitem__"](self, index)
                 return view_of(ops.basic, self, taken, (key,))
         return quick_methods["__getitem__"](self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write elements by position: a number, or a tensor that can be broadcast.
+
+        Raises
+        ------
+        IndexError
+            For a position out of range, too many indices, or an index of another type.
+        """
+        if not self.kind.quick or self._requires_grad or not written(self, index, value):
+            quick_methods["__setitem__"](self, index, value)
 
     def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
         """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
@@ -231,6 +245,35 @@ def basic_key(index: Any) -> Optional[tuple[Any, ...]]:
             return None
         complete = True
     return index if complete else (*index, ...)
+
+
+def written(target: TensorBase, index: Any, value: Any) -> bool:
+    """Write a number or a tensor of one kind to a few elements, if there is nothing to be recorded or checked."""
+    kind = target.kind
+    counter = target._version_counter
+    if target._extra is not None or (counter is not None and counter.inference) or not kind.is_real_float:
+        return False
+    operand: Any
+    if isinstance(value, TensorBase):
+        source: TensorBase = value
+        if source.kind is not kind or source._requires_grad:
+            return False
+        operand = source._array
+    else:
+        operand = fitting_number(value, kind)
+    key = basic_key(index)
+    array = target._array
+    if operand is None or key is None or type(array) is not numpy.ndarray or 0 in array.strides:
+        return False
+    try:
+        place = array[key]
+        if place.size > FEW:
+            return False
+        place[...] = operand
+    except (IndexError, ValueError):  # before anything is written
+        return False
+    bump(target, "index_put_")
+    return True
 
 
 def is_plain_slice(index: Any) -> bool:

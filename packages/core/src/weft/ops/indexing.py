@@ -549,7 +549,7 @@ def as_value(value: Any, like: Any) -> Any:
 
 quick_methods["__getitem__"] = getitem
 methods_ops.basic = basic.op
-Tensor.__setitem__ = setitem
+quick_methods["__setitem__"] = setitem
 
 
 def copy_values(target: Any, source: Any, name: str) -> Any:

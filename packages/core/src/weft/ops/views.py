@@ -10,6 +10,7 @@ import numpy
 
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
+from weft._engine import functions
 from weft._engine.dispatch import View
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
@@ -386,7 +387,7 @@ def _(batch):
     return unsqueeze.op(input, dim + 1)
 
 
-@composite("flatten")
+@composite("flatten", quick=functions.flattening)
 def flatten(input, start_dim=0, end_dim=-1):
     """The dimensions from ``start_dim`` to ``end_dim`` as one.
 
