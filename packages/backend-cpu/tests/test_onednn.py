@@ -2,6 +2,7 @@
 
 import multiprocessing
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import weft
 from weft.backend_cpu import libraries, onednn
 from weft.nn.functional import convolution as declared
+from weft.ops._declare import registry
 from weft.testing import assert_close
 
 pytestmark = pytest.mark.skipif(onednn not in libraries.available(), reason="needs oneDNN")
@@ -330,6 +332,50 @@ def test_an_output_smaller_than_it_would_be_is_left_to_numpy(convolution):
     args = (random(1, 4, 2, 2), random(4, 3, 2, 2), (1, 3, 9, 9), (2, 2), (0, 0), (1, 1), 1)
     run = convolution.input_gradient(lambda *args: declared.input_gradient(np, *args))
     np.testing.assert_allclose(run(*args), declared.input_gradient(np, *args), atol=1e-5)
+
+
+# Averages: input, kernel, stride, padding, windows, whether padding counts
+AVERAGES = [
+    ((2, 5, 11), (2,), (2,), (0,), (5,), True),
+    ((2, 16, 12, 11), (3, 2), (2, 1), (1, 0), (6, 10), True),
+    ((2, 5, 12, 11), (3, 3), (1, 1), (1, 1), (12, 11), False),
+    ((1, 16, 9, 9), (2, 2), (2, 2), (0, 0), (5, 5), True),
+    ((2, 3, 6, 7, 8), (2, 3, 2), (2, 2, 2), (0, 1, 1), (3, 4, 5), True),
+]
+
+
+@pytest.mark.parametrize("order", ["contiguous", "channels last", "images and channels swapped"])
+@pytest.mark.parametrize("case", AVERAGES, ids=str)
+def test_averages_of_windows_and_their_gradient_are_those_of_numpy(case, order):
+    from weft.backend_cpu.onednn import pooling
+
+    shape, *geometry, out, counts = case
+    input, grad = ORDERS[order](random(*shape)), ORDERS[order](random(*shape[:2], *out))
+    define = [partial(registry[name].generic, np) for name in ("nn::avg_pool", "nn::avg_pool_gradient")]
+    found = pooling.avg_pool(define[0])(input, *geometry, out, (counts, None))
+    np.testing.assert_allclose(found, define[0](input, *geometry, out, (counts, None)), atol=1e-6)
+    found = pooling.avg_pool_gradient(define[1])(grad, shape, *geometry, out, (counts, None))
+    np.testing.assert_allclose(found, define[1](grad, shape, *geometry, out, (counts, None)), atol=1e-6)
+
+
+def test_large_averages_with_their_channels_last_are_the_librarys_and_stay_so():
+    from weft.backend_cpu.onednn import pooling
+
+    input = ORDERS["channels last"](random(2, 16, 20, 20))
+    found = pooling.avg_pool(none)(input, (2, 2), (2, 2), (0, 0), (10, 10), (True, None))
+    assert found.transpose(0, 2, 3, 1).flags.c_contiguous
+    np.testing.assert_allclose(found, input.reshape(2, 16, 10, 2, 10, 2).mean((3, 5)), atol=1e-6)
+
+
+def test_what_the_library_counts_otherwise_is_left_to_others():
+    from weft.backend_cpu.onednn import pooling
+
+    input, windows = random(2, 4, 12, 12), ((3, 3), (2, 2), (1, 1), (7, 7))
+    run = pooling.avg_pool(lambda *args: "generic")
+    assert run(input, *windows, (True, None)) == "generic"  # the last window ends beyond the padding
+    assert run(input, (3, 3), (2, 2), (1, 1), (6, 6), (True, 4)) == "generic"  # a divisor of its own
+    assert run(input, (12, 12), (1, 1), (0, 0), (1, 1), (True, None)) == "generic"  # one window
+    assert run(input[:0], (2, 2), (2, 2), (0, 0), (6, 6), (True, None)) == "generic"
 
 
 def step():

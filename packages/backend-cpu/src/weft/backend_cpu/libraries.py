@@ -81,14 +81,13 @@ def by_size(maker: Maker, least: int, generic: Any) -> BySize:
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
-    """The best library's kernel of an op for a dtype; None if there is none."""
+    """The best library's kernel of an op for a dtype, which falls back on the others' and on NumPy's; None without."""
+    found: Kernel | None = None
     if generic is not None and (least := asleep(name, element)):
-        return BySize(generic, partial(wake, name, element, generic), least)
-    for maker in makers(name, element):
-        found = maker(generic)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
-    return None
+        found = BySize(generic, partial(wake, name, element, generic), least)
+    for maker in reversed(makers(name, element, found is not None)):
+        found = maker(found or generic) or found
+    return found
 
 
 # Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does.
@@ -118,9 +117,10 @@ def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
 
 
 @cache  # kernels of whole lists are asked for at every call
-def makers(name: str, element: dtype) -> tuple[Maker, ...]:
+def makers(name: str, element: dtype, without_numba: bool = False) -> tuple[Maker, ...]:
     """What the libraries declare for an op and a dtype, the best library's first."""
-    modules = [(library, library.MODULES[name]) for library in available() if name in library.MODULES]
+    taken = [each for each in available() if not (without_numba and hasattr(each, "AT_ONCE"))]
+    modules = [(library, library.MODULES[name]) for library in taken if name in library.MODULES]
     declared = [importlib.import_module(module, library.__name__).KERNELS for library, module in modules]
     return tuple(each[name, element.name] for each in declared if (name, element.name) in each)
 

@@ -54,7 +54,7 @@ FEW = 4
 SMALL = 64
 """Places of an image up to which several images are better brought into blocks, even for a kernel of one place."""
 
-LEAST = 20_000 if libraries.LEAST else 0
+LEAST = 1_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy (measured)."""
 
 

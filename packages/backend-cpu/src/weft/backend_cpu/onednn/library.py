@@ -75,6 +75,14 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         *(NEW, c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
         *(SIZES, SIZES, SIZES, SIZES, c_void_p, c_void_p),
     ),
+    "dnnl_pooling_forward_primitive_desc_create": (
+        *(NEW, c_void_p, c_int, c_int, c_void_p, c_void_p),
+        *(SIZES, SIZES, SIZES, SIZES, SIZES, c_void_p),
+    ),
+    "dnnl_pooling_backward_primitive_desc_create": (
+        *(NEW, c_void_p, c_int, c_void_p, c_void_p),
+        *(SIZES, SIZES, SIZES, SIZES, SIZES, c_void_p, c_void_p),
+    ),
     "dnnl_sgemm": (
         *(c_char, c_char, c_int64, c_int64, c_int64, c_float),
         *(c_void_p, c_int64, c_void_p, c_int64, c_float, c_void_p, c_int64),

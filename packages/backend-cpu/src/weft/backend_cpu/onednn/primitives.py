@@ -30,6 +30,7 @@ __all__ = [
     "any_layout",
     "attributes",
     "described",
+    "implementation",
     "is_fast",
     "on_this_thread",
     "pool",
@@ -166,11 +167,16 @@ def attributes(activation: str = "", scales: int = 0) -> Handle:
     return found
 
 
-def is_fast(description: Handle) -> bool:
-    """Whether a primitive has more than the library's plain loops, which are slower than NumPy's by far."""
+def implementation(description: Handle) -> bytes:
+    """The library's name of what runs a primitive: ``b"jit:avx2"``."""
     name = ctypes.c_char_p()
     call("dnnl_primitive_desc_query", description, IMPLEMENTATION, 0, ctypes.byref(name))
-    return not (name.value or b"").startswith(b"ref")
+    return name.value or b""
+
+
+def is_fast(description: Handle) -> bool:
+    """Whether a primitive has more than the library's plain loops, which are slower than NumPy's by far."""
+    return not implementation(description).startswith(b"ref")
 
 
 def layout_of(description: Handle, argument: int) -> int | None:
