@@ -139,3 +139,10 @@ def test_a_large_array_is_filled_to_its_end(element, value):
     expected = np.full(70001, value, made._array.dtype)
     assert made._array.tobytes() == expected.tobytes()
     assert made.zero_()._array.tobytes() == bytes(expected.nbytes)
+
+
+@pytest.mark.parametrize("element", ["float32", "int16"])
+@pytest.mark.parametrize(("shift", "dim"), [(3, 0), (-7, 1), (1000, 1), (5, 2), (70001, None)])
+def test_lines_are_moved_on(shift, dim, element):
+    x = np.random.default_rng(0).uniform(-90, 90, (20, 30, 290)).astype(element)
+    assert (weft.from_numpy(x).roll(shift, () if dim is None else dim).numpy() == np.roll(x, shift, dim)).all()

@@ -482,8 +482,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     number = type(value) in (int, float, bool)
     if not number and not isinstance(value, TensorBase):
         value = as_value(value, self)
-    key, indices = parse(self, index)
-    target = basic.op(self, (*key, ...))
+    target, indices = written_to(self, index)
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("index_put_", target, False)
         fill_array(target._array, fitting("index_put_", value, target.kind.dtype), target.kind)
@@ -495,7 +494,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
     place = advanced_shape(target, indices)
-    value = value.to(self.device, self.dtype)
+    value = value if value.kind is self.kind else value.to(self.device, self.dtype)
     while value.ndim > len(place) and value.shape[0] == 1:
         value = value[0]
     check_broadcastable(value._array.shape, place)
@@ -511,8 +510,23 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     bump(self, "index_put_")
 
 
+def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None]:
+    """The view of a tensor that an index begins with, and what is left of it: see `parse`."""
+    if type(self) is Tensor:
+        parts = index if type(index) is tuple else (index,)
+        if all(type(each) is slice or type(each) is int for each in parts):
+            return self[index], None  # as the engine does it
+        if len(parts) == 1 and type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:
+            if index._array.ndim and self._array.ndim:
+                return self, [index]
+    key, indices = parse(self, index)
+    return basic.op(self, (*key, ...)), indices
+
+
 def advanced_shape(target: Any, indices: list[Any]) -> tuple[int, ...]:
     """The shape that reading at these positions would have."""
+    if len(indices) == 1:
+        return tuple(indices[0]._array.shape) + tuple(target._array.shape[1:])
     shapes = [each._array.shape for each in indices if each is not None]
     try:
         joint = broadcast_shapes("index_put", shapes)
@@ -652,7 +666,7 @@ def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
     """
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    if index.kind.dtype.name not in ("int64", "int32"):
+    if index.kind.dtype is not int64 and index.kind.dtype.name != "int32":
         raise RuntimeError(f"{name}: Expected dtype int32/int64 for index; got {index.kind.dtype}")
     if ndim is not None and index._array.ndim > ndim:
         raise IndexError(f"{name}: Index is supposed to be a vector, but got dim: {index._array.ndim}")
@@ -675,11 +689,13 @@ def index_select(input, dim, index):
     dim : int
     index : Tensor of int64 or int32, of at most 1 dimension
     """
-    dim = wrap_dim("index_select", dim, input.ndim)
+    ndim = input._array.ndim
+    dim = wrap_dim("index_select", dim, ndim)
     index = index_tensor("index_select", index, ndim=1)
-    if not input.ndim and index.numel() != 1:
+    if not ndim and index.numel() != 1:
         raise RuntimeError(f"index_select: Index to scalar can have only 1 value, got {index.numel()} value(s)")
-    return positioned("index_select", IndexError, index_select.op, input, dim, index.reshape(-1))
+    flat = index if index._array.ndim else index.reshape(-1)
+    return positioned("index_select", IndexError, index_select.op, input, dim, flat)
 
 
 @index_select.kernel

@@ -515,12 +515,39 @@ def flip_kernel(generic: Any) -> Any:
     return BySize(generic, run, LEAST)
 
 
+@loop
+def roll_loop(y, x, line, shift, lo, hi):
+    place, end = np.int64(lo), np.int64(hi)
+    start = place // line * line
+    while place < end:
+        at = place - start
+        wraps = at < shift
+        count = min((shift if wraps else line) - at, end - place)
+        copy_bytes(y + place, x + start + at - shift + (line if wraps else 0), count)
+        place += count
+        if place == start + line:
+            start = place
+
+
+@launcher
+def roll_lines(y, x, size, line, shift):
+    """Copy so many bytes, each line of them moved on by some, arrays by their identities."""
+    parallel(roll_loop, (word_at(y + HEAD), word_at(x + HEAD), line, shift), size, size // 4)
+
+
 @serves("core::roll", MOVED)
 def roll_kernel(generic: Any) -> Any:
     def run(x: Any, shifts: Any, dims: Any) -> Any:
         if not x.size or not x.ndim or x.itemsize not in LIKE or (not dims and not x.flags.c_contiguous):
             return generic(x, shifts, dims)
         made = np.empty(x.shape, x.dtype)
+        if len(shifts) == 1 and x.flags.c_contiguous:
+            first = dims[0] if dims else 0
+            line = math.prod(x.shape[first:]) * x.itemsize
+            if line >= LONG:
+                step = line // x.shape[first] if dims else x.itemsize
+                roll_lines(id(made), id(x), x.nbytes, line, shifts[0] * step % line)
+                return made
         target, source = (made, x) if dims else (made.reshape(-1), x.reshape(-1))
         total = dict.fromkeys(dims or (0,), 0)
         for dim, shift in zip(dims or (0,), shifts):
