@@ -318,8 +318,9 @@ def scientific(xp: Any, module: str, op: str) -> Any:
     """
     from weft.plugins import loaded_backends
 
-    arrays = getattr(xp, "ndarray", xp)
-    owners = [each for each in loaded_backends() if getattr(each.xp, "ndarray", each.xp) is arrays]
+    backends, arrays = loaded_backends(), getattr(xp, "ndarray", xp)
+    owners = [each for each in backends if each.xp is xp]
+    owners = owners or [each for each in backends if getattr(each.xp, "ndarray", each.xp) is arrays]
     for owner in owners:
         try:
             return owner.scientific(module)
