@@ -106,6 +106,18 @@ def sequences(sizes, lo, hi):
 
 
 @loop
+def set_input_gradient(slopes, weight, by_input, sizes, first, end):
+    """Set the gradient of the input of some sequences, unless there are no panels of the weight for it."""
+    start = 0
+    for k in range(sizes.size if weight.shape[0] else 0):
+        last, place = min(end, sizes[k]), start + first
+        if first < last:
+            by_input[place : start + last] = 0
+            add_product(slopes, place, weight, by_input, place, last - first)
+        start += sizes[k]
+
+
+@loop
 def work_of(arrays, weight, operations):
     """What `parallel` takes for a loop over all steps: one sequence is one thread's."""
     rows, size = arrays[0].shape[0], arrays[1].shape[1]
@@ -208,7 +220,7 @@ def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, start, lo, hi):
 
 
 @loop
-def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse, lo, hi):
+def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse, lo, hi):
     """All steps of some sequences, the last one that ran first."""
     first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else gates.shape[0]
@@ -220,11 +232,12 @@ def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, si
             lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, *rows)
             by_h[first:last] = 0
             add_step(by_gates, start + first, weight, way, by_h, first, last - first)
+    set_input_gradient(by_gates, weight_ih, by_x, sizes, first, end)
 
 
 @launcher
-def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse):
-    arrays = (gates, cells, grad, by_h, by_c, by_gates, weight, way, sizes, reverse)
+def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse):
+    arrays = (gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse)
     parallel(lstm_backward_part, arrays, gates.shape[0], work_of((gates, by_h), weight, WORK))
 
 
@@ -311,7 +324,9 @@ def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, star
 
 
 @loop
-def gru_backward_part(gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse, lo, hi):
+def gru_backward_part(
+    gates, before, news, grad, by_h, by_input, by_hidden, weight, way, weight_ih, by_x, sizes, reverse, lo, hi
+):
     """All steps of some sequences, the last one that ran first."""
     first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else gates.shape[0]
@@ -322,11 +337,12 @@ def gru_backward_part(gates, before, news, grad, by_h, by_input, by_hidden, weig
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, *rows)
             add_step(by_hidden, start + first, weight, way, by_h, first, last - first)
+    set_input_gradient(by_input, weight_ih, by_x, sizes, first, end)
 
 
 @launcher
-def gru_backward(gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse):
-    arrays = (gates, before, news, grad, by_h, by_input, by_hidden, weight, way, sizes, reverse)
+def gru_backward(gates, before, news, grad, by_h, by_input, by_hidden, weight, way, weight_ih, by_x, sizes, reverse):
+    arrays = (gates, before, news, grad, by_h, by_input, by_hidden, weight, way, weight_ih, by_x, sizes, reverse)
     parallel(gru_backward_part, arrays, gates.shape[0], work_of((gates, by_h), weight, WORK))
 
 
@@ -392,7 +408,7 @@ def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
 
 
 @loop
-def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse, lo, hi):
+def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, weight_ih, by_x, sizes, reverse, lo, hi):
     """All steps of some sequences, the last one that ran first."""
     first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else states.shape[0]
@@ -404,11 +420,12 @@ def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, sizes,
             rnn_backward_rows(states, grad, by_h, by_sum, rectified, *rows)
             by_h[first:last] = 0
             add_step(by_sum, start + first, weight, way, by_h, first, last - first)
+    set_input_gradient(by_sum, weight_ih, by_x, sizes, first, end)
 
 
 @launcher
-def rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse):
-    arrays = (states, grad, by_h, by_sum, rectified, weight, way, sizes, reverse)
+def rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, weight_ih, by_x, sizes, reverse):
+    arrays = (states, grad, by_h, by_sum, rectified, weight, way, weight_ih, by_x, sizes, reverse)
     parallel(rnn_backward_part, arrays, states.shape[0], work_of((states, by_h), weight, 2))
 
 
@@ -426,6 +443,16 @@ def arranged(weight: Array, flipped: bool, rows: int, steps: int) -> tuple[Array
         return weight.reshape(1, *weight.shape), BY_SUMS
     matrix = dense(weight.T) if flipped else weight
     return matrix.reshape(1, *matrix.shape), BY_ROWS
+
+
+def for_input(weight_ih: Array, gates: Array, way: int, wanted: bool) -> tuple[Array, Array]:
+    """The weight in panels for the gradient of the input, and memory for it, if the loop over all steps sets it.
+
+    That is where it computes products itself. Otherwise both are empty.
+    """
+    if wanted and way == IN_PANELS and weight_ih.dtype == gates.dtype:
+        return in_panels(dense(weight_ih), False), new(gates.shape[0], weight_ih.shape[1], gates)
+    return np.empty((0, 1, 1), gates.dtype), new(0, 1, gates)
 
 
 def plain_linear(input: Array, weight: Array, bias: Array | None) -> Array:
@@ -509,17 +536,22 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def weight_gradients(
-    by_input: Array, by_hidden: Array, input: Array, before: Array, weight_ih: Array, needs: Sequence[bool]
+    by_input: Array, by_hidden: Array, input: Array, before: Array, weight_ih: Array, by_x: Array, needs: Sequence[bool]
 ) -> list[Array | None]:
-    """The gradients of input, weight_ih, weight_hh, bias_ih and bias_hh that are asked for."""
+    """The gradients of input, weight_ih, weight_hh, bias_ih and bias_hh that are asked for.
+
+    That of the input is ``by_x``, unless this is empty.
+    """
     rules = (
-        lambda: matmul(by_input, weight_ih),
+        lambda: by_x if by_x.size else matmul(by_input, weight_ih),
         lambda: matmul(by_input.T, input),
         lambda: matmul(by_hidden.T, before),
         lambda: np.add.reduce(by_input, axis=0),
         lambda: np.add.reduce(by_hidden, axis=0),
     )
-    return [rule() if wanted else None for rule, wanted in zip(rules, needs)]
+    both_biases = by_input is by_hidden and needs[3] and needs[4]
+    found = [rule() if wanted else None for rule, wanted in zip(rules[: 4 if both_biases else 5], needs)]
+    return [*found, np.copy(found[3])] if both_biases else found  # type: ignore[arg-type]
 
 
 # What ops call
@@ -610,11 +642,12 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
         by_gates, grad = np.empty_like(gates, order="C"), grad_of(output_grad, gates)
         gates, cells = dense(gates), dense(cells)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
-        lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, np.array(sizes), reverse)
+        panels, by_x = for_input(weight_ih, gates, way, needs[0])
+        lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:
             by_h += matmul(by_gates, weight_hh)
         wanted = (needs[0], *needs[3:7])
-        by_input, *by_parameters = weight_gradients(by_gates, by_gates, input, before, weight_ih, wanted)
+        by_input, *by_parameters = weight_gradients(by_gates, by_gates, input, before, weight_ih, by_x, wanted)
         return asked((by_input, by_h if needs[1] else None, by_c if needs[2] else None, *by_parameters))
 
     return run
@@ -675,11 +708,12 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
         by_hidden, by_input = np.empty_like(gates, order="C"), np.empty_like(gates, order="C")
         kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
-        gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, np.array(sizes), reverse)
+        panels, by_x = for_input(weight_ih, gates, way, needs[0])
+        gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:
             by_h += matmul(by_hidden, weight_hh)
         wanted = (needs[0], *needs[2:])
-        found, *by_parameters = weight_gradients(by_input, by_hidden, input, before, weight_ih, wanted)
+        found, *by_parameters = weight_gradients(by_input, by_hidden, input, before, weight_ih, by_x, wanted)
         return asked((found, by_h if needs[1] else None, *by_parameters))
 
     return run
@@ -735,11 +769,12 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
         by_sum, grad, states = np.empty_like(states, order="C"), grad_of(output_grad, states), dense(states)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
-        rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, np.array(sizes), reverse)
+        panels, by_x = for_input(weight_ih, states, way, needs[0])
+        rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:
             by_h += matmul(by_sum, weight_hh)
         wanted = (needs[0], *needs[2:])
-        found, *by_parameters = weight_gradients(by_sum, by_sum, input, before, weight_ih, wanted)
+        found, *by_parameters = weight_gradients(by_sum, by_sum, input, before, weight_ih, by_x, wanted)
         return asked((found, by_h if needs[1] else None, *by_parameters))
 
     return run
