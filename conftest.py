@@ -1,9 +1,15 @@
 """What every docstring's example may take for granted: ``weft``, ``np``, and the same random numbers each time."""
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several processes share the processors: a thread that waits for work sleeps, rather than spins in another's way.
+    # OpenMP reads this when it is loaded, which nothing has done yet.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Modules that import what need not be installed; nothing imports them but who asks for them.
 NEEDS = {
