@@ -26,7 +26,7 @@ from weft.nn.functional._common import (
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._batching import reads_values
-from weft.ops._declare import op
+from weft.ops._declare import composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes
 from weft.ops.indexing import positioned
 from weft.ops.matrices import same_dtype
@@ -318,7 +318,27 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
         )
 
 
-@in_full_precision
+USUAL: Any = (None, None, -100, None, "mean", 0.0)  # the arguments of `cross_entropy` after the first two
+
+
+def usual_entropy(args: tuple[Any, ...]) -> Any:
+    """`cross_entropy` of rows of scores and a class for each; see `weft._engine.functions`."""
+    if len(args) < 2 or (len(args) > 2 and (args[2] is not None or args[2:] != USUAL[: len(args) - 2])):
+        return None
+    input, target = args[:2]
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        return None
+    kind, scores = input.kind, input._array.shape
+    if not kind.fast or not kind.is_real_float or kind.dtype.is_half or len(scores) != 2:
+        return None
+    other = target.kind
+    if not other.fast or other.dtype is not weft.int64 or target._array.shape != scores[:1]:
+        return None
+    check_class_range("cross_entropy", target, scores[1], -100)
+    return cross_entropy_op.op(input, target, None, "mean", -100, 0.0)[0]
+
+
+@composite(quick=usual_entropy, precision="float32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
