@@ -141,6 +141,12 @@ def test_a_large_array_is_filled_to_its_end(element, value):
     assert made.zero_()._array.tobytes() == bytes(expected.nbytes)
 
 
+@pytest.mark.parametrize(("shape", "other", "dim"), [((90, 110), (90, 120), 0), ((90, 110), (80, 110), 1)])
+def test_arrays_of_other_sizes_are_not_joined(shape, other, dim):
+    with pytest.raises(RuntimeError, match="cat: Sizes of tensors must match"):
+        weft.cat([weft.zeros(shape), weft.zeros(other)], dim)
+
+
 @pytest.mark.parametrize("element", ["float32", "int16"])
 @pytest.mark.parametrize(("shift", "dim"), [(3, 0), (-7, 1), (1000, 1), (5, 2), (70001, None)])
 def test_lines_are_moved_on(shift, dim, element):
