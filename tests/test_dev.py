@@ -112,7 +112,7 @@ def test_a_failed_installation_says_so_and_is_tried_again(dev, monkeypatch):
     assert "dev.txt" in dev.steps[-1]
 
 
-@pytest.mark.parametrize(("arguments", "spread"), [((), True), (("-k", "softmax"), False), (("--pdb",), False)], ids=str)
+@pytest.mark.parametrize(("arguments", "spread"), [((), True), (("-k", "softmax"), False), (("--pdb",), False)])
 def test_all_tests_run_in_several_processes_and_chosen_ones_in_this_one(dev, monkeypatch, arguments, spread):
     begun = []
     monkeypatch.setattr(dev, "run", lambda python, *command: begun.append(command))
