@@ -578,7 +578,7 @@ def cat_kernel(generic: Any) -> Any:
         if sum([each.size for each in arrays]) < LEAST * len(arrays) or all(map(is_channels_last, arrays)):
             return generic(arrays, dim)
         lead, tail = first.shape[:dim], first.shape[dim + 1 :]
-        if any([each.shape[:dim] != lead or each.shape[dim + 1 :] != tail for each in arrays]):
+        if any(each.shape[:dim] != lead or each.shape[dim + 1 :] != tail for each in arrays):
             return generic(arrays, dim)  # which says so
         made = np.empty((*lead, sum([each.shape[dim] for each in arrays]), *tail), first.dtype)
         return filled(made, dim, arrays) if first.itemsize in LIKE else generic(arrays, dim)
