@@ -175,7 +175,8 @@ class TensorMethods(TensorBase):
             if place < 0:
                 place += len(shape)
             if 0 <= place < len(shape) and shape[place] == 1:
-                taken = array.reshape((*shape[:place], *shape[place + 1 :]))
+                sizes = shape[1:] if place == 0 else (*shape[:place], *shape[place + 1 :])
+                taken = array.reshape(sizes)
                 return view_of(ops.squeeze, self, taken, ((place,),))
         return quick_methods["squeeze"](self, dim)
 
@@ -188,8 +189,9 @@ class TensorMethods(TensorBase):
             if place < 0:
                 place += len(shape) + 1
             if 0 <= place <= len(shape):
+                sizes = (1, *shape) if place == 0 else (*shape[:place], 1, *shape[place:])
                 try:
-                    taken = array.reshape((*shape[:place], 1, *shape[place:]))
+                    taken = array.reshape(sizes)
                 except ValueError:
                     return quick_methods["unsqueeze"](self, dim)
                 return view_of(ops.unsqueeze, self, taken, (place,))
