@@ -44,6 +44,7 @@ def axes(input: Any, dim: tuple[int, ...]) -> Any:
 
 REDUCING: dict[str, Any] = {
     "sum": numpy.add,
+    "prod": numpy.multiply,
     "max": numpy.maximum,
     "min": numpy.minimum,
     "any": numpy.logical_or,
@@ -54,7 +55,7 @@ REDUCING: dict[str, Any] = {
 def reduce(name: str, input: Any, axis: Any, keepdim: bool = False) -> Any:
     """An array's method of this name, in its dtype; NumPy's takes twice as long as what it calls."""
     if type(input) is not numpy.ndarray:
-        dtype = {"dtype": input.dtype} if name == "sum" else {}
+        dtype = {"dtype": input.dtype} if name in ("sum", "prod") else {}
         return getattr(input, name)(axis=axis, keepdims=keepdim, **dtype)
     return REDUCING[name].reduce(input, axis, input.dtype, None, keepdim)
 
@@ -281,7 +282,7 @@ def _(xp, input, dim, keepdim):
 
 @prod.kernel
 def _(xp, input, dim, keepdim):
-    return in_order(xp, xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
+    return in_order(xp, reduce("prod", input, axes(input, dim), keepdim))
 
 
 @prod.gradient("input")

@@ -6,6 +6,8 @@ import builtins
 import math
 from typing import Any
 
+import numpy
+
 from weft._dtypes import float64, int32, int64
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
@@ -93,12 +95,19 @@ FEW = 512  # elements up to which one stable sort costs less than keys
 def order_of_few(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """`order_along` by the stable sort."""
     if not descending:
-        order = xp.argsort(input, dim, kind="stable")
+        order = stable_order(xp, input, dim)
     else:  # backwards, and so that equal elements stay in their order
         back = (slice(None),) * dim + (slice(None, None, -1),)
-        order = xp.argsort(input[back], dim, kind="stable")[back]
+        order = stable_order(xp, input[back], dim)[back]
         order = xp.subtract(input.shape[dim] - 1, order)
     return in_order(xp, order)
+
+
+def stable_order(xp: Any, input: Any, dim: int) -> Any:
+    """The positions that sort, equal elements in their order; an array's own method takes half the time."""
+    if type(input) is numpy.ndarray:
+        return input.argsort(dim, kind="stable")
+    return xp.argsort(input, axis=dim, kind="stable")
 
 
 def last_to(xp: Any, keys: Any, dim: int) -> Any:
