@@ -30,6 +30,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from weft.backend_cpu.compiled.keeping import name_files_by_kernel
 from weft.backend_cpu.threads import use_openmp
 
 __all__ = ["GRAIN", "launcher", "loop", "parallel"]
@@ -47,6 +48,7 @@ launcher = njit(**OPTIONS, no_cfunc_wrapper=True)
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()
+name_files_by_kernel()
 
 
 @intrinsic
