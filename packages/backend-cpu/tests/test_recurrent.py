@@ -120,3 +120,15 @@ def test_a_projected_state_is_left_to_numpys_kernel():
     from weft.backend_cpu.compiled import recurrent
 
     assert recurrent.lstm_layer(lambda *given: len(given))(*args, (2, 2), False) == 10
+
+
+@pytest.mark.parametrize(("batch", "width"), [(6, 40), (6, 7), (1, 8)])
+def test_a_layer_of_bfloat16_is_near_to_one_of_float32(batch, width):
+    import weft
+
+    weft.manual_seed(0)
+    layer, input = weft.nn.LSTM(5, width), weft.randn(9, batch, 5)
+    expected = layer(input)[0]
+    found = layer.to(weft.bfloat16)(input.to(weft.bfloat16))[0]
+    assert found.dtype is weft.bfloat16
+    weft.testing.assert_close(found.float(), expected, rtol=0.05, atol=0.03)

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["add_product", "in_panels"]
+__all__ = ["HAS_PAIRS", "PAIRS", "add_product", "in_panels"]
 
 FEATURES = llvmlite.binding.get_host_cpu_features()
 BYTES = 64 if FEATURES.get("avx512f") else 32 if FEATURES.get("avx") else 16  # of a vector
@@ -27,6 +27,9 @@ IS_SMALL = "sse2" in FEATURES and BYTES < 64  # a set of 16 registers, where oth
 ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
 INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
+PAIRS = np.dtype(np.uint32)
+"""The dtype of panels of pairs of bfloat16, of which two rows are one."""
+HAS_PAIRS = BYTES == 64 and bool(FEATURES.get("avx512bf16"))
 BLOCK = 256  # rows at a time
 
 Array = np.ndarray[Any, Any]
@@ -47,29 +50,65 @@ def fetch(builder: Any, address: Any) -> None:
     builder.call(function, [address, I32(1), I32(3), I32(1)])
 
 
+class BFloat(ir.Type):  # type: ignore[misc]
+    """The compiler's type of bfloat16."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BFloat)
+
+    def __hash__(self) -> int:
+        return hash(BFloat)
+
+
+def add_product_of_vectors(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(builder.fmul(a, b, flags=("contract",)), total, flags=("contract",))
+
+
+def add_product_of_pairs(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    halves = ir.VectorType(BFloat(), 2 * total.type.count)
+    kind = ir.FunctionType(total.type, [total.type, halves, halves])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512bf16.dpbf16ps.512")
+    return builder.call(function, [total, builder.bitcast(a, halves), builder.bitcast(b, halves)])
+
+
 def tile_of(rows: int) -> Any:
     """The function that adds a product to a tile of so many rows."""
 
     @intrinsic
     def add_to_tile(
-        typingctx: Any, zero: Any, inner: Any, a: Any, steps: Any, b: Any, across: Any, c: Any, step: Any, last: Any
+        typingctx: Any,
+        zero: Any,
+        kind: Any,
+        inner: Any,
+        a: Any,
+        steps: Any,
+        b: Any,
+        across: Any,
+        c: Any,
+        step: Any,
+        last: Any,
     ) -> Any:
         """Add ``inner`` columns of a times so many rows of b to c; all by their addresses.
 
         ``steps`` are the bytes from a row of a to the next, and from a column to the next; ``across`` and ``step`` are
         those from a row of b and of c to the next. What comes after row number ``last`` is that row once more, which
-        changes nothing.
+        changes nothing. Columns of a and rows of b are pairs of bfloat16 where the type of ``kind`` is that of `PAIRS`.
         """
         integer, pair = types.intp, types.UniTuple(types.intp, 2)
-        signature = types.void(zero, integer, integer, pair, *(integer,) * 5)
+        signature = types.void(zero, kind, integer, integer, pair, *(integer,) * 5)
+        pairs = isinstance(kind, types.Integer)
 
         def generate(context: Any, caller: Any, signature: Any, values: Any) -> Any:
-            zero, inner, a, steps, b, across, c, step, last = values
+            zero, _, inner, a, steps, b, across, c, step, last = values
             given = inner, a, *(caller.extract_value(steps, i) for i in (0, 1)), b, across, c, step, last
             element, word = zero.type, inner.type
             lanes = lanes_of(element)
             width = BYTES // lanes
             vector = ir.VectorType(element, lanes)
+            factor = ir.VectorType(I32, lanes) if pairs else vector
             kind = ir.FunctionType(ir.VoidType(), [word] * len(given))
             function = ir.Function(caller.module, kind, caller.module.get_unique_name("tile"))
             function.linkage = "internal"
@@ -86,7 +125,7 @@ def tile_of(rows: int) -> Any:
                 return builder.add(address, offset if isinstance(offset, ir.Value) else word(offset))
 
             def spread(value: Any) -> Any:
-                undefined = ir.Constant(vector, ir.Undefined)
+                undefined = ir.Constant(factor, ir.Undefined)
                 first = builder.insert_element(undefined, value, I32(0))
                 return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None))
 
@@ -107,10 +146,10 @@ def tile_of(rows: int) -> Any:
             builder.position_at_end(body)
             counter, offset, panel = (builder.phi(word) for _ in range(3))
             sums = [builder.phi(vector) for _ in places]
-            factors = [load(vector, plus(panel, k * BYTES)) for k in range(VECTORS)]
-            spreads = [spread(load(element, plus(source, offset))) for source in sources]
-            products = [builder.fmul(spreads[row], factors[k], flags=("contract",)) for row, k in places]
-            after = [builder.fadd(product, each, flags=("contract",)) for product, each in zip(products, sums)]
+            factors = [load(factor, plus(panel, k * BYTES)) for k in range(VECTORS)]
+            spreads = [spread(load(factor.element, plus(source, offset))) for source in sources]
+            multiply = add_product_of_pairs if pairs else add_product_of_vectors
+            after = [multiply(builder, each, spreads[row], factors[k]) for (row, k), each in zip(places, sums)]
             following = plus(counter, 1)
             changes = [
                 (counter, word(0), following),
@@ -180,22 +219,22 @@ def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, ac
 
 
 @loop
-def add_rows_of_tile(zero, inner, a, steps, b, across, c, step, count):
+def add_rows_of_tile(zero, kind, inner, a, steps, b, across, c, step, count):
     """Add to a tile of which ``count`` rows are there."""
     if count > ROWS // 2:
-        add_to_tile(zero, inner, a, steps, b, across, c, step, count - 1)
+        add_to_tile(zero, kind, inner, a, steps, b, across, c, step, count - 1)
     else:
-        add_to_half(zero, inner, a, steps, b, across, c, step, count - 1)
+        add_to_half(zero, kind, inner, a, steps, b, across, c, step, count - 1)
 
 
 @loop
 def add_product(a, place, panels, c, target, count):
     """Add rows of a, ``count`` from ``place`` on, times a matrix in panels to the rows of c from ``target`` on.
 
-    a and c are contiguous.
+    a and c are contiguous. Pairs of bfloat16 are numbers of a as far as their size goes, and `PAIRS` in panels.
     """
     inner, columns, width = a.shape[1], c.shape[1], panels.shape[2]
-    size, zero = a.itemsize, like(a[0, 0], 0.0)
+    size, zero, kind = a.itemsize, like(c[0, 0], 0.0), panels[0, 0, 0]
     steps, step, across = (inner * size, size), columns * size, width * size
     sources, matrix, targets = np.intp(a.ctypes.data), np.intp(panels.ctypes.data), np.intp(c.ctypes.data)
     for top in range(0, count, BLOCK):
@@ -209,13 +248,13 @@ def add_product(a, place, panels, c, target, count):
                     source = sources + ((place + i) * inner + k) * size
                     if left == width:
                         tile = targets + (target + i) * step + p * across
-                        add_rows_of_tile(zero, terms, source, steps, panel, across, tile, step, rows)
+                        add_rows_of_tile(zero, kind, terms, source, steps, panel, across, tile, step, rows)
                     else:
-                        add_edge(zero, terms, source, steps, panel, c[target + i : target + i + rows], width)
+                        add_edge(zero, kind, terms, source, steps, panel, c[target + i : target + i + rows], width)
 
 
 @loop
-def add_edge(zero, inner, a, steps, b, c, width):
+def add_edge(zero, kind, inner, a, steps, b, c, width):
     """Add to the last columns of some rows, which do not fill a panel, by a tile that has all."""
     tile, left = np.zeros((ROWS, width), c.dtype), c.shape[1] % width
     first = c.shape[1] - left
@@ -223,7 +262,7 @@ def add_edge(zero, inner, a, steps, b, c, width):
         for j in range(left):
             tile[row, j] = c[row, first + j]
     across = width * c.itemsize
-    add_rows_of_tile(zero, inner, a, steps, b, across, np.intp(tile.ctypes.data), across, c.shape[0])
+    add_rows_of_tile(zero, kind, inner, a, steps, b, across, np.intp(tile.ctypes.data), across, c.shape[0])
     for row in range(c.shape[0]):
         for j in range(left):
             c[row, first + j] = tile[row, j]

@@ -18,8 +18,9 @@ import numpy as np
 from weft import bfloat16, dtype, float32, float64
 from weft._layout import in_order
 from weft.backend_cpu import libraries
+from weft.backend_cpu.compiled.halves import BITS, narrow
 from weft.backend_cpu.compiled.mathematics import like, sigmoid, tanh
-from weft.backend_cpu.compiled.panels import add_product, in_panels
+from weft.backend_cpu.compiled.panels import HAS_PAIRS, PAIRS, add_product, in_panels
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import LEAST, serves
 
@@ -34,7 +35,7 @@ WORK = 12  # simple operations that all gates of one element count as
 TERMS = 8  # of a product that count as one
 
 # How a step's product is computed
-OUTSIDE, IN_PANELS, BY_ROWS, BY_SUMS = range(4)
+OUTSIDE, IN_PANELS, BY_ROWS, BY_SUMS, IN_PAIRS = range(5)
 
 
 # A step's product, in a compiled loop over all steps
@@ -169,7 +170,7 @@ def lstm_forward_rows(gates, h, c, before, cells, output, start, lo, hi):
 
 
 @loop
-def lstm_forward_part(gates, h, c, before, cells, output, weight, way, sizes, reverse, lo, hi):
+def lstm_forward_part(gates, h, c, before, cells, output, halves, bits, weight, way, sizes, reverse, lo, hi):
     """All steps of some sequences."""
     first, end = sequences(sizes, lo, hi)
     stop = gates.shape[0] if reverse else 0
@@ -177,14 +178,17 @@ def lstm_forward_part(gates, h, c, before, cells, output, weight, way, sizes, re
         start, count, stop = step_at(sizes, k, reverse, stop)
         last = min(end, count)
         if first < last:
+            if way == IN_PAIRS:
+                narrow(h[first:last], (last - first) * h.shape[1], bits, np.uintp(first * h.shape[1]))
+                add_product(halves, first, weight, gates, start + first, last - first)
             add_step(h, first, weight, way, gates, start + first, last - first)
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             lstm_forward_rows(gates, h, c, before, cells, output, *rows)
 
 
 @launcher
-def lstm_forward(gates, h, c, before, cells, output, weight, way, sizes, reverse):
-    arrays = (gates, h, c, before, cells, output, weight, way, sizes, reverse)
+def lstm_forward(gates, h, c, before, cells, output, halves, bits, weight, way, sizes, reverse):
+    arrays = (gates, h, c, before, cells, output, halves, bits, weight, way, sizes, reverse)
     parallel(lstm_forward_part, arrays, gates.shape[0], work_of((gates, h), weight, WORK))
 
 
@@ -445,6 +449,15 @@ def arranged(weight: Array, flipped: bool, rows: int, steps: int) -> tuple[Array
     return matrix.reshape(1, *matrix.shape), BY_ROWS
 
 
+def arranged_pairs(weight: Array, rows: int, steps: int) -> tuple[Array, int]:
+    """The transpose of the weight as `arranged` gives it; of bfloat16 in pairs, where the processor multiplies them."""
+    if weight.dtype != BFLOAT:
+        return arranged(dense(weight), True, rows, steps)
+    if not HAS_PAIRS or rows == 1 or steps == 1 or weight.shape[1] % 2:
+        return arranged(dense(converted(weight, float32)), True, rows, steps)
+    return in_panels(dense(weight).view(np.float32), True).view(PAIRS), IN_PAIRS
+
+
 def for_input(weight_ih: Array, gates: Array, way: int, wanted: bool) -> tuple[Array, Array]:
     """The weight in panels for the gradient of the input, and memory for it, if the loop over all steps sets it.
 
@@ -608,10 +621,12 @@ def lstm_layer(generic: Kernel) -> Kernel:
         gates = projection(input, weight_ih, both(bias_ih, bias_hh))
         h, c = np.array(h, order="C"), np.array(c, order="C")
         output, before, cells = (new(rows, h.shape[1], h) for _ in range(3))
-        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        weight, way = arranged_pairs(weight_hh, batch, len(sizes))
         if way == OUTSIDE:
             gates += matmul(h, weight_hh.T)
-        lstm_forward(gates, h, c, before, cells, output, weight, way, np.array(sizes), reverse)
+        halves = new(batch if way == IN_PAIRS else 0, max(h.shape[1] // 2, 1), h)
+        bits = halves.view(BITS[BFLOAT]).reshape(-1)
+        lstm_forward(gates, h, c, before, cells, output, halves, bits, weight, way, np.array(sizes), reverse)
         return output, h, c, gates, before, cells
 
     return run
@@ -780,7 +795,7 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
     return run
 
 
-serve_halves("nn::lstm_layer", lstm_layer, 0, 3)
+serve_halves("nn::lstm_layer", lstm_layer, 0, 3, 4)
 serve_halves("nn::lstm_layer_gradient", lstm_layer_gradient, 0, 1, 5)
 serve_halves("nn::gru_layer", gru_layer, 0, 2)
 serve_halves("nn::gru_layer_gradient", gru_layer_gradient, 0, 1)

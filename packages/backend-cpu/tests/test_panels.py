@@ -1,0 +1,47 @@
+"""Products with a matrix in panels are those of NumPy, for shapes that tiles fit and do not fit."""
+
+import numpy as np
+import pytest
+
+from weft.backend_cpu import compiled, libraries
+
+pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
+
+
+@pytest.fixture(scope="module")
+def add():
+    from weft.backend_cpu.compiled.panels import add_product
+    from weft.backend_cpu.compiled.parallel import launcher
+
+    @launcher
+    def call(a, place, panels, c, target, count):
+        add_product(a, place, panels, c, target, count)
+
+    return call
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 3, 5), (11, 40, 32), (300, 17, 70), (9, 1030, 33)])
+def test_a_product_is_added_to_the_rows_that_are_named_and_to_no_others(add, rows, inner, columns, flipped):
+    from weft.backend_cpu.compiled.panels import in_panels
+
+    random = np.random.default_rng(rows)
+    a, b = random.standard_normal((rows + 3, inner)), random.standard_normal((inner, columns))
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    c = random.standard_normal((rows + 2, columns)).astype(np.float32)
+    expected = c.copy()
+    expected[1 : rows + 1] += a[2 : rows + 2] @ b
+    add(a, 2, in_panels(np.ascontiguousarray(b.T) if flipped else b, flipped), c, 1, rows)
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(33, 16), (64, 50), (5, 3)])
+def test_panels_have_the_columns_of_a_matrix_and_zeros(shape):
+    from weft.backend_cpu.compiled.panels import in_panels
+
+    matrix = np.arange(1, 1 + shape[0] * shape[1], dtype=np.float32).reshape(shape)
+    for flipped, plain in ((False, matrix), (True, matrix.T)):
+        panels = in_panels(matrix, flipped)
+        found = panels.transpose(1, 0, 2).reshape(plain.shape[0], -1)
+        assert np.array_equal(found[:, : plain.shape[1]], plain)
+        assert not found[:, plain.shape[1] :].any()
