@@ -468,8 +468,8 @@ def repeated_evenly(input: Any, times: int, dim: int) -> Any:
     shape = tuple(input.shape)
     lead, size, rest = shape[:dim], shape[dim], shape[dim + 1 :]
     addressable("repeat_interleave", (*lead, size, times, *rest), input.itemsize)
-    whole = expand(reshape(input, (*lead, size, 1, *rest)), (*lead, size, times, *rest))
-    return reshape(contiguous_copy.op(whole), (*lead, size * times, *rest))
+    whole = input.reshape((*lead, size, 1, *rest)).expand((*lead, size, times, *rest))
+    return contiguous_copy.op(whole).reshape((*lead, size * times, *rest))
 
 
 @op(name="repeat_interleave", tensors="counts", gradient=None)
