@@ -449,7 +449,7 @@ def _(make: Make) -> Iterator[Call]:
     yield call(make(2, 3, 4), make(3, 4, 5), 2)
 
 
-@samples("kron")
+@samples("kron", "core::kron")
 def _(make: Make) -> Iterator[Call]:
     yield call(make(2, 3), make(2, 2))
 
