@@ -72,7 +72,8 @@ class Backend:
     kernels : dict
         Kernels that are better than the generic ones, by the full name of their op (``"core::add"``). Each takes
         arrays and parameters as the op's declared kernel does, without ``xp``. What depends on the dtype is found by
-        `kernel`.
+        `kernel`. Shapes and dims are checked before; positions that a tensor holds are not: a kernel that reads at them
+        looks whether they are in range, before it writes, and calls the declared kernel to raise if one is not.
     """
 
     def __init__(self, device_type: str, xp: Any, array_type: type) -> None:
