@@ -55,6 +55,14 @@ def test_batch_first_only_moves_axes():
     close(weights_first, weights.detach().numpy())
 
 
+def test_in_training_the_output_lies_in_memory_by_position():
+    """What dropout behind it zeroes, for a seed, follows from that order."""
+    layer = nn.MultiheadAttention(8, 2, batch_first=True)
+    x = weft.ones(3, 5, 8)
+    for need_weights in (False, True):
+        assert layer(x, x, x, need_weights=need_weights)[0].stride() == (8, 24, 1)
+
+
 def test_masks_hide_keys():
     layer = nn.MultiheadAttention(8, 2)
     x = weft.randn(4, 1, 8)

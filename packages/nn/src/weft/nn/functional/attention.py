@@ -372,7 +372,8 @@ def multi_head_attention_forward(
     mask = merged(mask, key_mask, batch, num_heads, added)
     output, attention = attend(q, k, v, mask, dropout_p if training else 0.0, need_weights)
     output = output.permute(2, 0, 1, 3).reshape(length, batch, embed_dim)
-    output = projected(output, out_proj_weight, out_proj_bias)
+    # Dropout that follows in training draws its numbers in the order of memory, which is to be PyTorch's: by position.
+    output = (linear if training else projected)(output, out_proj_weight, out_proj_bias)
     if attention is not None and average_attn_weights:
         attention = attention.mean(1)
     if not batched:
