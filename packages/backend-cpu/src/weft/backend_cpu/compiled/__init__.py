@@ -23,6 +23,10 @@ FAMILIES = {  # module: the ops that it serves
         "nn::mish nn::mish_backward nn::glu nn::glu_backward nn::softsign nn::softsign_backward "
         "nn::prelu nn::prelu_backward"
     ),
+    "convolution": """
+        nn::conv1d nn::conv2d nn::conv3d nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient
+        nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient
+    """,
     "copies": "core::convert core::tril core::triu",
     "moves": "core::assign core::spread core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
@@ -78,6 +82,7 @@ FAMILIES = {  # module: the ops that it serves
 FUSED = (
     "activations",
     "batch_norm",
+    "convolution",
     "cumulative",
     "functions",
     "losses",

@@ -34,6 +34,7 @@ from weft.backend_cpu.onednn.primitives import (
     attributes,
     described,
     engine,
+    implementation,
     is_fast,
     on_this_thread,
     pool,
@@ -86,6 +87,7 @@ class Geometry:
         self.is_pointwise = groups == 1 and max(kernel) == 1 and not (input[0][0] > 2 and prod(out) < SMALL)
         self.is_dense = groups == 1 and max(kernel) == 1 and max(stride) == 1
         self.has_few_channels = groups == 1 and input[0][1] <= FEW
+        self.is_depthwise = groups > 1 and weight[0][1] == 1 and max(stride) == 1
         self.is_last = is_last(*input) or is_last(*output)
         shape, strides = grouped(*weight, groups)
         arrays = input, (shape, strides), output
@@ -129,16 +131,25 @@ def is_last(shape: Sizes, strides: Sizes) -> bool:
     return shape[1] > 1 and prod(shape[2:]) > 1 and strides[1] < min(strides[2:])
 
 
-def first_fast(describe: Callable[..., Handle], candidates: Sequence[Any]) -> Handle:
-    """The description for the first layouts for which the library has a fast primitive."""
+def first_fast(describe: Callable[..., Handle], candidates: Sequence[Any], depthwise: bool) -> Handle:
+    """The description for the first layouts for which the library has a fast primitive.
+
+    Depthwise and without strides it may have none but products of tiny matrices, which take a multiple of what compiled
+    loops do.
+    """
     for layouts in candidates:
         try:
             description = describe(*layouts)
         except UnsupportedError:
             continue
-        if is_fast(description):
+        if is_fast(description) and not (depthwise and has_loops() and b"gemm" in implementation(description)):
             return description
     raise UnsupportedError("no fast convolution of this geometry")
+
+
+def has_loops() -> bool:
+    """Whether there are compiled loops to leave a convolution to."""
+    return any(hasattr(each, "AT_ONCE") for each in libraries.available())
 
 
 class Convolution:
@@ -205,7 +216,7 @@ def forward(
     bias = described(weight[:1], (WIDTHS[element],), element) if with_bias else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
-    description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise))
+    description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise), found.is_depthwise)
     return Convolution(Arranged(description, given, [DST]), shape, last)
 
 
@@ -242,7 +253,7 @@ def of_bytes(
     scale = described(weight[:1], (4,)) if with_scale else None
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (SCALES | WEIGHTS, scale)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
-    description = first_fast(partial(found.forward, bias, scaled=with_scale), found.layouts(False))
+    description = first_fast(partial(found.forward, bias, scaled=with_scale), found.layouts(False), found.is_depthwise)
     return Convolution(Arranged(description, [*given, (DST, found.output)], [DST]), shape, last, numpy.dtype(into))
 
 
@@ -261,7 +272,8 @@ def by_input(
 
     arguments = [(DIFF_DST, found.output), (WEIGHTS, found.weight), (DIFF_SRC, found.input)]
     layouts = found.layouts(found.is_pointwise or found.has_few_channels)
-    return Convolution(Arranged(first_fast(describe, layouts), arguments, [DIFF_SRC]), shape, last)
+    description = first_fast(describe, layouts, found.is_depthwise and weight[0] == shape[1])
+    return Convolution(Arranged(description, arguments, [DIFF_SRC]), shape, last)
 
 
 def by_weight(
@@ -277,8 +289,8 @@ def by_weight(
         return Handle("primitive_desc", make(create, engine(), DIRECT, x, w, None, y, *found.steps, hint, options))
 
     arguments = [(DIFF_DST, found.output), (SRC, found.input), (DIFF_WEIGHTS, found.weight)]
-    primitive = Arranged(first_fast(describe, found.layouts(found.is_dense)), arguments, [DIFF_WEIGHTS])
-    return Convolution(primitive, shape, False)
+    description = first_fast(describe, found.layouts(found.is_dense), found.is_depthwise)
+    return Convolution(Arranged(description, arguments, [DIFF_WEIGHTS]), shape, False)
 
 
 # Kernels

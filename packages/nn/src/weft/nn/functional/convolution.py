@@ -135,8 +135,8 @@ def convolve(
     """The convolution itself."""
     if input.dtype.kind in "iu":
         result = convolve_integers(xp, input, weight, stride, padding, dilation, groups)
-    elif is_pointwise(weight.shape, stride, padding, groups):
-        result = multiply_channels(xp, input, weight)
+    elif is_pointwise(weight.shape, (1,), padding, groups):  # strides leave places out, of which nothing is needed
+        result = multiply_channels(xp, input[(..., *[slice(None, None, each) for each in stride])], weight)
     elif is_depthwise(weight.shape, groups):
         result = convolve_depthwise(xp, input, weight, stride, padding, dilation)
     else:
