@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from multiprocessing import resource_sharer
@@ -47,10 +48,13 @@ def strategy(request):
     mp.set_sharing_strategy(before)
 
 
-def named_segments():
-    """The files of segments that exist now."""
-    folder = _shared_memory._memory_folder
-    return {name for name in os.listdir(folder) if name.startswith("weft-")} if os.path.isdir(folder) else set()
+@pytest.fixture
+def named_segments(monkeypatch):
+    """A function that lists the files of segments, in a folder where no other process has any."""
+    memory = _shared_memory._memory_folder
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        monkeypatch.setattr(_shared_memory, "_memory_folder", folder)
+        yield lambda: os.listdir(folder)
 
 
 # What is shared
@@ -181,7 +185,7 @@ def test_an_unknown_strategy_is_refused():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts open files in /proc")
-def test_segments_go_with_their_last_user(strategy):
+def test_segments_go_with_their_last_user(strategy, named_segments):
     queue = multiprocessing.get_context("fork").SimpleQueue()
 
     def left_after(rounds):
@@ -195,22 +199,25 @@ def test_segments_go_with_their_last_user(strategy):
 
 
 def run_script(body):
-    program = "import os, signal, weft\nimport weft.multiprocessing as mp\n" + textwrap.dedent(body)
+    program = f"""
+import os, signal, weft
+import weft.multiprocessing as mp
+weft._shared_memory._memory_folder = {_shared_memory._memory_folder!r}
+{textwrap.dedent(body)}"""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 @pytest.mark.parametrize("leave", ["pass", "os.kill(os.getpid(), signal.SIGKILL)"])
-def test_a_program_leaves_nothing_behind_however_it_ends(leave):
-    before = named_segments()
+def test_a_program_leaves_nothing_behind_however_it_ends(leave, named_segments):
     run_script(f"tensor = weft.zeros(1000).share_memory_()\n{leave}")
-    assert named_segments() == before
+    assert named_segments() == []
 
 
-def test_a_program_removes_its_files_when_it_ends():
-    before = named_segments()
-    done = run_script("mp.set_sharing_strategy('file_system')\ntensor = weft.zeros(1000).share_memory_()")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert named_segments() == before
+def test_a_program_removes_its_files_when_it_ends(named_segments):
+    script = "mp.set_sharing_strategy('file_system')\ntensor = weft.zeros(1000).share_memory_()\n"
+    done = run_script(script + "print(len(os.listdir(weft._shared_memory._memory_folder)))")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert named_segments() == []
 
 
 # spawn
