@@ -125,3 +125,24 @@ def test_dimensions_become_one(start, end):
     assert x.flatten(start, end).data_ptr() == x.data_ptr()
     with pytest.raises(RuntimeError, match="flatten"):
         x.flatten(2, 0)
+
+
+@pytest.mark.parametrize("dtype", [weft.int8, weft.uint8, weft.int32, weft.int64])
+def test_integers_beside_a_number_are_computed_in_their_dtype_or_as_floats(dtype):
+    x = weft.tensor([5, 0, 100], dtype=dtype)
+    for number in (3, 1, 100):
+        numbers = x.numpy()
+        for made, expected in (
+            (x + number, numbers + number),
+            (x % number, numbers % number),
+            (x > number, numbers > number),
+        ):
+            np.testing.assert_array_equal(made.numpy(), expected)
+            assert made.numpy().dtype == expected.dtype
+    assert (x / 300).tolist() == pytest.approx([5 / 300, 0, 1 / 3])  # though 300 is none of the 8-bit integers
+    assert (x == (1 << 40)).tolist() == (
+        [False, dtype is not weft.int64, False]
+    )  # which wraps around to 0, as PyTorch's
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        x % 0
+    assert (x[:0] // 0).shape == (0,)

@@ -782,6 +782,25 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
     return out
 
 
+WHOLE: Final = 1  # the category of the dtypes of integers
+
+
+def with_whole_number(op: Op, tensor: TensorBase, number: int) -> Any:
+    """Integers with one that their dtype holds; None for another, which is to be looked at closely."""
+    kind = tensor.kind
+    kernel = op.kernel(kind)
+    result = op.kinds[kind.index]
+    if not kind.lowest <= number <= kind.highest or result is None or result.is_differentiable:
+        return None
+    try:
+        array = state.run(kernel, tensor._array, number)
+    except Exception:
+        return None
+    if type(array) is not kind.array_type:
+        array = kind.asarray(array)
+    return make(array, result)
+
+
 def binary_operator(op: Op, slow: Any) -> Any:
     """The function behind ``a + b`` and its like: one call frame to the kernel."""
     kernels = op.kernels
@@ -795,6 +814,10 @@ def binary_operator(op: Op, slow: Any) -> Any:
             if (type(other) is float or type(other) is int) and self.kind.is_real_float and self.kind.fast:
                 if op.takes_numbers and (not op.rounds_numbers or self.kind.dtype.itemsize >= 4):
                     return with_number(op, self, other, False)
+            if type(other) is int and self.kind.dtype.category == WHOLE and op.takes_numbers and self.kind.fast:
+                found = with_whole_number(op, self, other)
+                if found is not None:
+                    return found
             return slow((self, other))
         kind = self.kind
         right: TensorBase = other  # by a name of this type, as `other` would be looked at again for each attribute
@@ -853,9 +876,6 @@ def binary_operator(op: Op, slow: Any) -> Any:
         return out
 
     return operator
-
-
-WHOLE: Final = 1  # the category of the dtypes of integers
 
 
 def inplace_operator(op: Op, name: str) -> Any:

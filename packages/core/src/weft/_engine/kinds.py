@@ -60,6 +60,8 @@ class Kind:
         Where an op keeps the kernel for this kind.
     is_complex, is_real_float, is_differentiable : bool
         Of the dtype, kept here since the fast path asks.
+    lowest, highest : int
+        What an integer dtype holds.
     array_type : type
         The backend's array class. Whatever else a kernel returns (a NumPy scalar) goes through `asarray`.
     siblings : dict
@@ -91,6 +93,9 @@ class Kind:
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
+        bits: int = 8 * dtype.itemsize
+        self.lowest = -(1 << (bits - 1)) if dtype.is_signed else 0
+        self.highest = self.lowest + (1 << bits) - 1
         self.array_type = array_type
         self.asarray = asarray
         self.siblings = siblings

@@ -353,13 +353,14 @@ class Declaration:
         if self.strict:
             self.check_operands([args[position] for position in positions])
         common = result_dtype(args[position] for position in positions if args[position] is not None)
+        computed = get_default_dtype() if self.result == "float" and common.category < FLOATING else common
         converted = list(self.one_device(args))
         for position in positions:
             arg = converted[position]
             if isinstance(arg, TensorBase):
                 converted[position] = arg if arg.kind.dtype is common else arg.to(common)
             elif arg is not None:
-                number = fit_number(arg, common)
+                number = fit_number(arg, computed)
                 rounds = self.op.rounds_numbers and common.is_half
                 converted[position] = run_quietly(round_number, number, common) if rounds else number
         return tuple(converted)
