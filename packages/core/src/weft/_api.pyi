@@ -141,6 +141,9 @@ from weft.nn.toplevel import selu as selu
 from weft.nn.toplevel import threshold as threshold
 from weft.nn.toplevel import threshold_ as threshold_
 from weft.nn.toplevel import triplet_margin_loss as triplet_margin_loss
+from weft.nn.functional.quantized import _int_conv1d as _int_conv1d
+from weft.nn.functional.quantized import _int_conv2d as _int_conv2d
+from weft.nn.functional.quantized import _int_conv3d as _int_conv3d
 from weft._legacy import Storage as Storage
 from weft._legacy import set_default_tensor_type as set_default_tensor_type
 from weft._legacy import typename as typename
