@@ -368,6 +368,8 @@ def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) ->
         else:
             return None
     made = np.empty(shape, own if element is None else element) if out is None else out
+    if not made.size:  # such arrays count as contiguous whatever their strides, from which a plan would be made
+        return made
     plan: Any = PLANS.get((key, own, arrays))
     if plan is None:
         plan = plan_of(key, operands, operands[:arrays], made.dtype, None, 0)
@@ -376,8 +378,8 @@ def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) ->
     second = operands[1] if arrays > 1 else made
     third = operands[2] if arrays > 2 else made
     scalars: Any = (*operands[arrays:], *[0.0] * (NUMBERS - numbers))
-    size, places = made.size, (id(made), id(first), id(second), id(third))
-    return made if not size or launch(plan.function, plan.address, size, cost, *places, *scalars) else None
+    places = id(made), id(first), id(second), id(third)
+    return made if launch(plan.function, plan.address, made.size, cost, *places, *scalars) else None
 
 
 def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0) -> Any:
