@@ -43,8 +43,8 @@ def prelu_kernel(generic: Any) -> Any:
     by_slopes = run_of(key, 2, generic)
 
     def run(x: Any, slope: Any) -> Any:
-        made = None
-        if slope.size == 1 and slope.ndim <= x.ndim and slope.dtype == x.dtype:  # one slope is a number
+        made, numbers = None, type(x) is float or type(slope) is float
+        if not numbers and slope.size == 1 and slope.ndim <= x.ndim and slope.dtype == x.dtype:  # one is a number, too
             made = quick_results(key, (x, float(slope.item())), None, 1)
         return by_slopes(x, slope) if made is None else made
 
