@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft import dtype
-from weft.backend import ArrayNamespaceBackend, Backend, BySize, import_scientific, small_arrays
+from weft.backend import ArrayNamespaceBackend, Backend, import_scientific, small_arrays
 from weft.backend_cpu import libraries, products, threads
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.namespace import direct_numpy
@@ -48,10 +48,8 @@ class CPUBackend(ArrayNamespaceBackend):
             return replaced
         own = NUMPY_KERNELS.get(name, generic)
         found = libraries.kernel(name, element, own) or own
-        before = SMALL_ARRAYS.get(name)
-        if before is None:
-            return found
-        return BySize(before(found.small), found.large, found.least) if isinstance(found, BySize) else before(found)
+        small = SMALL_ARRAYS.get(name)
+        return found if small is None else small(found)
 
     def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
         """A library's kernel where one is installed and serves the op in half precision itself."""

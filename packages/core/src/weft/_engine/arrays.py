@@ -10,11 +10,28 @@ from typing import Any, Final
 
 import numpy
 
-FEW: Final = 4096  # elements of an array that is small
+from weft._engine.kinds import BySize
+
+FEW: Final = 4096  # elements below which an array is small
 
 dot: Final[Any] = getattr(numpy.dot, "_implementation", numpy.dot)  # without the look for other classes of arrays
 new_array: Final[Any] = numpy.ndarray
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
+
+
+def least_of(kernel: Any) -> int:
+    """From how many elements on an array is not small for a kernel."""
+    return min(kernel.least, FEW) if isinstance(kernel, BySize) else FEW
+
+
+def small_of(kernel: Any) -> Any:
+    """The kernel of small arrays so far."""
+    return kernel.small if isinstance(kernel, BySize) else kernel
+
+
+def beside(small: Any, kernel: Any) -> BySize:
+    """The kernel, with one for calls that begin with a small array."""
+    return BySize(small, kernel.large if isinstance(kernel, BySize) else kernel, least_of(kernel))
 
 
 class Joining:
@@ -25,6 +42,7 @@ class Joining:
 
     def __init__(self, generic: Any) -> None:
         self.generic = generic
+        self.least = least_of(generic)
 
     def __call__(self, arrays: list[Any], dim: int) -> Any:
         return self.join(arrays, dim)
@@ -34,12 +52,11 @@ class Joining:
         first = arrays[0]
         shape: tuple[Any, ...] = first.shape
         ndim = len(shape)
-        size: int = first.size
-        if dim != 0 or ndim == 0 or size > FEW:
+        if dim != 0 or ndim == 0 or elements(shape) >= self.least:
             return self.generic(arrays, dim)
-        rows = 0
-        for each in arrays:
-            other: tuple[Any, ...] = each.shape
+        rows: int = shape[0]
+        for place in range(1, len(arrays)):
+            other: tuple[Any, ...] = arrays[place].shape
             if other != shape and (len(other) != ndim or other[1:] != shape[1:]):
                 return self.generic(arrays, dim)
             count: int = other[0]
@@ -52,15 +69,23 @@ class Joining:
         return new_array(made, first.dtype, memory)
 
 
+def elements(shape: tuple[Any, ...]) -> int:
+    """How many an array of this shape has: to ask it itself takes longer."""
+    count = 1
+    for size in shape:
+        length: int = size
+        count *= length
+    return count
+
+
 class Stacking(Joining):
     """Arrays of one shape along a new dimension, in the same way."""
 
     def join(self, arrays: list[Any], dim: int) -> Any:
         first = arrays[0]
-        size: int = first.size
-        if dim != 0 or size > FEW:
-            return self.generic(arrays, dim)
         shape: tuple[Any, ...] = first.shape
+        if dim != 0 or elements(shape) >= self.least:
+            return self.generic(arrays, dim)
         try:
             memory = bytearray().join(arrays)
         except (BufferError, TypeError, ValueError):
@@ -68,29 +93,31 @@ class Stacking(Joining):
         return new_array((len(arrays), *shape), first.dtype, memory)
 
 
-def summing(generic: Any) -> Any:
+def summing(kernel: Any) -> BySize:
     """The sum of an array of float32 or float64: its product with ones, begun in half the time."""
+    generic = small_of(kernel)
 
-    def kernel(input: Any, dim: Any, keepdim: Any) -> Any:
-        size: int = input.size
-        if keepdim or len(dim) != input.ndim or size > FEW:
+    def small(input: Any, dim: Any, keepdim: Any) -> Any:
+        if keepdim or len(dim) != input.ndim:
             return generic(input, dim, keepdim)
         ones = units.get(input.dtype.char)
         if ones is None:
             return generic(input, dim, keepdim)
-        return dot(input.reshape(size), ones if size == FEW else ones[:size])
+        size: int = input.size
+        return dot(input.reshape(size), ones[:size])
 
-    return kernel
+    return beside(small, kernel)
 
 
-def multiplying(generic: Any) -> Any:
+def multiplying(kernel: Any) -> BySize:
     """The product of two matrices by ``numpy.dot``, which takes half the time of ``numpy.matmul``."""
+    generic = small_of(kernel)
 
-    def kernel(left: Any, right: Any) -> Any:
+    def small(left: Any, right: Any) -> Any:
         size: int = left.size
-        if size > FEW or left.ndim != 2 or right.ndim != 2 or left.dtype.char not in units:
+        if left.ndim != 2 or right.ndim != 2 or left.dtype.char not in units:
             return generic(left, right)
         columns: int = right.shape[1]
         return dot(left, right) if size * columns <= FEW else generic(left, right)
 
-    return kernel
+    return beside(small, kernel)

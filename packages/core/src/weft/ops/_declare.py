@@ -864,10 +864,15 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
     named = with_names(source, quick)
 
     @wraps(source)
-    def function(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and quick is not None:
+            found = quick(args)
+            if found is not None:
+                return found
+        out = kwargs.pop("out", None)
         if out is None:
-            if quick is not None:
-                found = named(args, kwargs) if kwargs else quick(args)
+            if kwargs and quick is not None:
+                found = named(args, kwargs)
                 if found is not None:
                     return found
             try:
