@@ -20,7 +20,7 @@ units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  #
 
 
 def least_of(kernel: Any) -> int:
-    """From how many elements on an array is not small for a kernel."""
+    """From how many elements on an array is too large to be small for a kernel, and here."""
     return min(kernel.least, FEW) if isinstance(kernel, BySize) else FEW
 
 
@@ -30,8 +30,10 @@ def small_of(kernel: Any) -> Any:
 
 
 def beside(small: Any, kernel: Any) -> BySize:
-    """The kernel, with one for calls that begin with a small array."""
-    return BySize(small, kernel.large if isinstance(kernel, BySize) else kernel, least_of(kernel))
+    """The kernel with another one for calls that begin with an array which is small for it."""
+    if isinstance(kernel, BySize):
+        return BySize(small, kernel.large, kernel.least)
+    return BySize(small, kernel, FEW)
 
 
 class Joining:
@@ -101,9 +103,9 @@ def summing(kernel: Any) -> BySize:
         if keepdim or len(dim) != input.ndim:
             return generic(input, dim, keepdim)
         ones = units.get(input.dtype.char)
-        if ones is None:
-            return generic(input, dim, keepdim)
         size: int = input.size
+        if ones is None or size > FEW:
+            return generic(input, dim, keepdim)
         return dot(input.reshape(size), ones[:size])
 
     return beside(small, kernel)
