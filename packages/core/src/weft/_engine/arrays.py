@@ -104,7 +104,7 @@ def summing(kernel: Any) -> BySize:
             return generic(input, dim, keepdim)
         ones = units.get(input.dtype.char)
         size: int = input.size
-        if ones is None or size > FEW:
+        if ones is None or not 8 <= size <= FEW:  # fewer are added one by one, so that they are rounded as everywhere
             return generic(input, dim, keepdim)
         return dot(input.reshape(size), ones[:size])
 
