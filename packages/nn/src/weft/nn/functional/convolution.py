@@ -376,6 +376,37 @@ def depthwise_weights(
 # Declarations
 
 
+def with_geometry(
+    name: str,
+    count: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> tuple[Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]:
+    """The batch, padded where the padding has a name, and stride, padding, dilation and groups as kernels take them.
+
+    Raises
+    ------
+    Exception
+        If they, the channels or the sizes do not fit together.
+    """
+    stride = sizes(name, "stride", stride, count)
+    dilation = sizes(name, "dilation", dilation, count)
+    if isinstance(padding, str):
+        input, padding = padded_by_name(name, input, weight, padding, stride, dilation)
+    else:
+        padding = sizes(name, "padding", padding, count)
+    groups = whole_number(name, "groups", groups)
+    check_sizes(name, stride, padding, dilation, groups)
+    check_channels(name, input._array.shape, weight._array.shape, groups, bias)
+    check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
+    return input, clipped(stride, input._array.shape[2:], padding), padding, dilation, groups
+
+
 def convolution(count: int) -> tuple[Any, Any]:
     """The op ``conv<count>d``, and its gradient with respect to the input."""
     name = f"conv{count}d"
@@ -384,18 +415,8 @@ def convolution(count: int) -> tuple[Any, Any]:
         batched = check_operands(name, count, input, weight, bias)
         if not batched:
             input = input.unsqueeze(0)
-        stride = sizes(name, "stride", stride, count)
-        dilation = sizes(name, "dilation", dilation, count)
-        if isinstance(padding, str):
-            input, padding = padded_by_name(name, input, weight, padding, stride, dilation)
-        else:
-            padding = sizes(name, "padding", padding, count)
-        groups = whole_number(name, "groups", groups)
-        check_sizes(name, stride, padding, dilation, groups)
-        check_channels(name, input._array.shape, weight._array.shape, groups, bias)
-        check_reach(name, input._array.shape[2:], weight._array.shape[2:], padding, dilation)
-        stride = clipped(stride, input._array.shape[2:], padding)
-        result = in_layout_of(forward.op(input, weight, bias, stride, padding, dilation, groups), input, weight)
+        input, *geometry = with_geometry(name, count, input, weight, bias, stride, padding, dilation, groups)
+        result = in_layout_of(forward.op(input, weight, bias, *geometry), input, weight)
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name

@@ -9,17 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import Tensor, float32, int8, int32, uint8
-from weft.nn.functional._common import sizes, whole_number
-from weft.nn.functional.convolution import (
-    SPATIAL,
-    check_channels,
-    check_reach,
-    check_sizes,
-    clipped,
-    convolve,
-    is_batched,
-    padded_by_name,
-)
+from weft.nn.functional.convolution import SPATIAL, convolve, is_batched, with_geometry
 from weft.ops._declare import op
 
 __all__ = ["_int_conv1d", "_int_conv2d", "_int_conv3d"]
@@ -66,20 +56,10 @@ def integer_convolution(count: int) -> Any:
         batched = is_batched(name, count, input, weight)
         if not batched:
             input = input.unsqueeze(0)
-        stride = sizes(name, "stride", stride, count)
-        dilation = sizes(name, "dilation", dilation, count)
-        if isinstance(padding, str):
-            input, padding = padded_by_name(name, input, weight, padding, stride, dilation)
-        else:
-            padding = sizes(name, "padding", padding, count)
-        groups = whole_number(name, "groups", groups)
-        check_sizes(name, stride, padding, dilation, groups)
-        check_channels(name, tuple(input.shape), tuple(weight.shape), groups, bias)
-        check_reach(name, input.shape[2:], weight.shape[2:], padding, dilation)
-        stride = clipped(stride, input.shape[2:], padding)
+        input, *geometry = with_geometry(name, count, input, weight, bias, stride, padding, dilation, groups)
         if scale is not None:
             scale = for_each_channel(name, scale, weight.shape[0])
-        result = declared.op(input, weight, bias, scale, stride, padding, dilation, groups)
+        result = declared.op(input, weight, bias, scale, *geometry)
         return result if batched else result.squeeze(0)
 
     shapes = f"((1, 1, {'1, ' * (count - 1)}3), (1, 1, {'1, ' * (count - 1)}2))"
