@@ -11,10 +11,12 @@ from typing import Any, Final
 import numpy
 
 from weft._engine.kinds import BySize
+from weft._engine.tensor import is_compiled
 
 FEW: Final = 4096  # elements below which an array is small
 
 dot: Final[Any] = getattr(numpy.dot, "_implementation", numpy.dot)  # without the look for other classes of arrays
+concatenate: Final[Any] = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 new_array: Final[Any] = numpy.ndarray
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
 
@@ -52,6 +54,9 @@ class Joining:
     def join(self, arrays: list[Any], dim: int) -> Any:
         """The array of a list of them along a dimension."""
         first = arrays[0]
+        if not is_compiled and first.size < self.least:  # the lines below would cost more than they save
+            joined = concatenate(arrays, dim)
+            return joined if joined.flags.c_contiguous else self.generic(arrays, dim)
         shape: tuple[Any, ...] = first.shape
         ndim = len(shape)
         if dim != 0 or ndim == 0 or elements(shape) >= self.least:

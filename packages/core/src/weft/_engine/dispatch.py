@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Final, Optional
 
 from weft._engine.kinds import BySize, Kind
-from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, local, set_grad, state
+from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, local, set_grad, state
 
 
 class Step:
@@ -406,7 +406,7 @@ def wrap(array: Any, kind: Kind) -> TensorBase:
 
 def make(array: Any, kind: Kind) -> TensorBase:
     """A tensor without history; the operators below repeat these lines to save the call."""
-    out: TensorBase = TensorBase.__new__(state.tensor_class)
+    out: TensorBase = blank(state.tensor_class)
     out._array = array
     out.kind = kind
     out._requires_grad = False
@@ -837,7 +837,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
             array = op.declaration.recover(error, kernel, (self._array, right._array), (self, right))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = TensorBase.__new__(tensor_class)
+        out: TensorBase = blank(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._grad = None
@@ -883,7 +883,10 @@ def inplace_operator(op: Op, name: str) -> Any:
 
     It says whether it did.
     """
+    kernels = op.kernels
+    kinds = op.kinds
     run = state.run
+    ufunc = state.ufunc
 
     def operator(self: TensorBase, other: object) -> bool:
         kind = self.kind
@@ -905,14 +908,29 @@ def inplace_operator(op: Op, name: str) -> Any:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
             return False
-        kernel = writing_kernel(op, self)
+        index = kind.index
+        kernel = kernels[index]
         if kernel is None:
+            kernel = op.kernel(kind)
+        writer = kernel  # which shows whether it takes an array to write to
+        if isinstance(kernel, BySize):
+            writer = kernel.small
+            size: int = array.size
+            kernel = kernel.large if size >= kernel.least else writer
+        if kinds[index] is not kind or 0 in array.strides or (type(writer) is not ufunc and not takes_out(writer)):
+            return False
+        counter = self._version_counter
+        if counter is not None and counter.inference:
             return False
         try:
             run(kernel, array, operand, array)
         except Exception:  # shapes that do not fit, or another thread is in a kernel: the declared way knows what to do
             return False
-        bump(self, name)
+        if counter is None:
+            bump(self, name)
+        else:
+            counter.value += 1
+            counter.writer = name
         return True
 
     return operator
@@ -995,7 +1013,7 @@ def unary_operator(op: Op) -> Any:
             array = op.declaration.recover(error, kernel, (self._array,), (self,))
         if type(array) is not kind.array_type:
             array = kind.asarray(array)
-        out: TensorBase = TensorBase.__new__(tensor_class)
+        out: TensorBase = blank(tensor_class)
         out._array = array
         out.kind = kinds[index]
         out._requires_grad = False

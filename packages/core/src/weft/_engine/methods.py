@@ -16,7 +16,7 @@ import numpy
 from weft._engine.arrays import FEW
 from weft._engine.dispatch import Op, View, bump, record_one, remember_view
 from weft._engine.kinds import fitting_number
-from weft._engine.tensor import TensorBase, Version, local, state
+from weft._engine.tensor import TensorBase, Version, blank, local, state
 
 try:
     from mypy_extensions import mypyc_attr
@@ -302,22 +302,26 @@ def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]
 
 def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     """A view with another shape, where the strides allow it; else None."""
-    shape: Optional[tuple[Any, ...]] = args
+    if not args:
+        return None
+    sizes: Optional[tuple[int, ...]] = args
+    known = True  # no size is to be found from the others
     for each in args:
-        if type(each) is not int or each < -1:  # a frame less for numbers one by one, which most are
-            shape = whole_numbers(args, -1)
+        if type(each) is not int or each < 0:  # a frame less for sizes one by one, which most are
+            sizes = whole_numbers(args, -1)
+            known = False
             break
-    if shape is None or len(args) == 0:
+    if sizes is None:
         return None
     array = source._array
     try:
-        taken = array.reshape(shape)
+        taken = array.reshape(sizes)
     except ValueError:
         return None
     base = taken.base
     if base is not array and (base is None or base is not array.base):  # a copy, or a library that does not say
         return None
-    return view_of(ops.view, source, taken, (taken.shape if -1 in shape else shape,))
+    return view_of(ops.view, source, taken, (sizes if known else taken.shape,))
 
 
 def expanded(array: Any, sizes: tuple[int, ...]) -> Any:
@@ -345,7 +349,7 @@ def plain_twin(source: TensorBase, array: Any) -> TensorBase:
     if counter is None:
         counter = Version(0)
         source._version_counter = counter
-    out: TensorBase = TensorBase.__new__(state.tensor_class)
+    out: TensorBase = blank(state.tensor_class)
     out._array = array
     out.kind = source.kind
     out._requires_grad = False
@@ -368,7 +372,7 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
         source._version_counter = counter
     parent: Optional[View] = source._view
     base: TensorBase = source if parent is None else parent.base
-    out: TensorBase = TensorBase.__new__(state.tensor_class)  # as `plain_twin`, whose call is a tenth of a view's cost
+    out: TensorBase = blank(state.tensor_class)  # as `plain_twin`, whose call is a tenth of a view's cost
     out._array = array
     out.kind = source.kind
     out._requires_grad = False

@@ -221,6 +221,11 @@ class TensorBase:
         return operators.ge(self, other)
 
 
+def blank(tensor_class: Any) -> TensorBase:
+    """A tensor whose fields are still to be set."""
+    return TensorBase.__new__(tensor_class)
+
+
 class Extra:
     """What few tensors have: hooks, which output of their node they are."""
 
@@ -346,4 +351,5 @@ def install(tensor_class: Any, name: str, function: Any) -> None:
 is_compiled: bool = not hasattr(install, "__code__")
 
 if not is_compiled:
-    delattr(TensorBase, "__new__")  # object's own does the same without a frame of Python
+    delattr(TensorBase, "__new__")
+    globals()["blank"] = object.__new__  # it does the same without a frame of Python
