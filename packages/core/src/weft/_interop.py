@@ -23,7 +23,7 @@ from weft._dtypes import (
     float8_e8m0fnu,
     get_default_dtype,
 )
-from weft._engine import functions
+from weft._engine import creation
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
@@ -233,7 +233,7 @@ def tensor(
     weft.float32
     """
     if dtype is None and device is None and not requires_grad and not pin_memory:
-        quick = functions.vector(data)
+        quick = creation.vector(data)
         if quick is not None:
             return quick  # type: ignore[no-any-return]
         remember_new_kind()

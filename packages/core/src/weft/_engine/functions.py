@@ -1,5 +1,7 @@
 """Calls that programs make most of functions whose arithmetic is small, straight to the kernel.
 
+Here are those of elements and of matrices; `dimensions` and `creation` have the others.
+
 `weft.ops` names them where it declares a function (``quick=``). Each takes the positional arguments of a call that has
 no others, and returns None where the call is of another form, on other than plain tensors, watched, or wrong: the
 declared function then does it, or explains.
@@ -7,14 +9,13 @@ declared function then does it, or explains.
 
 from __future__ import annotations
 
-from typing import Any, Final, Optional
+from typing import Any, Optional
 
 import numpy
 
 from weft._engine.arrays import Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
-from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
-from weft._engine.methods import reshaped, whole_numbers
+from weft._engine.kinds import BySize, Kind, fitting_number
 from weft._engine.tensor import TensorBase, local, state
 
 
@@ -278,57 +279,6 @@ def affine(op: Op) -> Any:
     return quick
 
 
-ALL_DIMS: Final[list[tuple[int, ...]]] = [tuple(range(ndim)) for ndim in range(65)]  # by their number, as NumPy's most
-
-
-def flattening(args: tuple[Any, ...]) -> Any:
-    """A tensor whose dimensions from one to another lie so in memory that they can be one."""
-    count = len(args)
-    if count == 0 or count > 3 or not isinstance(args[0], TensorBase):
-        return None
-    tensor: TensorBase = args[0]
-    shape: tuple[Any, ...] = tensor._array.shape
-    start = chosen_dim(args[1] if count > 1 else 0, len(shape))
-    end = chosen_dim(args[2] if count == 3 else -1, len(shape))
-    if not 0 <= start < end or not tensor.kind.quick:
-        return None
-    size = 1
-    sizes: list[Any] = []
-    for place, each in enumerate(shape):
-        if start <= place <= end:
-            length: int = each
-            size *= length
-            if place == end:
-                sizes.append(size)
-        else:
-            sizes.append(each)
-    return reshaped(tensor, tuple(sizes))
-
-
-def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
-    """A real floating-point tensor over all of its dimensions, or over one or several, which may be kept.
-
-    With ``some`` it must have elements; with ``every`` it may be of any dtype.
-    """
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        kind = tensor.kind
-        keep: Any = args[2] if given == 3 else False
-        if not kind.fast or not (every or kind.is_real_float) or (keep is not False and keep is not True):
-            return None
-        array = tensor._array
-        dims = chosen_dims(args[1] if given > 1 else None, array.ndim)
-        if dims is None or (some and array.size == 0):
-            return None
-        return run(op, kind, (tensor, dims, keep), [array, dims, keep], 1 if tensor._requires_grad else 0)
-
-    return quick
-
-
 def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] = ()) -> Any:
     """A real floating-point tensor with numbers, which have defaults, and not in place; ``others`` come behind them."""
 
@@ -350,186 +300,6 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
         whole = tuple(values)
         values[0] = tensor._array
         return run(op, kind, whole, values, 1 if tensor._requires_grad else 0)
-
-    return quick
-
-
-def chosen_dims(dim: object, ndim: int) -> Optional[tuple[int, ...]]:
-    """All dims for None, or those given, counted from the front; None for what is to be looked at closely."""
-    if dim is None:
-        return ALL_DIMS[ndim]
-    if type(dim) is int:
-        place = chosen_dim(dim, ndim)
-        return None if place < 0 else (place,)
-    if type(dim) is not tuple or len(dim) == 0:
-        return None
-    dims: list[int] = []
-    for each in dim:
-        place = chosen_dim(each, ndim)
-        if place < 0 or place in dims:
-            return None
-        dims.append(place)
-    return tuple(dims)
-
-
-def chosen_dim(dim: object, ndim: int) -> int:
-    """A dim counted from the front; -1 for what is none of so many."""
-    if type(dim) is not int:
-        return -1
-    place: int = dim
-    if place < 0:
-        place += ndim
-    return place if 0 <= place < ndim else -1
-
-
-def variance(op: Op, root: Optional[Op] = None) -> Any:
-    """A real floating-point tensor over dimensions, and whether the divisor is one less; perhaps the root of that."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 4 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        kind = tensor.kind
-        keep: Any = args[3] if given == 4 else False
-        unbiased: Any = args[2] if given > 2 else None
-        dims = chosen_dims(args[1] if given > 1 else None, tensor._array.ndim)
-        if dims is None or not kind.fast or not kind.is_real_float or (keep is not False and keep is not True):
-            return None
-        if unbiased is not None and unbiased is not False and unbiased is not True:
-            return None
-        off = 0 if unbiased is False else 1
-        given_mask = 1 if tensor._requires_grad else 0
-        found = run(op, kind, (tensor, dims, off, keep), [tensor._array, dims, off, keep], given_mask)
-        if root is None:
-            return found
-        return run(root, found.kind, (found,), [found._array], 1 if found._requires_grad else 0)
-
-    return quick
-
-
-def norm(op: Op) -> Any:
-    """A real floating-point tensor, the order of its norm, and dimensions."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 4 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        kind = tensor.kind
-        order: Any = args[1] if given > 1 else None
-        power = 2.0
-        if type(order) is int or type(order) is float:
-            power = float(order)
-        elif order is not None and order != "fro":
-            return None
-        keep: Any = args[3] if given == 4 else False
-        dims = chosen_dims(args[2] if given > 2 else None, tensor._array.ndim)
-        if dims is None or not kind.fast or not kind.is_real_float or (keep is not False and keep is not True):
-            return None
-        mask = 1 if tensor._requires_grad else 0
-        return run(op, kind, (tensor, power, dims, keep), [tensor._array, power, dims, keep], mask)
-
-    return quick
-
-
-def along(op: Op) -> Any:
-    """A real floating-point tensor along a dimension."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        if len(args) != 2 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        kind = tensor.kind
-        array = tensor._array
-        dim = chosen_dim(args[1], array.ndim)
-        if dim < 0 or not kind.fast or not kind.is_real_float:
-            return None
-        return run(op, kind, (tensor, dim), [array, dim], 1 if tensor._requires_grad else 0)
-
-    return quick
-
-
-def position(op: Op) -> Any:
-    """Where a tensor of ordered numbers has an extreme: in all, or along a dimension, which may be kept."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        array = tensor._array
-        keep: Any = args[2] if given == 3 else False
-        if not is_ordered(tensor) or array.size == 0 or (keep is not False and keep is not True):
-            return None
-        dim: Any = None
-        if given > 1 and args[1] is not None:
-            dim = chosen_dim(args[1], array.ndim)
-            if dim < 0:
-                return None
-        return run(op, tensor.kind, (tensor, dim, keep), [array, dim, keep], 0)
-
-    return quick
-
-
-def is_ordered(tensor: TensorBase) -> bool:
-    """Whether it is a plain one of integers or real floating-point numbers."""
-    return tensor.kind.fast and 1 <= tensor.kind.dtype.category <= 2
-
-
-def extremes(op: Op, whole: Op, pair: Any) -> Any:
-    """The extreme of all elements, or along a dimension those with their positions."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        array = tensor._array
-        if not is_ordered(tensor) or array.size == 0:
-            return None
-        if given == 1:
-            return run(whole, tensor.kind, args, [array], 1 if tensor._requires_grad else 0)
-        dim = chosen_dim(args[1], array.ndim)
-        keep: Any = args[2] if given == 3 else False
-        if dim < 0 or (keep is not False and keep is not True):
-            return None
-        return two(op, tensor.kind, (tensor, dim, keep), pair)
-
-    return quick
-
-
-def ordering(op: Op, pair: Any) -> Any:
-    """Elements along a dimension in order, with where they were."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given == 0 or given > 3 or not isinstance(args[0], TensorBase):
-            return None
-        tensor: TensorBase = args[0]
-        dim = chosen_dim(args[1] if given > 1 else -1, tensor._array.ndim)
-        descending: Any = args[2] if given == 3 else False
-        if dim < 0 or not is_ordered(tensor) or (descending is not False and descending is not True):
-            return None
-        return two(op, tensor.kind, (tensor, dim, descending), pair)
-
-    return quick
-
-
-def largest(op: Op, pair: Any) -> Any:
-    """The k largest elements along a dimension, with where they are."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        given = len(args)
-        if given < 2 or given > 3 or not isinstance(args[0], TensorBase) or type(args[1]) is not int:
-            return None
-        tensor: TensorBase = args[0]
-        array = tensor._array
-        dim = chosen_dim(args[2] if given == 3 else -1, array.ndim)
-        k: int = args[1]
-        if dim < 0 or not is_ordered(tensor) or not 0 <= k <= array.shape[dim]:
-            return None
-        return two(op, tensor.kind, (tensor, k, dim, True, True), pair)
 
     return quick
 
@@ -605,97 +375,3 @@ def alike(arrays: list[Any]) -> bool:
         if other != shape:
             return False
     return True
-
-
-def zeros(args: tuple[Any, ...]) -> Any:
-    """Zeros of the default dtype on the CPU, where that is the default device."""
-    kind = state.new_kind
-    if kind is None or state.intercepting:
-        return None
-    shape = whole_numbers(args, 0)
-    if shape is None or len(args) == 0:
-        return None
-    try:
-        return make(numpy.zeros(shape, kind.dtype.numpy), kind)
-    except (MemoryError, ValueError):
-        return None
-
-
-SMALL = 8192  # elements up to which NumPy makes an array at once; more may be filled by several threads
-
-
-def constant(value: float) -> Any:
-    """A few elements of the default dtype on the CPU, where that is the default device, all of one value."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        shape = whole_numbers(args, 0)
-        return None if shape is None or len(args) == 0 else full_of(shape, value)
-
-    return quick
-
-
-def full(args: tuple[Any, ...]) -> Any:
-    """The same of a shape and a float."""
-    if len(args) != 2 or type(args[1]) is not float:
-        return None
-    size, value = args
-    shape = whole_numbers((size,), 0)
-    if shape is None or not -LARGEST <= value <= LARGEST:
-        return None
-    return full_of(shape, value)
-
-
-def full_of(shape: tuple[int, ...], value: float) -> Any:
-    kind = state.new_kind
-    if kind is None or state.intercepting or kind.dtype.itemsize < 4:
-        return None
-    total = 1
-    for size in shape:
-        total *= size
-    if total > SMALL:
-        return None
-    array = numpy.empty(shape, kind.dtype.numpy)
-    array.fill(value)
-    return make(array, kind)
-
-
-def constant_like(value: float) -> Any:
-    """A few elements of the kind and shape of a dense tensor, all of one value."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        if len(args) != 1:
-            return None
-        model = args[0]
-        if not isinstance(model, TensorBase):
-            return None
-        kind = model.kind
-        array = model._array
-        if not kind.fast or not kind.is_real_float or kind.dtype.is_float8 or type(array) is not numpy.ndarray:
-            return None
-        size: int = array.size
-        if size > SMALL or not array.flags.c_contiguous:
-            return None
-        made = numpy.empty(array.shape, array.dtype)
-        made.fill(value)
-        return make(made, kind)
-
-    return quick
-
-
-def counting(args: tuple[Any, ...]) -> Any:
-    """The first few whole numbers."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or len(args) != 1 or type(args[0]) is not int or not 0 <= args[0] <= SMALL:
-        return None
-    return wrap(numpy.arange(args[0], dtype=numpy.int64), kind)
-
-
-def vector(data: Any) -> Any:
-    """A tensor of a list of Python's floats, under the defaults; None for other data."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or type(data) is not list or len(data) == 0:
-        return None
-    for each in data:
-        if type(each) is not float:
-            return None
-    return make(numpy.array(data, kind.dtype.numpy), kind)

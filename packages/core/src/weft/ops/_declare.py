@@ -795,7 +795,8 @@ def op(
     precision : str
         What it wants inside of `weft.autocast`: ``"half"``, ``"float32"`` or ``"widest"`` of its arguments.
     quick : callable
-        Of `weft._engine.functions`: takes the op, and gives what runs the calls that programs make most.
+        Of `weft._engine.functions` or `dimensions`: takes the op, and gives what runs the calls that programs make
+        most.
     """
 
     def declare(source: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from weft._engine.functions import chosen_dims
+from weft._engine.dimensions import chosen_dims
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase
 from weft._float8 import is_float8

@@ -29,7 +29,7 @@ from weft._dtypes import (
     uint8,
 )
 from weft._dtypes import dtype as dtype_class
-from weft._engine import functions
+from weft._engine import creation
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, state
 from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
@@ -135,7 +135,7 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
     return finished(made, requires_grad)
 
 
-@composite(out="dtype", quick=functions.zeros)
+@composite(out="dtype", quick=creation.zeros)
 def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of zeros.
 
@@ -149,14 +149,14 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=functions.constant(1.0))
+@composite(out="dtype", quick=creation.constant(1.0))
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
     remember_new_kind()
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=functions.full)
+@composite(out="dtype", quick=creation.full)
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor with one value everywhere.
 
@@ -224,7 +224,7 @@ def empty_like(
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=functions.constant_like(0.0))
+@composite(quick=creation.constant_like(0.0))
 def zeros_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -232,7 +232,7 @@ def zeros_like(
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=functions.constant_like(1.0))
+@composite(quick=creation.constant_like(1.0))
 def ones_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -310,7 +310,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     return finished(make(with_strides(xp, flat._array, size, strides), flat.kind), requires_grad)
 
 
-@composite(out="dtype", quick=functions.counting)
+@composite(out="dtype", quick=creation.counting)
 def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Numbers from ``start`` to before ``end``, ``step`` apart.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes import finfo
-from weft._engine import functions
+from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft._levels import is_wrapped
@@ -23,7 +23,7 @@ from weft.ops.reductions import summable
     result="same",
     half="float32",
     batch="along_dims",
-    quick=functions.along,
+    quick=dimensions.along,
     linear="input",
 )
 def cumsum(input, dim, *, dtype=None):
@@ -82,7 +82,7 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     return cumsum.op(tensor.flip(dim), dim).flip(dim)
 
 
-@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims", quick=functions.along)
+@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims", quick=dimensions.along)
 def cumprod(input, dim, *, dtype=None):
     """The products of all elements up to each one, along a dimension."""
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))

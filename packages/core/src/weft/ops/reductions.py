@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import bool_, iinfo, int64
-from weft._engine import functions
+from weft._engine import dimensions
 from weft._engine.tensor import TensorBase, state
 from weft._layout import in_order
 from weft._levels import is_wrapped
@@ -74,7 +74,7 @@ def peaks(xp: Any, input: Any, axis: Any) -> Any:
     half="float32",
     batch="along_dims",
     linear="input",
-    quick=functions.reduction,
+    quick=dimensions.reduction,
 )
 def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The sum over some dimensions, or over all.
@@ -170,7 +170,7 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     result="same",
     half="float32",
     batch="along_dims",
-    quick=functions.reduction,
+    quick=dimensions.reduction,
 )
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of the elements that are not nan."""
@@ -197,7 +197,7 @@ def _(grad, input, dim, keepdim):
     accepts="float complex",
     batch="along_dims",
     linear="input",
-    quick=functions.reduction,
+    quick=dimensions.reduction,
 )
 def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
     """The mean over some dimensions, or over all.
@@ -257,7 +257,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     half="float32",
     batch="along_dims",
     precision="float32",
-    quick=functions.reduction,
+    quick=dimensions.reduction,
 )
 def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product over one dimension, or over all."""
@@ -358,7 +358,7 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
         half="native",
         accepts=REAL,
         batch="along_dims",
-        quick=partial(functions.reduction, some=True),
+        quick=partial(dimensions.reduction, some=True),
     )(function)
 
     @declared.kernel
@@ -413,7 +413,7 @@ def finder(name: str, xp_name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
     function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
-    declared = op(name, out="exact", half="float32", gradient=None, batch="along_dims", quick=functions.position)(
+    declared = op(name, out="exact", half="float32", gradient=None, batch="along_dims", quick=dimensions.position)(
         function
     )
 
@@ -469,7 +469,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
 
     over.__doc__ = function.__doc__
     whole = op(name=f"{name}_all", result="same", accepts=REAL, batch="rows")(over)
-    quick = partial(functions.extremes, whole=whole.op, pair=pair)
+    quick = partial(dimensions.extremes, whole=whole.op, pair=pair)
     declared = op(name, out="exact parts", batch="along_dims", quick=quick)(function)
 
     @declared.kernel
@@ -731,7 +731,7 @@ def truth_over(name: str, doc: str) -> Any:
         accepts=ALL_DTYPES,
         gradient=None,
         batch="along_dims",
-        quick=partial(functions.reduction, every=True),
+        quick=partial(dimensions.reduction, every=True),
     )(function)
 
     @declared.kernel
@@ -814,7 +814,7 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     return reduced(name, input, dim), freedom(correction, unbiased)
 
 
-@composite("var", out=True, quick=functions.variance(variance.op))
+@composite("var", out=True, quick=dimensions.variance(variance.op))
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The variance over some dimensions, or over all.
 
@@ -837,7 +837,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return variance.op(input, dims, off, keepdim)
 
 
-@composite("std", out=True, quick=functions.variance(variance.op, root.op))
+@composite("std", out=True, quick=dimensions.variance(variance.op, root.op))
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The standard deviation: the square root of `var`."""
     dims, off = spread_arguments("std", input, dim, unbiased, correction)
@@ -887,7 +887,7 @@ def _(grad, input, output, dim, keepdim):
     return spread(grad, shape, dim, keepdim) * conj(weight)
 
 
-@composite("logsumexp", out=True, quick=functions.reduction(log_sum.op))
+@composite("logsumexp", out=True, quick=dimensions.reduction(log_sum.op))
 def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of exponentials over some dimensions, without overflow.
 

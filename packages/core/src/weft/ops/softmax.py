@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any
 
-from weft._engine import functions
+from weft._engine import dimensions
 from weft._layout import in_order
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
@@ -132,7 +132,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
     return declared.op(input, wrap_dim(name, dim, input.ndim))
 
 
-@composite("softmax", out="exact", quick=functions.along(softmax_op.op))
+@composite("softmax", out="exact", quick=dimensions.along(softmax_op.op))
 def softmax(input, dim, dtype=None):
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
@@ -152,7 +152,7 @@ def softmax(input, dim, dtype=None):
     return normalizing("softmax", input, dim, dtype, softmax_op)
 
 
-@composite("log_softmax", out="exact", quick=functions.along(log_softmax_op.op))
+@composite("log_softmax", out="exact", quick=dimensions.along(log_softmax_op.op))
 def log_softmax(input, dim, dtype=None):
     """The logarithm of `softmax`, computed in one go."""
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
@@ -253,7 +253,7 @@ def _(grad, input, output, ord, dim, keepdim):
     return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
 
 
-@composite("norm", out="exact", quick=functions.norm(vector_norm.op))
+@composite("norm", out="exact", quick=dimensions.norm(vector_norm.op))
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over some dimensions, or over all.
 

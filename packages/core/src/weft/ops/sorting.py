@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import float64, int32, int64
-from weft._engine import functions
+from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft._named import named
@@ -135,7 +135,7 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("sort", out="exact", quick=functions.ordering(ordered.op, named("sort", "values indices")))
+@composite("sort", out="exact", quick=dimensions.ordering(ordered.op, named("sort", "values indices")))
 def sort(input, dim=-1, descending=False, stable=False):
     """The elements in order along a dimension, and where they were.
 
@@ -204,7 +204,7 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("topk", out="exact", quick=functions.largest(top.op, named("topk", "values indices")))
+@composite("topk", out="exact", quick=dimensions.largest(top.op, named("topk", "values indices")))
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along a dimension, in order, and where they are.
 

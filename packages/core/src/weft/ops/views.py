@@ -10,7 +10,7 @@ import numpy
 
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
-from weft._engine import functions
+from weft._engine import dimensions
 from weft._engine.dispatch import View
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
@@ -387,7 +387,7 @@ def _(batch):
     return unsqueeze.op(input, dim + 1)
 
 
-@composite("flatten", quick=functions.flattening)
+@composite("flatten", quick=dimensions.flattening)
 def flatten(input, start_dim=0, end_dim=-1):
     """The dimensions from ``start_dim`` to ``end_dim`` as one.
 
@@ -483,6 +483,8 @@ def adjoint(input):
 
 def _reversed(self: Tensor) -> Any:
     """The dimensions in reverse order."""
+    if self._array.ndim == 2 and self.kind.quick:
+        return self.permute(1, 0)
     return permute.op(self, tuple(range(self.ndim))[::-1])
 
 

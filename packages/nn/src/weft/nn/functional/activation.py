@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine import functions
+from weft._engine import dimensions, functions
 from weft._layout import in_order
 from weft._precision import in_half_precision
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
@@ -168,7 +168,7 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-@composite(quick=functions.along(softmax_op.op))
+@composite(quick=dimensions.along(softmax_op.op))
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`."""
     return core_softmax(input, chosen_dim("softmax", input, dim), dtype=dtype)
@@ -179,7 +179,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
-@composite(quick=functions.along(log_softmax_op.op))
+@composite(quick=dimensions.along(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision."""
     return core_log_softmax(input, chosen_dim("log_softmax", input, dim), dtype=dtype)

@@ -1,0 +1,108 @@
+"""Calls that programs make most of functions that make tensors of no others.
+
+They are made and named as those in `functions`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from weft._engine.dispatch import make, wrap
+from weft._engine.kinds import LARGEST
+from weft._engine.methods import whole_numbers
+from weft._engine.tensor import TensorBase, state
+
+SMALL = 8192  # elements up to which NumPy makes an array at once; more may be filled by several threads
+
+
+def zeros(args: tuple[Any, ...]) -> Any:
+    """Zeros of the default dtype on the CPU, where that is the default device."""
+    kind = state.new_kind
+    if kind is None or state.intercepting:
+        return None
+    shape = whole_numbers(args, 0)
+    if shape is None or len(args) == 0:
+        return None
+    try:
+        return make(numpy.zeros(shape, kind.dtype.numpy), kind)
+    except (MemoryError, ValueError):
+        return None
+
+
+def constant(value: float) -> Any:
+    """A few elements of the default dtype on the CPU, where that is the default device, all of one value."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        shape = whole_numbers(args, 0)
+        return None if shape is None or len(args) == 0 else full_of(shape, value)
+
+    return quick
+
+
+def full(args: tuple[Any, ...]) -> Any:
+    """The same of a shape and a float."""
+    if len(args) != 2 or type(args[1]) is not float:
+        return None
+    size, value = args
+    shape = whole_numbers((size,), 0)
+    if shape is None or not -LARGEST <= value <= LARGEST:
+        return None
+    return full_of(shape, value)
+
+
+def full_of(shape: tuple[int, ...], value: float) -> Any:
+    kind = state.new_kind
+    if kind is None or state.intercepting or kind.dtype.itemsize < 4:
+        return None
+    total = 1
+    for size in shape:
+        total *= size
+    if total > SMALL:
+        return None
+    array = numpy.empty(shape, kind.dtype.numpy)
+    array.fill(value)
+    return make(array, kind)
+
+
+def constant_like(value: float) -> Any:
+    """A few elements of the kind and shape of a dense tensor, all of one value."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 1:
+            return None
+        model = args[0]
+        if not isinstance(model, TensorBase):
+            return None
+        kind = model.kind
+        array = model._array
+        if not kind.fast or not kind.is_real_float or kind.dtype.is_float8 or type(array) is not numpy.ndarray:
+            return None
+        size: int = array.size
+        if size > SMALL or not array.flags.c_contiguous:
+            return None
+        made = numpy.empty(array.shape, array.dtype)
+        made.fill(value)
+        return make(made, kind)
+
+    return quick
+
+
+def counting(args: tuple[Any, ...]) -> Any:
+    """The first few whole numbers."""
+    kind = state.new_kind
+    if kind is None or state.intercepting or len(args) != 1 or type(args[0]) is not int or not 0 <= args[0] <= SMALL:
+        return None
+    return wrap(numpy.arange(args[0], dtype=numpy.int64), kind)
+
+
+def vector(data: Any) -> Any:
+    """A tensor of a list of Python's floats, under the defaults; None for other data."""
+    kind = state.new_kind
+    if kind is None or state.intercepting or type(data) is not list or len(data) == 0:
+        return None
+    for each in data:
+        if type(each) is not float:
+            return None
+    return make(numpy.array(data, kind.dtype.numpy), kind)
