@@ -162,13 +162,3 @@ def test_nothing_is_written_where_broadcasting_would_enlarge_a_large_tensor(name
     with pytest.raises(RuntimeError, match=name):
         getattr(x, name)(other)
     assert (x == 1).all()
-
-
-def test_arrays_without_elements_leave_no_plan_to_others():
-    """They count as contiguous whatever their strides are."""
-    pytest.importorskip("numba")
-    from weft.backend_cpu.compiled import elementwise
-
-    before, empty = dict(elementwise.PLANS), np.ones((4, 3)).T[:0]
-    assert elementwise.quick_results("test::none", (empty, empty), None, 1).shape == (0, 4)
-    assert before == elementwise.PLANS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled import pointwise
-from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
+from weft.backend_cpu.compiled.elementwise import operation, results
 from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, like, sigmoid, softplus
 from weft.backend_cpu.compiled.pointwise import KERNELS, REAL, run_of
 from weft.backend_cpu.libraries import FEW, serves_large
@@ -43,10 +43,10 @@ def prelu_kernel(generic: Any) -> Any:
     by_slopes = run_of(key, 2, generic)
 
     def run(x: Any, slope: Any) -> Any:
-        made, numbers = None, type(x) is float or type(slope) is float
+        numbers = type(x) is float or type(slope) is float
         if not numbers and slope.size == 1 and slope.ndim <= x.ndim and slope.dtype == x.dtype:  # one is a number, too
-            made = quick_results(key, (x, float(slope.item())), None, 1)
-        return by_slopes(x, slope) if made is None else made
+            slope = float(slope.item())
+        return by_slopes(x, slope)
 
     return run
 

@@ -7,7 +7,7 @@ distance apart. Half precision is read as float32 and rounded when it is written
 How arrays lie is found in Python, once for arrays of some shapes and strides, and becomes a short table of integers: a
 `Plan`. A small part, compiled once for all operations, goes through the rows of the table and runs the loop on each. A
 number or a column is repeated along a row, and a row is read again for each row of the result: nothing is copied, but
-where rows are so short that several are made one.
+where rows are so short that several are made one. Most arrays need no plan: see `weft.backend_cpu.compiled.forms`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["operation", "quick_results", "results"]
+__all__ = ["operation", "results"]
 
 # Operations
 
@@ -344,42 +344,6 @@ class Plan(NamedTuple):
 
 PLANS: dict[Any, Plan | None] = {}
 MOST = 4096  # plans that are kept
-WHOLE = 1 << 62  # the length of the one row of arrays without gaps, of any size
-
-
-def quick_results(key: str, operands: Sequence[Any], element: Any, cost: int) -> Any:
-    """`results` of contiguous arrays of one shape and dtype, and numbers behind them; None for others."""
-    first, out = operands[0], destination.array
-    if type(first) is not np.ndarray or not first.flags.c_contiguous:
-        return None
-    shape, own = first.shape, first.dtype
-    if out is not None and not (out is first and is_written(key, out) and (element is None or element == own)):
-        return None
-    arrays = numbers = 0
-    for each in operands:
-        if type(each) is np.ndarray:
-            if numbers or each.shape != shape or each.dtype != own or not each.flags.c_contiguous:
-                return None
-            if out is not None and each is not out and np.may_share_memory(each, out):
-                return None
-            arrays += 1
-        elif type(each) is float and (own.kind == "f" or own in HALVES):
-            numbers += 1
-        else:
-            return None
-    made = np.empty(shape, own if element is None else element) if out is None else out
-    if not made.size:  # such arrays count as contiguous whatever their strides, from which a plan would be made
-        return made
-    plan: Any = PLANS.get((key, own, arrays))
-    if plan is None:
-        plan = plan_of(key, operands, operands[:arrays], made.dtype, None, 0)
-        plan.table[ROW] = WHOLE
-        PLANS[key, own, arrays] = plan
-    second = operands[1] if arrays > 1 else made
-    third = operands[2] if arrays > 2 else made
-    scalars: Any = (*operands[arrays:], *[0.0] * (NUMBERS - numbers))
-    places = id(made), id(first), id(second), id(third)
-    return made if launch(plan.function, plan.address, made.size, cost, *places, *scalars) else None
 
 
 def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0) -> Any:

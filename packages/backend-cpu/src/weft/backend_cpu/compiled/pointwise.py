@@ -10,7 +10,8 @@ import numpy as np
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled import mathematics
-from weft.backend_cpu.compiled.elementwise import operation, quick_results, results
+from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.forms import quick
 from weft.backend_cpu.compiled.halves import HALVES
 from weft.backend_cpu.compiled.mathematics import like
 from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves, serves_large
@@ -59,11 +60,7 @@ def run_of(
 ) -> Any:
     """The kernel that runs an operation of so many operands; ``generic`` has the rest, and `serve` the parameters."""
 
-    def run(*args: Any) -> Any:
-        if len(args) == count and (operands is operands_of or (operands is compared and type(args[-1]) is np.ndarray)):
-            made = quick_results(key, args, result, cost)
-            if made is not None:
-                return made
+    def others(args: tuple[Any, ...]) -> Any:
         arrays = operands(args[:count])
         if arrays is None:
             return generic(*args)
@@ -71,7 +68,7 @@ def run_of(
         made = results(key, arrays, result or element_of(arrays), cost, out, order)
         return generic(*args) if made is None else made
 
-    return run
+    return quick(key, count, result, cost, operands, others)
 
 
 def serve(name: str, formula: Callable[..., Any], dtypes: str = REAL, *, least: int = SIMPLE, **options: Any) -> None:
@@ -201,15 +198,14 @@ def clamp_kernel(generic: Any) -> Any:
     most = operation("core::clamp max", at_most)
     both = operation("core::clamp both", lambda a, b, c: limited(a, b, c))
 
+    of_least = run_of(least, 2, lambda x, low: generic(x, low, None))
+    of_most = run_of(most, 2, lambda x, high: generic(x, None, high))
+    of_both = run_of(both, 3, generic)
+
     def run(x: Any, low: Any, high: Any) -> Any:
-        given = (x, low, high) if low is not None and high is not None else (x, high if low is None else low)
-        key = both if len(given) == 3 else most if low is None else least
-        operands = operands_of(given)
-        made = None
-        if operands is not None:
-            made = quick_results(key, operands, None, 1)
-            made = results(key, operands, x.dtype) if made is None else made
-        return generic(x, low, high) if made is None else made
+        if low is not None and high is not None:
+            return of_both(x, low, high)
+        return of_most(x, high) if low is None else of_least(x, low)
 
     return run
 
