@@ -216,6 +216,8 @@ class Op:
         kernel = self.kernels[kind.index]
         if kernel is None:
             kernel = self.kernel(kind)
+        if isinstance(kernel, BySize) and type(arrays[0]) is kind.array_type:
+            kernel = kernel.choose(arrays[0])
         try:
             result = call(kernel, arrays)
         except Exception as error:

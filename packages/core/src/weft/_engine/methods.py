@@ -329,7 +329,7 @@ def expanded(array: Any, sizes: tuple[int, ...]) -> Any:
     shape: tuple[Any, ...] = array.shape
     strides: tuple[Any, ...] = array.strides
     lead = len(sizes) - len(shape)
-    if lead < 0 or len(shape) == 0:
+    if lead < 0:
         return None
     steps: list[Any] = [0] * lead
     for place, have in enumerate(shape):

@@ -854,6 +854,9 @@ def clone_like(source: Any, model: Any) -> Any:
 
 def ones_without_dims(model: Any) -> Any:
     """One, as a tensor without dimensions of a model's kind: where backward begins."""
+    array = model._array
+    if type(array) is numpy.ndarray:
+        return make(numpy.array(1, array.dtype), model.kind)
     return make(backend_of(model.kind.device).xp.ones_like(model._array), model.kind)
 
 

@@ -158,7 +158,7 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     """A reduced gradient expanded over the dimensions that were reduced."""
     if not shape:
         return grad
-    if not keepdim:
+    if not keepdim and len(dim) < len(shape):  # a gradient without dimensions expands as it is
         grad = grad.reshape([1 if d in dim else size for d, size in enumerate(shape)])
     return grad.expand(shape)
 
