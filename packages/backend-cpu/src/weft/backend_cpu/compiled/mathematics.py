@@ -178,6 +178,19 @@ def scaled(typingctx: Any, x: Any, shifted: Any) -> Any:
 
 
 @intrinsic
+def half_power(typingctx: Any, x: Any) -> Any:
+    """``2**(k - 1)`` for ``x = k + rounder``, where that is in the range of normal numbers: in two instructions."""
+    whole, fraction, bias, magic = FORMATS[x]
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bits, zero = (builder.bitcast(each, whole) for each in (args[0], args[0].type(magic)))
+        exponent = builder.add(builder.sub(bits, zero), whole(bias - 1))
+        return builder.bitcast(builder.shl(exponent, whole(fraction)), args[0].type)
+
+    return x(x), generate
+
+
+@intrinsic
 def exponent(typingctx: Any, x: Any) -> Any:
     """The power of two that leaves a positive number between the roots of 1/2 and 2 when it is divided by it."""
     whole, fraction, _, _ = FORMATS[x]
@@ -310,13 +323,23 @@ def softplus(x):
 @function
 def sigmoid(x):
     """``1 / (1 + exp(-x))``."""
-    return like(x, 1.0) / (like(x, 1.0) + exp(-x))
+    y = between(-x, either(x, -30.0, -50.0), either(x, 89.0, 710.0))
+    shifted = y * like(x, 1.4426950408889634) + rounder(x)
+    r = remainder(y, shifted - rounder(x))
+    half = half_power(shifted) * (like(x, 1.0) + (r + r * r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)))  # of exp(-x)
+    return like(x, 1.0) / (like(x, 1.0) + (half + half))
 
 
 @function
 def tanh(x):
-    fall = expm1(like(x, -2.0) * abs(x))
-    return math.copysign(-fall / (fall + like(x, 2.0)), x)
+    """``-v / (v + 1)`` for ``v = expm1(-2 * abs(x)) / 2``, with the sign of x."""
+    low, y = either(x, -30.0, -50.0), like(x, -2.0) * abs(x)
+    y = low if y < low else y
+    shifted = y * like(x, 1.4426950408889634) + rounder(x)
+    r = remainder(y, shifted - rounder(x))
+    half = half_power(shifted)
+    v = half * (r + r * r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)) + (half - like(x, 0.5))
+    return math.copysign(v / (v + like(x, 1.0)), x)
 
 
 @function

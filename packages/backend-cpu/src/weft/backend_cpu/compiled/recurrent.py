@@ -4,8 +4,9 @@ What all steps have in common are single products: the projection of the input, 
 is left is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
 product of a step, with the weights arranged once for all steps (`panels`), and pointwise work.
 
-A row of the pointwise work is several loops that write to one array each: one loop that writes to many would not become
-vector code, since the compiler must know that what it writes is not what it reads.
+A row of an LSTM's pointwise work is one function of all its numbers (`together`). Those of the others are several loops
+that write to one array each: one loop that writes to many would not become vector code, since the compiler must know
+that what it writes is not what it reads.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from weft import bfloat16, dtype, float32, float64
 from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.compiled.halves import BITS, narrow
-from weft.backend_cpu.compiled.mathematics import like, sigmoid, tanh
+from weft.backend_cpu.compiled.mathematics import function, like, sigmoid, tanh
 from weft.backend_cpu.compiled.panels import HAS_PAIRS, PAIRS, add_product, in_panels
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.together import together
 from weft.backend_cpu.libraries import LEAST, serves
 
 Array = np.ndarray[Any, Any]
@@ -30,6 +32,7 @@ Kernel = Callable[..., Any]
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
 LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
+MANY_ROWS = 4  # times the columns of a product, from which it may be computed transposed (measured)
 FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
 TERMS = 8  # of a product that count as one
@@ -147,26 +150,30 @@ def copy_rows(source, first, target, place, count):
 # LSTM
 
 
+@function
+def lstm_step(i, f, g, o, c, h, cell, output):
+    """One number of each gate and the state: those after the step, the cell before it, and the output."""
+    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
+    new_c = f * c + i * g
+    new_h = o * tanh(new_c)
+    return i, f, g, o, new_c, new_h, c, new_h
+
+
 @loop
 def lstm_forward_rows(gates, h, c, before, cells, output, start, lo, hi):
     """One step of the sequences from lo to hi."""
-    size = c.shape[1]
+    size = np.uintp(c.shape[1])
     copy_rows(h, lo, before, start + lo, hi - lo)
-    copy_rows(c, lo, cells, start + lo, hi - lo)
     for n in range(lo, hi):
-        gate, new_h, new_c = gates[start + n], h[n], c[n]
-        i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
-        for j in range(2 * size):
-            gate[j] = sigmoid(gate[j])
-        for j in range(size):
-            g[j] = tanh(g[j])
-        for j in range(size):
-            o[j] = sigmoid(o[j])
-        for j in range(size):
-            new_c[j] = f[j] * new_c[j] + i[j] * g[j]
-        for j in range(size):
-            new_h[j] = o[j] * tanh(new_c[j])
-    copy_rows(h, lo, output, start + lo, hi - lo)
+        i, f, g, o = quarters(gates[start + n])
+        together(lstm_step, (i, f, g, o, c[n], h[n], cells[start + n], output[start + n]), size)
+
+
+@loop
+def quarters(row):
+    """The parts of a row of all gates."""
+    size = row.size // 4
+    return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size :]
 
 
 @loop
@@ -192,39 +199,34 @@ def lstm_forward(gates, h, c, before, cells, output, halves, bits, weight, way, 
     parallel(lstm_forward_part, arrays, gates.shape[0], work_of((gates, h), weight, WORK))
 
 
+@function
+def lstm_step_back(by_i, by_f, by_g, by_o, sum_i, sum_f, sum_g, sum_o, by_c, by_h, more, i, f, g, o, c):
+    """The gradients of one number of each gate, their sums, those of c before the step, and 0 for that of h."""
+    one, by_h = like(i, 1.0), by_h + more
+    through = tanh(f * c + i * g)
+    by_c += by_h * o * (one - through * through)
+    by_i = by_c * g * (i * (one - i))
+    by_f = by_c * c * (f * (one - f))
+    by_g = by_c * i * (one - g * g)
+    by_o = by_h * through * (o * (one - o))
+    sums = sum_i + by_i, sum_f + by_f, sum_g + by_g, sum_o + by_o
+    return by_i, by_f, by_g, by_o, *sums, by_c * f, like(i, 0.0)
+
+
 @loop
-def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, start, lo, hi):
-    """One step back: from the gradients of h and c after it to those of its gates, and of c before it."""
-    size = cells.shape[1]
+def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, total, start, lo, hi):
+    """One step back: from the gradients of h and c after it to those of its gates, and of c before it; h's become 0."""
+    size = np.uintp(cells.shape[1])
     for n in range(lo, hi):
-        gate, old_c, result = gates[start + n], cells[start + n], by_gates[start + n]
-        to_h, to_c = by_h[n], by_c[n]
-        if grad.shape[0]:
-            more = grad[start + n]
-            for j in range(size):
-                to_h[j] += more[j]
-        i, f, g, o = gate[:size], gate[size : 2 * size], gate[2 * size : 3 * size], gate[3 * size :]
-        by_i, by_f = result[:size], result[size : 2 * size]
-        by_g, by_o = result[2 * size : 3 * size], result[3 * size :]
-        one = like(gate[0], 1.0)
-        for j in range(size):
-            by_o[j] = tanh(f[j] * old_c[j] + i[j] * g[j])
-        for j in range(size):
-            to_c[j] += to_h[j] * o[j] * (one - by_o[j] * by_o[j])
-        for j in range(size):
-            by_o[j] *= to_h[j] * (o[j] * (one - o[j]))
-        for j in range(size):
-            by_i[j] = to_c[j] * g[j] * (i[j] * (one - i[j]))
-        for j in range(size):
-            by_f[j] = to_c[j] * old_c[j] * (f[j] * (one - f[j]))
-        for j in range(size):
-            by_g[j] = to_c[j] * i[j] * (one - g[j] * g[j])
-        for j in range(size):
-            to_c[j] *= f[j]
+        more = grad[start + n] if grad.shape[0] > 1 else grad[0]
+        result, sums, gate = quarters(by_gates[start + n]), quarters(total), quarters(gates[start + n])
+        together(lstm_step_back, (*result, *sums, by_c[n], by_h[n], more, *gate, cells[start + n]), size)
 
 
 @loop
-def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse, lo, hi):
+def lstm_backward_part(
+    gates, cells, grad, by_h, by_c, by_gates, totals, weight, way, weight_ih, by_x, sizes, reverse, lo, hi
+):
     """All steps of some sequences, the last one that ran first."""
     first, end = sequences(sizes, lo, hi)
     stop = 0 if reverse else gates.shape[0]
@@ -233,15 +235,14 @@ def lstm_backward_part(gates, cells, grad, by_h, by_c, by_gates, weight, way, we
         last = min(end, count)
         if first < last:
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
-            lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, *rows)
-            by_h[first:last] = 0
+            lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, totals[first], *rows)
             add_step(by_gates, start + first, weight, way, by_h, first, last - first)
     set_input_gradient(by_gates, weight_ih, by_x, sizes, first, end)
 
 
 @launcher
-def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse):
-    arrays = (gates, cells, grad, by_h, by_c, by_gates, weight, way, weight_ih, by_x, sizes, reverse)
+def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, totals, weight, way, weight_ih, by_x, sizes, reverse):
+    arrays = (gates, cells, grad, by_h, by_c, by_gates, totals, weight, way, weight_ih, by_x, sizes, reverse)
     parallel(lstm_backward_part, arrays, gates.shape[0], work_of((gates, by_h), weight, WORK))
 
 
@@ -548,18 +549,32 @@ def matmul(a: Array, b: Array) -> Array:
     return result
 
 
+def product_of_columns(a: Array, b: Array) -> Array:
+    """``a.T @ b``: of many rows by way of its transpose, where the library has less to transpose (measured)."""
+    if a.shape[1] > b.shape[1] and a.shape[0] >= MANY_ROWS * b.shape[1]:
+        return dense(matmul(b.T, a).T)
+    return matmul(a.T, b)
+
+
 def weight_gradients(
-    by_input: Array, by_hidden: Array, input: Array, before: Array, weight_ih: Array, by_x: Array, needs: Sequence[bool]
+    by_input: Array,
+    by_hidden: Array,
+    input: Array,
+    before: Array,
+    weight_ih: Array,
+    by_x: Array,
+    needs: Sequence[bool],
+    totals: Array | None = None,
 ) -> list[Array | None]:
     """The gradients of input, weight_ih, weight_hh, bias_ih and bias_hh that are asked for.
 
-    That of the input is ``by_x``, unless this is empty.
+    That of the input is ``by_x``, unless this is empty. ``totals`` have the same sum as the rows of ``by_input``.
     """
     rules = (
         lambda: by_x if by_x.size else matmul(by_input, weight_ih),
-        lambda: matmul(by_input.T, input),
-        lambda: matmul(by_hidden.T, before),
-        lambda: np.add.reduce(by_input, axis=0),
+        lambda: product_of_columns(by_input, input),
+        lambda: product_of_columns(by_hidden, before),
+        lambda: np.add.reduce(by_input if totals is None else totals, axis=0),
         lambda: np.add.reduce(by_hidden, axis=0),
     )
     both_biases = by_input is by_hidden and needs[3] and needs[4]
@@ -654,15 +669,18 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
             return generic(input, weight_ih, weight_hh, weight_hr, *arrays, sizes, reverse, needs)
         shape = sizes[0], cells.shape[1]
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
-        by_gates, grad = np.empty_like(gates, order="C"), grad_of(output_grad, gates)
+        by_gates, totals = np.empty_like(gates, order="C"), np.zeros((sizes[0], gates.shape[1]), gates.dtype)
+        grad = np.zeros((1, shape[1]), gates.dtype) if output_grad is None else dense(output_grad)
         gates, cells = dense(gates), dense(cells)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, gates, way, needs[0])
-        lstm_backward(gates, cells, grad, by_h, by_c, by_gates, weight, way, panels, by_x, np.array(sizes), reverse)
+        states = by_h, by_c, by_gates, totals
+        lstm_backward(gates, cells, grad, *states, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:
             by_h += matmul(by_gates, weight_hh)
         wanted = (needs[0], *needs[3:7])
-        by_input, *by_parameters = weight_gradients(by_gates, by_gates, input, before, weight_ih, by_x, wanted)
+        found = weight_gradients(by_gates, by_gates, input, before, weight_ih, by_x, wanted, totals)
+        by_input, *by_parameters = found
         return asked((by_input, by_h if needs[1] else None, by_c if needs[2] else None, *by_parameters))
 
     return run
