@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
-from weft.backend_cpu.compiled.moves import LIKE, MOVED, copy_bytes
+from weft.backend_cpu.compiled.moves import LIKE, MOVED, copy_bytes, item
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import LEAST, serves
 
 NOWHERE = -1  # the place of an element that has the padding's value
 
 
-@lru_cache(maxsize=64)
 def places(mode: str, size: int, before: int, after: int) -> Any:
     """Where along a dimension each element of the result comes from; not negative amounts but for "constant"."""
     at = np.arange(-before, size + after)
@@ -30,11 +30,9 @@ def places(mode: str, size: int, before: int, after: int) -> Any:
     else:
         at = np.abs(at)
         at = np.where(at < size, at, 2 * (size - 1) - at)
-    at.setflags(write=False)
     return at
 
 
-@lru_cache(maxsize=64)
 def rows_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: tuple[int, ...]) -> Any:
     """Where each row of the result comes from, for the dimensions that rows are counted in."""
     rows = np.zeros(1, np.int64)
@@ -42,58 +40,88 @@ def rows_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: t
         at = places(mode, size, first, last)
         both = rows[:, None] * size + at
         rows = np.where((rows[:, None] < 0) | (at < 0), NOWHERE, both).reshape(-1)
-    rows.setflags(write=False)
     return rows
 
 
+class Plan(NamedTuple):
+    """What is known of a padding by the shape. In the table are the words below, where rows come from, and elements."""
+
+    shape: tuple[int, ...]
+    table: Any
+    address: int
+
+
+LEAD, IMAGES, WIDTH, FIRST, STOP, ROWS, COLUMNS, PLACES = range(8)
+
+
+@lru_cache(maxsize=256)
+def plan_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: tuple[int, ...]) -> Plan | None:
+    """The plan; None for an array that has no elements, or whose result has none."""
+    made = tuple([n + b + a for n, b, a in zip(shape, before, after)])
+    if not shape or not math.prod(shape) or not math.prod(made):
+        return None
+    last, outer = len(shape) - 1, 0
+    while outer < last and not before[outer] and not after[outer]:
+        outer += 1
+    rows = rows_of(mode, shape[outer:last], before[outer:last], after[outer:last])
+    columns = places(mode, shape[last], before[last], after[last])
+    first = min(max(before[last], 0), made[last])
+    stop = max(made[last] - max(after[last], 0), first)
+    lead, images = math.prod(shape[:outer]), math.prod(shape[outer:last])
+    words = lead, images, shape[last], first, stop, len(rows), len(columns)
+    table = np.concatenate([words, rows, columns]).astype(np.int64)
+    return Plan(made, table, table.ctypes.data)
+
+
+@njit(fastmath={"reassoc", "contract"}, error_model="numpy", forceinline=True)
+def put(target, source, like, near, columns, first, stop):
+    """Some elements of a row, from their places in one of the source, one by one."""
+    for i in range(first, stop):
+        column = word_at(columns + 8 * i)
+        item(target + i * like.itemsize, source + column * like.itemsize if column >= 0 else near, like)
+
+
 @loop
-def pad_loop(x, y, like, value, images, rows, columns, width, first, stop, lo, hi):
-    count, total, size = np.uintp(rows.size), columns.size, like.itemsize
-    near = value[0]
-    image, row = np.int64(lo // count), lo % count
-    for index in range(np.int64(lo), np.int64(hi)):
-        target = array_at(y + index * total * size, total, like)
-        if rows[row] < 0:
+def pad_loop(x, y, like, near, table, lo, hi):
+    images, width, count = word_at(table + 8 * IMAGES), word_at(table + 8 * WIDTH), word_at(table + 8 * ROWS)
+    first, stop, total = word_at(table + 8 * FIRST), word_at(table + 8 * STOP), word_at(table + 8 * COLUMNS)
+    size, rows, columns = like.itemsize, table + 8 * PLACES, table + 8 * (PLACES + count)
+    begin, value = word_at(columns + 8 * first) if stop > first else 0, array_at(near, 1, like)[0]
+    image = np.int64(lo) // count
+    row, target = np.int64(lo) - image * count, y + np.int64(lo) * total * size
+    for _ in range(np.int64(lo), np.int64(hi)):
+        place = word_at(rows + 8 * row)
+        if place < 0:
+            made = array_at(target, total, like)
             for i in range(np.uintp(total)):
-                target[i] = near
+                made[i] = value
         else:
-            begin = x + (image * images + rows[row]) * width * size
-            source = array_at(begin, width, like)
-            for i in range(first):
-                target[i] = source[np.uintp(columns[i])] if columns[i] >= 0 else near
-            if stop > first:
-                copy_bytes(y + (index * total + first) * size, begin + columns[first] * size, (stop - first) * size)
-            for i in range(stop, total):
-                target[np.uintp(i)] = source[np.uintp(columns[i])] if columns[i] >= 0 else near
-        row += np.uintp(1)
+            source = x + (image * images + place) * width * size
+            put(target, source, like, near, columns, 0, first)
+            copy_bytes(target + first * size, source + begin * size, (stop - first) * size)
+            put(target, source, like, near, columns, stop, total)
+        target += total * size
+        row += 1
         if row == count:
-            image, row = image + 1, np.uintp(0)
+            image, row = image + 1, np.int64(0)
 
 
 @launcher
-def pad(x, y, like, value, lead, images, rows, columns, width, first, stop):
-    """Pad an array, by identities: ``lead`` images, of so many rows each, of so many elements each."""
-    x, y = word_at(x + HEAD), word_at(y + HEAD)
-    arguments = (x, y, like, value, images, rows, columns, width, first, stop)
-    parallel(pad_loop, arguments, lead * rows.size, lead * rows.size * columns.size * 2)
+def pad(x, y, like, value, table):
+    """Pad an array by a plan's table, arrays by their identities."""
+    rows = word_at(table + 8 * LEAD) * word_at(table + 8 * ROWS)
+    arguments = (word_at(x + HEAD), word_at(y + HEAD), like, word_at(value + HEAD), table)
+    parallel(pad_loop, arguments, rows, rows * word_at(table + 8 * COLUMNS) * 2)
 
 
 def padded(x: Any, before: Any, after: Any, mode: str, value: Any) -> Any:
     """The padded array; None where the loop does not do it."""
-    shape = tuple([n + b + a for n, b, a in zip(x.shape, before, after)])
-    if not x.ndim or not x.size or not x.flags.c_contiguous or x.itemsize not in LIKE or not math.prod(shape):
+    like = LIKE.get(x.itemsize)
+    plan = plan_of(mode, x.shape, tuple(before), tuple(after)) if like is not None and x.flags.c_contiguous else None
+    if plan is None:
         return None
-    last, outer = x.ndim - 1, 0
-    while outer < last and not before[outer] and not after[outer]:
-        outer += 1
-    made = np.empty(shape, x.dtype)
-    rows = rows_of(mode, x.shape[outer:last], tuple(before[outer:last]), tuple(after[outer:last]))
-    columns = places(mode, x.shape[last], before[last], after[last])
-    first = min(max(before[last], 0), shape[last])
-    stop = max(shape[last] - max(after[last], 0), first)
-    bits = np.full(1, value, x.dtype).view(f"u{x.itemsize}")
-    lead, images = math.prod(x.shape[:outer]), math.prod(x.shape[outer:last])
-    pad(id(x), id(made), LIKE[x.itemsize], bits, lead, images, rows, columns, x.shape[last], first, stop)
+    made, near = np.empty(plan.shape, x.dtype), np.full(1, value, x.dtype)
+    pad(id(x), id(made), like, id(near), plan.address)
     return made
 
 
