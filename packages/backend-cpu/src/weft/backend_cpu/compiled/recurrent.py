@@ -4,9 +4,9 @@ What all steps have in common are single products: the projection of the input, 
 is left is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
 product of a step, with the weights arranged once for all steps (`panels`), and pointwise work.
 
-A row of an LSTM's pointwise work is one function of all its numbers (`together`). Those of the others are several loops
-that write to one array each: one loop that writes to many would not become vector code, since the compiler must know
-that what it writes is not what it reads.
+Pointwise work is done row by row, by functions of numbers of many arrays (`together`), or by several loops that write
+to one array each: one loop that writes to many would not become vector code, since the compiler must know that what it
+writes is not what it reads.
 """
 
 from __future__ import annotations
@@ -151,22 +151,32 @@ def copy_rows(source, first, target, place, count):
 
 
 @function
-def lstm_step(i, f, g, o, c, h, cell, output):
-    """One number of each gate and the state: those after the step, the cell before it, and the output."""
-    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
-    new_c = f * c + i * g
-    new_h = o * tanh(new_c)
-    return i, f, g, o, new_c, new_h, c, new_h
+def lstm_input(i, g):
+    return sigmoid(i), tanh(g)
+
+
+@function
+def lstm_cell(f, o, c, before, i, g):
+    f, o = sigmoid(f), sigmoid(o)
+    return f, o, f * c + i * g, c
+
+
+@function
+def lstm_output(h, output, o, c):
+    h = o * tanh(c)
+    return h, h
 
 
 @loop
 def lstm_forward_rows(gates, h, c, before, cells, output, start, lo, hi):
-    """One step of the sequences from lo to hi."""
+    """One step of the sequences from lo to hi: three loops are a quarter faster here than one (measured)."""
     size = np.uintp(c.shape[1])
     copy_rows(h, lo, before, start + lo, hi - lo)
     for n in range(lo, hi):
         i, f, g, o = quarters(gates[start + n])
-        together(lstm_step, (i, f, g, o, c[n], h[n], cells[start + n], output[start + n]), size)
+        together(lstm_input, (i, g), size)
+        together(lstm_cell, (f, o, c[n], cells[start + n], i, g), size)
+        together(lstm_output, (h[n], output[start + n], o, c[n]), size)
 
 
 @loop
@@ -549,10 +559,18 @@ def matmul(a: Array, b: Array) -> Array:
     return result
 
 
+def contiguous(array: Array) -> Array:
+    """A copy in order, by as many threads as it is worth."""
+    element = float32 if array.dtype == np.float32 else float64
+    copy = libraries.kernel("core::contiguous_copy", element, np.ascontiguousarray) or np.ascontiguousarray
+    result: Array = copy(array)
+    return result
+
+
 def product_of_columns(a: Array, b: Array) -> Array:
     """``a.T @ b``: of many rows by way of its transpose, where the library has less to transpose (measured)."""
     if a.shape[1] > b.shape[1] and a.shape[0] >= MANY_ROWS * b.shape[1]:
-        return dense(matmul(b.T, a).T)
+        return contiguous(matmul(b.T, a).T)
     return matmul(a.T, b)
 
 
