@@ -63,3 +63,12 @@ def test_running_results_are_as_exact_as_their_dtype(name, shape):
 
 def test_a_running_product_passes_beyond_the_range_of_its_dtype():
     assert weft.cumprod(weft.tensor([1e30, 1e30, 1e-30]), 0).tolist() == pytest.approx([1e30, np.inf, 1e30])
+
+
+def test_the_step_of_a_trapezoidal_sum_does_not_wrap_around():
+    y = weft.tensor([0, 1, 2, 3], dtype=weft.uint8)
+    assert weft.cumulative_trapezoid(y, dx=300).tolist() == [150.0, 600.0, 1350.0]
+    assert weft.cumulative_trapezoid(y, dx=-1).tolist() == [-0.5, -2.0, -4.5]
+    for step in (True, 2j):
+        with pytest.raises(RuntimeError, match="only support dx as a real number"):
+            weft.trapezoid(y, dx=step)

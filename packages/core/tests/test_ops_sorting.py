@@ -85,3 +85,18 @@ def test_searches_in_rows_are_those_in_each_row(right, count):
 def test_nan_at_the_end_of_a_sequence_is_before_every_value():
     sequence = weft.tensor([1.0, float("nan")])
     assert weft.searchsorted(sequence, weft.tensor([float("nan"), 5.0])).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(("number", "position"), [(2.5, 3), (300, 4), (-1, 0), (-0.5, 0), (2**40, 4)])
+def test_a_number_that_the_sequence_cannot_hold_has_its_place_in_it(number, position):
+    for dtype in (weft.uint8, weft.int8, weft.int32):
+        x = weft.tensor([0, 1, 2, 3], dtype=dtype)
+        assert weft.searchsorted(x, number).item() == position
+        assert weft.bucketize(number, x).item() == position
+
+
+def test_no_small_integer_is_a_number_beyond_its_dtype():
+    x = weft.tensor([44, 0], dtype=weft.uint8)
+    assert weft.isin(x, 300).tolist() == [False, False]
+    assert weft.isin(x, 44.5).tolist() == [False, False]
+    assert weft.isin(x, 44.0).tolist() == [True, False]

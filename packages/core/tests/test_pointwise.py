@@ -61,18 +61,66 @@ def test_two_numbers_make_a_tensor_without_dimensions(call, expected):
     assert type(made.item()) is type(expected)
 
 
-def test_integers_beyond_64_bits_are_refused():
+@pytest.mark.parametrize("number", [2**64, 2**70, -(2**63) - 1])
+@pytest.mark.parametrize("dtype", [weft.int8, weft.float16, weft.float32, weft.float64], ids=str)
+@pytest.mark.parametrize("call", [
+    lambda x, n: x * n, lambda x, n: n + x, lambda x, n: weft.sub(n, x), lambda x, n: x.add_(n), lambda x, n: x == n,
+    lambda x, n: x.clamp(max=n), lambda x, n: x.fill_(n), lambda x, n: x.masked_fill(x > 0, n), lambda x, n: x**n,
+    lambda x, n: weft.where(x > 0, x, n), lambda x, n: weft.full_like(x, n), lambda x, n: x.add(x, alpha=n),
+])  # fmt: skip
+def test_integers_beyond_64_bits_are_refused(number, dtype, call):
     with pytest.raises(OverflowError, match="int too big"):
-        weft.tensor([1, 2]) * 2**70
+        call(weft.tensor([1, 2], dtype=dtype), number)
 
 
 @pytest.mark.parametrize("call", [
     lambda x: x.clamp(max=1000), lambda x: x.add(x, alpha=1000), lambda x: x.addcmul(x, x, value=1000),
     lambda x: x.masked_fill(x > 1, weft.tensor(300)), lambda x: x.index_fill(0, weft.tensor([0]), 300),
+    lambda x: x**300, lambda x: x.pow_(128), lambda x: weft.pow(x, 2**63), lambda x: weft.where(x > 1, x, 300),
+    lambda x: weft.addmm(x.view(1, 2), x.view(1, 2), x.view(2, 1).expand(2, 2), alpha=300),
+    lambda x: weft.addr(x.view(1, 2), x[:1], x, beta=300), lambda x: weft.linspace(0, 300, 3, dtype=x.dtype),
 ])  # fmt: skip
 def test_numbers_that_a_dtype_has_not_are_refused(call):
     with pytest.raises(RuntimeError, match=r"value cannot be converted to type weft\.int8 without overflow"):
         call(weft.tensor([1, 2], dtype=weft.int8))
+
+
+@pytest.mark.parametrize("call", [lambda x, n: x**n, lambda x, n: x.pow_(n), lambda x, n: x.clamp(max=n)])
+def test_numbers_that_half_precision_has_not_are_refused(call):
+    for dtype, number in ((weft.float16, 70000), (weft.bfloat16, 1e300)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            call(weft.ones(2, dtype=dtype), number)
+
+
+def test_numbers_that_half_precision_has_not_are_infinite():
+    for dtype, number in ((weft.float16, 70000), (weft.bfloat16, 1e300)):
+        x = weft.ones(2, dtype=dtype)
+        assert weft.where(x < 1, x, number).tolist() == [float("inf")] * 2
+        assert weft.scalar_tensor(-number, dtype=dtype).item() == -float("inf")
+        x[0] = number
+        assert x.tolist() == [float("inf"), 1.0]
+        assert (x + number).tolist() == [float("inf")] * 2
+        assert weft.pow(number, weft.ones(1, dtype=dtype)).item() == float("inf")
+
+
+def test_factors_of_half_precision_are_those_of_float32():
+    x = weft.full((2, 2), 1e-3, dtype=weft.float16)
+    assert weft.addcmul(x, x, x, value=1e5)[0, 0].item() == pytest.approx(0.101, rel=1e-2)
+    assert weft.addmm(x, x, x, alpha=1e5)[0, 0].item() == pytest.approx(0.201, rel=1e-2)
+
+
+def test_bfloat16_takes_integers_of_64_bits():
+    x = weft.full((2,), 2**63, dtype=weft.bfloat16)
+    assert x.tolist() == [2.0**63] * 2
+    assert x.fill_(2**64 - 1).tolist() == [2.0**64] * 2
+
+
+def test_a_sum_with_a_number_and_alpha_wraps_around_as_that_of_tensors():
+    x = weft.tensor([1, 2])
+    assert weft.add(x, -(2**63), alpha=2).tolist() == [1, 2]
+    assert weft.add(x.to(weft.uint8), 300, alpha=2).tolist() == [89, 90]
+    assert weft.add(x > 1, True, alpha=2).tolist() == [True, True]
+    assert weft.add(x > 1, 1, alpha=-1).tolist() == [-1, 0]
 
 
 def test_the_gradient_of_the_power_of_a_number_beyond_the_dtype_is_infinite():

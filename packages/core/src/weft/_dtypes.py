@@ -223,6 +223,18 @@ def scalar_dtype(value: Any) -> dtype:
     raise TypeError(f"result_type: expected a Tensor or a number, not {type(value).__name__}")
 
 
+def check_bits(value: int) -> None:
+    """An integer is one that some dtype has.
+
+    Raises
+    ------
+    OverflowError
+        If it has more than 64 bits.
+    """
+    if not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError(f"dtype: int too big to convert: {value} needs more than 64 bits, which no dtype has")
+
+
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
 
 
@@ -317,6 +329,9 @@ def result_dtype(args: Any) -> dtype:
         kind = getattr(arg, "kind", None)
         if kind is None:
             found = scalar_dtype(arg)
+            if found is int64 and arg >= 1 << 63:
+                check_bits(arg)
+                found = uint64
             number = found if number is None else promote_types(number, found)
         elif arg._array.ndim:
             dimensioned = kind.dtype if dimensioned is None else promote_types(dimensioned, kind.dtype)
@@ -335,7 +350,7 @@ def _combine(high: dtype | None, low: dtype | None) -> dtype | None:
         return high
     if low.category == COMPLEX and high.category == FLOATING:  # the width of the tensor stays
         return high.to_complex()
-    return low
+    return promote_types(high, low) if high.category == BOOL else low
 
 
 class finfo:

@@ -19,7 +19,6 @@ from weft._dtypes import (
     INTEGER,
     dtype,
     get_default_dtype,
-    int64,
     promote_types,
     uint64,
 )
@@ -229,7 +228,7 @@ def integers(numbers: list[Any], kinds: set[type], element: dtype) -> numpy.ndar
         raise OverflowError(f"tensor: {short(low if low < 0 else high)} is outside the range of uint64")
     if low < lowest or high > highest:
         wrong = low if low < lowest else high
-        if element is int64 and float not in kinds:
+        if float not in kinds and not -(1 << 63) <= wrong < 1 << 63:
             raise ValueError(f"tensor: Overflow when unpacking long long: {short(wrong)} does not fit int64")
         raise RuntimeError(f"tensor: value cannot be converted to type {element.name} without overflow: {short(wrong)}")
     wide = numpy.uint64 if element is uint64 else numpy.int64

@@ -74,7 +74,12 @@ class Backend:
         arrays and parameters as the op's declared kernel does, without ``xp``. What depends on the dtype is found by
         `kernel`. Shapes and dims are checked before; positions that a tensor holds are not: a kernel that reads at them
         looks whether they are in range, before it writes, and calls the declared kernel to raise if one is not.
+    rounds_numbers : bool
+        float16 and bfloat16 tensors take a number as their own dtype has it, in sums and comparisons, as PyTorch's do
+        on the CPU; else in float32, in which they are computed.
     """
+
+    rounds_numbers = True
 
     def __init__(self, device_type: str, xp: Any, array_type: type) -> None:
         self.device_type = device_type

@@ -19,6 +19,8 @@ class CUDABackend(ArrayNamespaceBackend):
     An array remembers its device; whatever makes a new one runs with that device as the current one.
     """
 
+    rounds_numbers = False  # nor do PyTorch's kernels on a GPU
+
     def __init__(self) -> None:
         super().__init__("cuda", cupy)
 

@@ -141,7 +141,6 @@ class Op:
         self.declaration = declaration
         self.is_view = False
         self.takes_numbers = True  # beside a floating-point tensor, behind it
-        self.rounds_numbers = False  # to the tensor's dtype: what is narrower than float32 is the slow path's business
         self.promotes = False  # dtypes and numbers are the slow path's business, always
         self.differentiable = False
         self.kernels: list[Any] = [None] * state.kinds
@@ -763,6 +762,10 @@ def spread_history(base: TensorBase) -> None:
     counter.views = others
 
 
+LEAST: Final = -(2.0**63)  # between these a whole number is one of 64 bits for sure
+MOST: Final = 2.0**64
+
+
 def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
     kind = tensor.kind
@@ -771,6 +774,8 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
         kernel = kernel.choose(tensor._array)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
+    if (value >= MOST or value <= LEAST) and type(number) is int:  # most likely an error
+        return op.declaration.slow(args)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
     try:
         array = state.run(kernel, arrays[0], arrays[1])
@@ -814,7 +819,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
             if (type(other) is float or type(other) is int) and self.kind.is_real_float and self.kind.fast:
-                if op.takes_numbers and (not op.rounds_numbers or self.kind.dtype.itemsize >= 4):
+                if op.takes_numbers:
                     return with_number(op, self, other, False)
             if type(other) is int and self.kind.dtype.category == WHOLE and op.takes_numbers and self.kind.fast:
                 found = with_whole_number(op, self, other)
@@ -904,6 +909,8 @@ def inplace_operator(op: Op, name: str) -> Any:
             recorded = recorded or other._requires_grad
         elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
             operand = float(other)  # type: ignore[arg-type]
+            if (operand >= MOST or operand <= LEAST) and type(other) is int:
+                return False
         elif type(other) is int and kind.dtype.category == WHOLE and op.takes_numbers:
             operand = other  # one that the dtype does not hold is an error of NumPy's
         else:

@@ -15,7 +15,7 @@ import numpy
 
 from weft._engine.arrays import Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
-from weft._engine.kinds import BySize, Kind, fitting_number
+from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
 from weft._engine.tensor import TensorBase, local, state
 
 
@@ -293,7 +293,7 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
         values: list[Any] = [tensor]
         for place, default in enumerate(numbers):
             value: Any = args[place + 1] if place < given else default
-            if type(value) is not float and type(value) is not int:
+            if (type(value) is not float and type(value) is not int) or not -LARGEST <= value <= LARGEST:
                 return None
             values.append(value)
         values.extend(others)

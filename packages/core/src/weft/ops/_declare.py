@@ -22,7 +22,8 @@ without either, `vmap` runs the op once for each example, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import CO_VARARGS
 from typing import Any, NoReturn
@@ -35,7 +36,9 @@ from weft._dtypes import (
     COMPLEX,
     FLOAT8,
     FLOATING,
+    INTEGER,
     _by_name,
+    check_bits,
     default_listeners,
     dtype,
     float32,
@@ -53,9 +56,9 @@ from weft._engine.dispatch import (
     with_number,
 )
 from weft._engine.functions import by_name
-from weft._engine.kinds import Kind
+from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, install, local, run_quietly, state
+from weft._engine.tensor import TensorBase, install, local, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._profiling import watched
@@ -119,6 +122,9 @@ class Declaration:
         self.exact_out = False
         self.complete = False  # no operand may be None
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
+        self.rounded: tuple[str, ...] = ()  # those whose numbers float16 and bfloat16 tensors take in their own dtype
+        self.wide: tuple[str, ...] = ()  # those whose numbers they take in float32, and constants without dimensions
+        self.narrow: tuple[str, ...] = ()  # those whose numbers the common dtype has to hold
         self.strict = False
         self.label = "".join(part.title() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
@@ -180,6 +186,12 @@ class Declaration:
             kernel = converting(kernel, element, compute, given, kind.device)
             if element.is_half:
                 kernel = self.find_half_kernel(kind.device, element, kernel)
+        if element.is_half and self.rounded and backend_of(kind.device).rounds_numbers:
+            convert = {
+                self.arguments.index(name): partial(half_number, self.short, element, name in self.narrow)
+                for name in self.rounded
+            }
+            kernel = rounding(kernel, convert)
         return kernel, None if given is None else kind_of(given, kind.device)
 
     def prepare_float8(self, kind: Kind) -> tuple[Any, Kind | None]:
@@ -358,11 +370,17 @@ class Declaration:
         for position in positions:
             arg = converted[position]
             if isinstance(arg, TensorBase):
-                converted[position] = arg if arg.kind.dtype is common else arg.to(common)
+                if arg.kind.dtype is common:
+                    continue
+                if common.is_half and self.arguments[position] in self.wide and is_constant(args[position]):
+                    converted[position] = fit_number(args[position].item(), computed)
+                else:
+                    converted[position] = arg.to(common)
             elif arg is not None:
                 number = fit_number(arg, computed)
-                rounds = self.op.rounds_numbers and common.is_half
-                converted[position] = run_quietly(round_number, number, common) if rounds else number
+                if number != arg and common.category == INTEGER and self.arguments[position] in self.narrow:
+                    raise wide_number(self.short, arg, common)
+                converted[position] = number
         return tuple(converted)
 
     def check_operands(self, operands: list[Any]) -> None:
@@ -429,9 +447,47 @@ def members(arg: Any) -> Iterable[TensorBase]:
     return [each for each in arg if isinstance(each, TensorBase)] if isinstance(arg, (list, tuple)) else ()
 
 
-def round_number(value: Any, element: dtype) -> float:
-    """A number as a dtype of half precision has it."""
-    return float(numpy.asarray(float(value)).astype(element.numpy))
+def is_constant(tensor: Any) -> bool:
+    """A tensor on the CPU that is as good as a number: without dimensions, history, or a transform that looks on."""
+    kind = tensor.kind
+    return kind.plain and kind.device.type == "cpu" and not tensor._array.ndim and not tensor._requires_grad
+
+
+def half_number(name: str, element: dtype, narrow: bool, value: Any) -> float:
+    """A number as a dtype of half precision has it; infinite where it is too large, which may be refused.
+
+    Raises
+    ------
+    RuntimeError
+        If it is ``narrow``, and the dtype has no such number.
+    """
+    found = float(element.numpy.type(float(value)))
+    if narrow and math.isinf(found) and math.isfinite(value):
+        raise wide_number(name, value, element)
+    return found
+
+
+def rounding(kernel: Any, conversions: Mapping[int, Callable[[Any], float]]) -> Any:
+    """A kernel of half precision whose numbers are converted at some positions.
+
+    What it computes in float32 are, as PyTorch's sums in bfloat16, those of the rounded number.
+    """
+    if isinstance(kernel, BySize):
+        return BySize(rounding(kernel.small, conversions), rounding(kernel.large, conversions), kernel.least)
+
+    def rounded(*args: Any) -> Any:
+        for position, convert in conversions.items():
+            value = args[position]
+            if type(value) is float or type(value) is int:
+                args = (*args[:position], convert(value), *args[position + 1 :])
+        return kernel(*args)
+
+    return rounded
+
+
+def wide_number(name: str, value: Any, element: dtype) -> RuntimeError:
+    """The error for a number that a dtype does not have."""
+    return RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
 
 
 def fit_number(value: Any, element: dtype) -> Any:
@@ -444,15 +500,19 @@ def fit_number(value: Any, element: dtype) -> Any:
     """
     if isinstance(value, numpy.generic):
         value = value.item()
+    if isinstance(value, int):
+        check_bits(value)
     if element.category == COMPLEX:
         return complex(value)
     if element.category == FLOATING:
         return float(value)
     if element.name == "bool":
         return bool(value)
-    value = int(value)
-    if not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(f"dtype: int too big to convert: {value} needs more than 64 bits, which no dtype has")
+    return wrap_around(int(value), element)
+
+
+def wrap_around(value: int, element: dtype) -> int:
+    """An integer as those of a dtype are computed: by its last bits."""
     bits = 8 * element.itemsize
     low = -(1 << (bits - 1)) if element.is_signed else 0
     return (value - low) % (1 << bits) + low
@@ -615,6 +675,8 @@ def pointwise(
     refusal: type[Exception] | None = None,
     hint: str = "",
     numbers: str | None = None,
+    wide: str = "",
+    narrow: str = "",
     strict: bool = False,
     alone: bool = False,
     out: bool | str = True,
@@ -635,6 +697,11 @@ def pointwise(
         See `Declaration`.
     numbers : str, optional
         The arguments that may be numbers; default: all, if another one is a tensor.
+    wide : str
+        Of an op of two: those whose numbers float16 and bfloat16 tensors take in float32, and not rounded to their own
+        dtype; a tensor without dimensions as well.
+    narrow : str
+        Those whose numbers the common dtype has to hold; else they wrap around, or are infinite.
     strict : bool
         Each operand has to be of an accepted category; else only their common dtype.
     alone : bool
@@ -656,7 +723,7 @@ def pointwise(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.strict = strict
         declaration.op.takes_numbers = numbers in (None, "other")
-        declaration.op.rounds_numbers = numbers == "other"
+        declaration.narrow = tuple(narrow.split())
         declaration.exact_out = out == "exact"
         declaration.refusal = refusal or declaration.refusal
         declaration.hint = hint or declaration.hint
@@ -666,6 +733,9 @@ def pointwise(
         if len(arguments) == 1:
             function, operators = unary(declaration)
         elif len(arguments) == 2:
+            takes = arguments if declaration.numbers is None else declaration.numbers
+            declaration.wide = tuple(wide.split())
+            declaration.rounded = tuple(each for each in takes if each not in declaration.wide)
             function, operators = binary(declaration, alone)
         else:
             function, operators = nary(declaration), None

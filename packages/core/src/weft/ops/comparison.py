@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._dtypes import bool_, result_dtype
+from weft._dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
-from weft.ops.creation import fitting
+from weft.ops.creation import element_of, fitting
 
 REAL = "bool int float"
 BITS = "bool int"
@@ -315,11 +315,19 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 
 
 def as_tensor_like(value: Any, other: Any) -> Any:
-    """The value as a tensor on the device of the other, in their common dtype."""
-    common = result_dtype((value, other))
+    """The value as a tensor on the device of the other, in a dtype that both have."""
     if isinstance(value, TensorBase):
-        return value.to(common)
-    return other.new_full((), value, dtype=common)
+        return value.to(exact_dtype(value, other))
+    common = exact_dtype(other, value)
+    return other.new_full((), element_of("isin", value, common), dtype=common)
+
+
+def exact_dtype(tensor: Any, other: Any) -> dtype:
+    """The common dtype of a tensor and a tensor or number: one that holds the number too."""
+    common = result_dtype((tensor, other))
+    if isinstance(other, TensorBase):
+        return common
+    return promote_types(common, scalar_dtype(other))
 
 
 @op(tensors="elements tests", name="isin", gradient=None)
@@ -394,7 +402,7 @@ def where(condition, input=None, other=None):
     chosen = []
     for each in (input, other):
         if not isinstance(each, TensorBase):
-            each = condition.new_full((), each, dtype=common)
+            each = condition.new_full((), element_of("where", each, common), dtype=common)
         elif each.device is not condition.device and not each._array.ndim:
             each = each.to(condition.device)
         chosen.append(each.to(common))

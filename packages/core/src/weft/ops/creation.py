@@ -17,6 +17,7 @@ from weft._dtypes import (
     BY_NUMPY,
     FLOATING,
     bfloat16,
+    check_bits,
     dtype,
     element_type,
     finfo,
@@ -31,7 +32,7 @@ from weft._dtypes import (
 from weft._dtypes import dtype as dtype_class
 from weft._engine import creation
 from weft._engine.dispatch import make, record
-from weft._engine.tensor import TensorBase, local, state
+from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
 from weft._interop import tensor
 from weft._layout import (
@@ -45,7 +46,7 @@ from weft._layout import (
 )
 from weft._levels import batched_like
 from weft._tensor import Tensor
-from weft.ops._declare import ALL_DTYPES, composite, op
+from weft.ops._declare import ALL_DTYPES, composite, half_number, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
 
@@ -100,12 +101,16 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     ------
     RuntimeError
         If the dtype has no such number.
+    OverflowError
+        If it is an integer of more than 64 bits.
     """
     if element.category == FLOATING and type(value) in (int, float) and -127 <= value <= 127 and not element.is_float8:
         return value  # as most are seen to be at once
     value = value.item() if isinstance(value, (TensorBase, numpy.generic)) else value  # type: ignore[attr-defined]
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"{name}(): expected a Number, not {type(value).__name__}")
+    if isinstance(value, int):
+        check_bits(value)
     if element.name == "bool":
         return builtins.bool(value)
     fits = True
@@ -113,18 +118,47 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
         value, fits = value.real, value.imag == 0
     if element.is_float8:
         if not fits:
-            raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
+            raise wide_number(name, value, element)
         return rounded_number(value, element)  # however large it is
     if element.category == 1:
         most = iinfo(element).max
         least = -most - 1 if element.is_signed else -most
         fits = fits and math.isfinite(value) and least <= value <= most
         value = int(value) % (1 << 8 * element.itemsize) if fits and value < 0 and not element.is_signed else value
-    elif isinstance(value, (int, float)) and not isinstance(value, builtins.bool):
-        fits = fits and (not math.isfinite(value) or builtins.abs(value) <= finfo(element).max)
+    elif not isinstance(value, builtins.bool):
+        most = finfo(element).max
+        parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
+        fits = fits and all(not math.isfinite(each) or builtins.abs(each) <= most for each in parts)
+        value = float(value) if isinstance(value, int) else value  # bfloat16 takes no integer of 64 bits
     if not fits:
-        raise RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
+        raise wide_number(name, value, element)
     return int(value) if element.category == 1 else value
+
+
+def factor(name: str, value: Any, element: dtype) -> Any:
+    """A number that multiplies tensors of a dtype, or is compared with them: float32's for half precision.
+
+    Raises
+    ------
+    RuntimeError, OverflowError
+        See `fitting`.
+    """
+    return fitting(name, value, float32 if element.is_half else element)
+
+
+def element_of(name: str, value: Any, element: dtype) -> Any:
+    """A number as one element of a dtype: what float16 or bfloat16 do not reach is infinite.
+
+    Raises
+    ------
+    RuntimeError, OverflowError
+        See `fitting`.
+    """
+    if not element.is_half or not isinstance(value, (int, float)):
+        return fitting(name, value, element)
+    if isinstance(value, int):
+        check_bits(value)
+    return run_quietly(half_number, name, element, False, value)
 
 
 def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires_grad: bool) -> Any:
@@ -421,12 +455,10 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
     steps = int(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: number of steps must be non-negative; got {steps}")
-    start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
+    start, end = (fitting(name, each, element) for each in (start, end))
     wide = numpy.complex128 if element.is_complex else numpy.float64
     if element.is_half:
         return evenly_in_half(start, end, steps, element.numpy.type)
-    if element.category < 2 and not isinstance(start, bool):
-        start, end = int(start), int(end)
     if element.name == "float32":
         start, end = float(numpy.float32(start)), float(numpy.float32(end))
     if steps == 1:
@@ -478,7 +510,7 @@ def logspace(
     element = bounds_dtype("logspace", start, end, dtype)
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
-        start, end = float(element.numpy.type(start)), float(element.numpy.type(end))
+        start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))
     exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)
     values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
     if element.category < 2:
@@ -499,7 +531,8 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
 @composite(out=False)
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A 0-d tensor of the default dtype."""
-    return filled("scalar_tensor", ((),), s, dtype or get_default_dtype(), device, requires_grad)
+    element = dtype or get_default_dtype()
+    return filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
 
 
 @composite()

@@ -218,6 +218,8 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported; convert with .float()")
     dim = wrap_dim(name, dim, y.ndim)
     if x is None:
+        if dx is not None and (isinstance(dx, bool) or not isinstance(dx, (int, float))):
+            raise RuntimeError(f"{name}: Currently, we only support dx as a real number; got {dx!r}")
         return (1 if dx is None else dx), dim
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
@@ -250,4 +252,6 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     steps, dim = spacing("cumulative_trapezoid", y, x, dx, dim)
     size = y.shape[dim]
     pairs = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1)
+    if not isinstance(steps, TensorBase):
+        return (pairs * (steps / 2)).cumsum(dim)  # of integers too: their product with the step would wrap around
     return (pairs * steps).cumsum(dim) / 2

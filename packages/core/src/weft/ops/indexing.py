@@ -21,7 +21,7 @@ from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim
 from weft.ops._inplace import bump, check_out, check_writable, fill_array, write_array, write_out
 from weft.ops.comparison import fill_where, filling
-from weft.ops.creation import arange, fitting
+from weft.ops.creation import arange, element_of, fitting
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -485,7 +485,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     target, indices = written_to(self, index)
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("index_put_", target, False)
-        fill_array(target._array, fitting("index_put_", value, target.kind.dtype), target.kind)
+        fill_array(target._array, element_of("index_put_", value, target.kind.dtype), target.kind)
         bump(target, "index_put_")
         return
     value = as_value(value, self) if number else value
@@ -557,7 +557,7 @@ def as_value(value: Any, like: Any) -> Any:
     from weft._interop import as_tensor
 
     if isinstance(value, (int, float, complex, numpy.generic)):
-        return like.new_full((), value)
+        return like.new_full((), element_of("index_put_", value, like.kind.dtype))
     return as_tensor(value, dtype=like.dtype, device=like.device)
 
 

@@ -7,15 +7,15 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from weft._dtypes import float32, int8, int64, uint8
+from weft._dtypes import float32, int8, int64, result_dtype, uint8
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
-from weft.ops.creation import fitting
-from weft.ops.pointwise import conj
+from weft.ops.creation import factor, fitting
+from weft.ops.pointwise import check_factor, conj
 
 
 def same_dtype(name: str, *tensors: Any) -> None:
@@ -320,11 +320,7 @@ ger = outer
 def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """``beta * input + alpha * product``, where beta 0 ignores the input even if it is nan."""
     same_dtype(name, input, product)
-    if input.kind.dtype.category < 2:
-        number = int if input.kind.dtype.category else bool
-        beta, alpha = number(beta), number(alpha)
-    else:
-        beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
+    beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -383,7 +379,7 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
         raise RuntimeError(
             f"{name}: The expanded size of the tensor {list(shape)} must match the existing size of input {list(have)}"
         )
-    beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
+    beta, alpha = factor(name, beta, input.kind.dtype), factor(name, alpha, input.kind.dtype)
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
@@ -404,12 +400,14 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """``beta * input + alpha * outer(vec1, vec2)``."""
     require_tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    common = result_dtype((input, vec1, vec2))
+    for argument, value in (("beta", beta), ("alpha", alpha)):
+        check_factor("addr", argument, value, common)
     if input.kind is vec1.kind is vec2.kind and input.kind.is_differentiable and vec1.ndim == vec2.ndim == 1:
         return with_product("addr", input, vec1.unsqueeze(1), vec2.unsqueeze(0), matmul, beta, alpha)
     product = outer(vec1, vec2)
     if input.dtype is not product.dtype:
-        common = input.new_empty(0, dtype=input.dtype) + product.new_empty(0)
-        input, product = input.to(common.dtype), product.to(common.dtype)
+        input, product = input.to(common), product.to(common)
     return plus_product("addr", input, product, beta, alpha)
 
 

@@ -7,15 +7,15 @@ import math
 from types import NoneType
 from typing import Any
 
-from weft._dtypes import complex128, finfo, float64, get_default_dtype, int64, result_dtype
+from weft._dtypes import INTEGER, complex128, dtype, finfo, float64, get_default_dtype, int64, result_dtype
 from weft._engine import functions, gradients
 from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
 from weft._named import named
 from weft._tensor import Tensor
-from weft.ops._declare import composite, op, pointwise
+from weft.ops._declare import composite, fit_number, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
-from weft.ops.creation import fitting
+from weft.ops.creation import factor, fitting
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
@@ -53,8 +53,9 @@ def add(input, other, *, alpha=1):
     >>> weft.add(weft.tensor([1.0, 2.0]), weft.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
-    if is_fused(input, other, alpha):
-        return run_alike(plus_scaled, input, other, in_range("add", alpha, input.kind.dtype))
+    fused = fused_dtype(input, other, alpha)
+    if fused is not None:
+        return run_alike(plus_scaled, input, other, in_range("add", alpha, fused))
     return plus(input, scaled("add", input, other, alpha))
 
 
@@ -80,6 +81,7 @@ def _(grad, alpha):
 
 
 plus_scaled.declaration.label = "AddBackward0"
+plus_scaled.declaration.rounded = ("input", "other", "alpha")
 
 
 def run_alike(function: Any, *args: Any) -> Any:
@@ -93,12 +95,20 @@ def run_alike(function: Any, *args: Any) -> Any:
     return function.op.execute(args)
 
 
-def is_fused(input: Any, other: Any, alpha: Any) -> bool:
-    """Whether a sum with ``alpha`` is one op: of floating-point tensors of one dtype, and a number that is not 1."""
-    tensors = isinstance(input, TensorBase) and isinstance(other, TensorBase)
-    return (
-        tensors and type(alpha) in (int, float) and alpha != 1 and input.kind is other.kind and input.kind.is_real_float
-    )
+def fused_dtype(input: Any, other: Any, alpha: Any) -> dtype | None:
+    """The dtype of a sum with ``alpha`` that is one op, with a number that is not 1; None if it is none.
+
+    Such are those of floating-point tensors of one dtype, and all in half precision, where products are not rounded.
+    """
+    if type(alpha) not in (int, float) or alpha == 1:
+        return None
+    some = input if isinstance(input, TensorBase) else other
+    if not isinstance(some, TensorBase):
+        return None
+    if isinstance(other, TensorBase) and other.kind is some.kind:
+        return some.kind.dtype if some.kind.is_real_float else None
+    common = result_dtype((input, other))
+    return common if common.is_half else None
 
 
 def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
@@ -110,17 +120,33 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
         if alpha._array.ndim:
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not a {alpha._array.ndim}-D Tensor")
         alpha = alpha.item()  # type: ignore[attr-defined]
-    if isinstance(alpha, bool) and common.name != "bool":
-        raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results; got a result of {common}")
-    if isinstance(alpha, float) and common.category < 2:
-        raise RuntimeError(f"{name}: For integral input tensors, argument alpha must not be a floating point number")
-    if isinstance(alpha, complex) and common.category < 3:
-        raise RuntimeError(f"{name}: For non-complex input tensors, argument alpha must not be a complex number")
+    check_factor(name, "alpha", alpha, common)
     if common.name == "bool":
-        return other * bool(alpha)
+        return other * bool(alpha) if isinstance(other, TensorBase) else bool(other and alpha)
+    if not isinstance(other, TensorBase):
+        product = fit_number(other, common) * in_range(name, alpha, common)
+        return wrap_around(product, common) if common.category == INTEGER else product
     if isinstance(other, TensorBase) and other.kind.dtype is not common:
         other = other.to(common)  # type: ignore[attr-defined]  # else the product would be rounded to a narrower one
     return other * in_range(name, alpha, common)
+
+
+def check_factor(name: str, argument: str, value: Any, element: dtype) -> None:
+    """A factor does not change the category of a result's dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If it would.
+    """
+    if isinstance(value, bool) and element.name != "bool":
+        raise RuntimeError(f"{name}: Boolean {argument} only supported for Boolean results; got a result of {element}")
+    if isinstance(value, float) and element.category < 2:
+        raise RuntimeError(
+            f"{name}: For integral input tensors, argument {argument} must not be a floating point number"
+        )
+    if isinstance(value, complex) and element.category < 3:
+        raise RuntimeError(f"{name}: For non-complex input tensors, argument {argument} must not be a complex number")
 
 
 def in_range(name: str, value: Any, element: Any) -> Any:
@@ -136,7 +162,7 @@ def in_range(name: str, value: Any, element: Any) -> Any:
     return fitting(name, value, element)
 
 
-@pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", alone=True)
+@pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", alone=True, wide="other")
 def mul(input, other):
     """The product of each pair of elements.
 
@@ -189,8 +215,9 @@ def sub(input, other, *, alpha=1):
     >>> weft.sub(weft.tensor([5.0, 7.0]), 2)
     tensor([3., 5.])
     """
-    if is_fused(input, other, alpha):
-        return run_alike(plus_scaled, input, other, -in_range("sub", alpha, input.kind.dtype))
+    fused = fused_dtype(input, other, alpha)
+    if fused is not None:
+        return run_alike(plus_scaled, input, other, -in_range("sub", alpha, fused))
     return minus(input, scaled("sub", input, other, alpha))
 
 
@@ -210,6 +237,7 @@ def rsub(input, other, *, alpha=1):
     kernel="true_divide",
     result="float",
     alone=True,
+    wide="other",
     name="div",
 )
 def true_divide(input, other):
@@ -303,6 +331,7 @@ def rounded_down(xp: Any, input: Any, other: Any) -> Any:
     "floor_divide_ __ifloordiv__",
     accepts="int float",
     alone=True,
+    wide="other",
     gradient="refused",
 )
 def floor_divide(xp, input, other):
@@ -313,7 +342,7 @@ def floor_divide(xp, input, other):
     return rounded_down(xp, input, other)
 
 
-@pointwise(accepts="int float", alone=True, name="div_floor")
+@pointwise(accepts="int float", alone=True, wide="other", name="div_floor")
 def divide_floor(xp, input, other):
     """The quotient of each pair of elements, rounded down, with gradients of 0."""
     return rounded_down(xp, input, other)
@@ -324,7 +353,7 @@ def _(grad):
     return None, None
 
 
-@pointwise(accepts="int float", alone=True, name="div_trunc")
+@pointwise(accepts="int float", alone=True, wide="other", name="div_trunc")
 def divide_trunc(xp, input, other):
     """The quotient of each pair of elements, rounded towards zero."""
     refuse_zero("div", xp, input, other)
@@ -526,7 +555,7 @@ def square(input):
 # Powers and roots
 
 
-@pointwise("__pow__ __rpow__", "__ipow__", accepts=NUMBERS, name="pow")
+@pointwise("__pow__ __rpow__", "__ipow__", accepts=NUMBERS, narrow="exponent", name="pow")
 def power(xp, input, exponent):
     """Each element raised to a power, as ``input ** exponent`` computes it."""
     array = input if hasattr(input, "dtype") else exponent
@@ -1287,7 +1316,7 @@ def clamp(input, min=None, max=None):
 
 def limit(name: str, input: Any, value: Any) -> Any:
     """A limit that is no number, or one that the dtype of the result has."""
-    if value is None or isinstance(value, TensorBase):
+    if value is None or isinstance(value, (TensorBase, builtins.complex)):
         return value
     return in_range(name, value, result_dtype((input, value)))
 
@@ -1388,6 +1417,8 @@ def lerp(input, end, weight):
     for each in (end, weight):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
+    if not isinstance(weight, TensorBase):
+        weight = factor("lerp", weight, input.kind.dtype)
     return run_alike(interpolated, input, end, weight)
 
 
@@ -1490,7 +1521,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 def scalar_of(name: str, value: Any, element: Any) -> Any:
     """A number (or 0-d tensor) that multiplies tensors of a dtype."""
     value = value.item() if isinstance(value, TensorBase) else value
-    return fitting(name, value, element)
+    return factor(name, value, element)
 
 
 # Mantissa and exponent

@@ -15,6 +15,8 @@ from weft._layout import in_order
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, integer, wrap_dim
+from weft.ops.comparison import exact_dtype
+from weft.ops.creation import element_of
 from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions, reduce, taken_along
 
@@ -420,9 +422,11 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         )
     if not sorted_sequence.ndim:
         raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
-    values = (
-        sorted_sequence.new_full((), input, dtype=None if not scalar else sorted_sequence.dtype) if scalar else input
-    )
+    values = input
+    if scalar:
+        common = exact_dtype(sorted_sequence, input)
+        values = sorted_sequence.new_full((), element_of("searchsorted", input, common), dtype=common)
+        sorted_sequence = sorted_sequence.to(common)
     if sorted_sequence.ndim != 1 and tuple(sorted_sequence.shape[:-1]) != tuple(values.shape[:-1]):
         raise RuntimeError(
             "searchsorted: boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
@@ -457,14 +461,9 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     """Which interval between sorted boundaries each element lies in."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    if not isinstance(input, TensorBase):
-        input = boundaries.new_full((), input)
-    return searchsorted(
-        boundaries,
-        input.to(boundaries.dtype) if input.dtype is not boundaries.dtype else input,
-        out_int32=out_int32,
-        right=right,
-    )
+    if isinstance(input, TensorBase) and input.dtype is not boundaries.dtype:
+        input = input.to(boundaries.dtype)
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
 # Counting
