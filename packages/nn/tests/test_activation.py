@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft import nn
+from weft.nn import functional as F
 
 X = np.array([-4.0, -2.0, -0.7, -0.3, 0.0, 0.3, 0.7, 2.0, 4.0, 7.0])
 
@@ -122,3 +123,23 @@ def test_repr():
         "Hardshrink(0.5)",
         "Softplus(beta=1.0, threshold=20.0)",
     ]
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: F.leaky_relu(x, 1e300), lambda x: F.elu(x, 1e300), lambda x: F.celu(x, 1e300),
+    lambda x: F.softplus(x, 1e300), lambda x: F.hardshrink(x, 1e300),
+    lambda x: F.threshold(x, 0, 1e300), lambda x: weft.threshold(x, 1e300, 0),
+    lambda x: F.hardtanh(x, 0, 1e300), lambda x: F.softshrink(x, 1e300), lambda x: F.softshrink(x, math.nan),
+    lambda x: F.threshold(x.to(weft.uint8), 300, 1), lambda x: F.hardtanh(x.to(weft.int8), 0, 300),
+    lambda x: F.hardtanh(x.to(weft.uint8), -1, 1),
+])  # fmt: skip
+def test_numbers_that_the_dtype_has_not_are_refused(call):
+    with pytest.raises(RuntimeError, match=r"without overflow|must be in range|on an unsigned type"):
+        call(weft.ones(3))
+
+
+def test_numbers_of_integers_are_those_of_their_dtype():
+    x = weft.tensor([0, 1, 2, 3], dtype=weft.int8)
+    assert F.threshold(x, 1, 3.5).tolist() == [3, 3, 2, 3]
+    assert F.threshold(x.to(weft.uint8), -1, 7).tolist() == [7, 7, 7, 7]  # -1 is 255 there
+    assert F.hardtanh(x, -1.5, 2.7).tolist() == [0, 1, 2, 2]

@@ -45,7 +45,7 @@ from weft.nn.functional import (
     adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
 )
 from weft.nn.functional._common import explaining, in_single, inplace_or_not
-from weft.nn.functional.activation import threshold_op
+from weft.nn.functional.activation import threshold_and_value, threshold_op
 from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
 from weft.nn.functional.normalization import (
     batch_norm_training,
@@ -152,7 +152,7 @@ def selu(input: Tensor) -> Tensor:
 @composite(out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """Each element above ``threshold`` as it is, the others replaced by ``value``."""
-    return threshold_op.op(input, threshold, value)
+    return threshold_op.op(input, *threshold_and_value(input, threshold, value))
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:

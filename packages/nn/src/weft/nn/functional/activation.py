@@ -16,6 +16,7 @@ from weft.ops._geometry import wrap_dim
 from weft.ops._numerics import in_blocks
 from weft.ops.activation import threshold_backward
 from weft.ops.comparison import keep_where
+from weft.ops.creation import factor, fitting
 from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
 from weft.ops.softmax import log_softmax as core_log_softmax
@@ -210,6 +211,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return weft.zeros_like(soft.detach()).scatter(dim, index, 1.0) - soft.detach() + soft
 
 
+def factor_of(name: str, number: Any, input: Tensor) -> Any:
+    """A number that floating-point elements are combined with, if their dtype has it."""
+    return factor(name, number, input.kind.dtype) if input.kind.is_real_float else number
+
+
 # Pieces of straight lines
 
 
@@ -229,9 +235,16 @@ def _(grad, input, threshold):
     return threshold_backward.op(grad, input, threshold)
 
 
+def threshold_and_value(input: Tensor, threshold: float, value: float) -> tuple[float, float]:
+    """The numbers that `threshold` takes, as the dtype of its input has them."""
+    require_numbers("threshold", threshold=threshold, value=value)
+    element = input.kind.dtype
+    return factor("threshold", threshold, element), fitting("threshold", value, element)
+
+
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element above ``threshold`` as it is, the others replaced by ``value``."""
-    require_numbers("threshold", threshold=threshold, value=value)
+    threshold, value = threshold_and_value(input, threshold, value)
     return inplace_or_not(threshold_op.op, "threshold_", input, inplace, threshold, value)
 
 
@@ -284,6 +297,10 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    element = input.kind.dtype
+    if min_val < 0 and element.category < 2 and not element.is_signed:
+        raise RuntimeError(f"hardtanh: cannot do hardtanh on an unsigned type with negative limits, got {min_val}")
+    min_val, max_val = fitting("hardtanh", min_val, element), fitting("hardtanh", max_val, element)
     return inplace_or_not(hardtanh_op.op, "hardtanh_", input, inplace, min_val, max_val)
 
 
@@ -334,7 +351,8 @@ def _(grad, input, slope):
 @composite(quick=functions.activation(leaky_relu_op.op, (0.01,)))
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``negative_slope * x``."""
-    return inplace_or_not(leaky_relu_op.op, "leaky_relu_", input, inplace, negative_slope)
+    slope = factor_of("leaky_relu", negative_slope, input)
+    return inplace_or_not(leaky_relu_op.op, "leaky_relu_", input, inplace, slope)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -494,14 +512,22 @@ def _(grad, input, lambd):
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
+    if input.kind.is_real_float:
+        lambd = fitting("hardshrink", lambd, input.kind.dtype)
     return shrink_op.op(input, lambd, False)
 
 
 @composite(out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
+    require_numbers("softshrink", lambd=lambd)
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}.")
+    if input.kind.is_real_float and not lambd <= weft.finfo(input.kind.dtype).max:
+        raise RuntimeError(
+            f"softshrink: lambda must be in range [0, {weft.finfo(input.kind.dtype).max:g}] for input dtype "
+            f"{input.kind.dtype.spoken}, but found {lambd}"
+        )
     return shrink_op.op(input, lambd, True)
 
 
@@ -653,7 +679,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     ----------
     arXiv:1511.07289.
     """
-    return inplace_or_not(elu_op.op, "elu_", input, inplace, alpha, 1.0, 1.0)
+    return inplace_or_not(elu_op.op, "elu_", input, inplace, factor_of("elu", alpha, input), 1.0, 1.0)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -689,6 +715,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
+    alpha = factor_of("celu", alpha, input)
     return inplace_or_not(elu_op.op, "celu_", input, inplace, alpha, 1.0, 1.0 / alpha)
 
 
@@ -748,6 +775,7 @@ def _(grad, output_grad, input, beta, threshold):
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
     require_numbers("softplus", beta=beta, threshold=threshold)
+    beta, threshold = factor_of("softplus", beta, input), factor_of("softplus", threshold, input)
     return softplus_op.op(input, beta, threshold)
 
 
