@@ -90,6 +90,14 @@ def test_crash_costs_its_column_only(library):
     assert results["exp"]["method"]["status"] == "pass"
 
 
+def test_a_library_that_starts_threads_is_run_on_one(library):
+    count = "raise ZeroDivisionError(f'{torch.get_num_threads()} threads')"
+    name = library(f"torch.set_num_threads(2)\ndef exp(*args, **kwargs): {count}")
+    with workers.Pool(workers.Plan(name)) as pool:
+        (cause,) = pool.run({"exp": ["forward"]})["exp"]["forward"]["causes"].values()
+    assert "1 threads" in cause
+
+
 def test_library_that_cannot_be_imported_is_the_cause(library):
     with workers.Pool(workers.Plan(library("raise ImportError('broken')"))) as pool:
         (cause,) = pool.run({"exp": ["forward"]})["exp"]["forward"]["causes"]

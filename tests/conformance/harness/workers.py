@@ -34,6 +34,8 @@ def work(connection: Connection, plan: Plan) -> None:
     except Exception as error:  # nothing can be run: every column says why
         _refuse(connection, f"import {plan.library}: {type(error).__name__}: {error}")
         return
+    # The two may share an OpenMP. On two threads PyTorch's max_unpool2d writes to one position twice in either order.
+    library.module.set_num_threads(1)
     while (job := connection.recv()) is not None:
         name, wanted = job
         for column in wanted:
