@@ -536,3 +536,11 @@ def test_bernoulli_and_normal_follow_the_order_of_out_as_their_in_place_forms_do
     assert weft.equal(made, weft.zeros(4, 3).t().normal_() * 2 + 1)
     with pytest.raises(NotImplementedError):
         weft.normal(weft.ones(3), 1.0, out=weft.zeros(3, dtype=weft.int64))
+
+
+@pytest.mark.filterwarnings("ignore:random_. (from|to - 1) is out of bounds")
+def test_a_range_ends_below_what_its_bounds_are_rounded_to():
+    weft.manual_seed(0)
+    assert weft.empty(4, dtype=weft.bfloat16).random_(70000).tolist() == [23168.0, 14912.0, 38400.0, 7360.0]
+    with pytest.raises(RuntimeError, match="casted to dtype"):
+        weft.empty(8, dtype=weft.bfloat16).random_(709862, 716172)

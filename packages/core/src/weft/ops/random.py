@@ -1038,13 +1038,22 @@ def checked_bounds(name: str, low: int, high: int, element: Any) -> tuple[int, i
                 UserWarning,
                 stacklevel=4,
             )
-    return (low, high) if digits is None else representable(low, high, element.numpy, digits)
+    if digits is None:
+        return low, high
+    first, last = representable(low, high, element.numpy, digits)
+    if first >= last:
+        raise RuntimeError(
+            f"{name}: expects 'from' casted to dtype to be less than 'to' casted to dtype, but {element} has no number "
+            f"from {low} on and below {high} that rounding keeps there"
+        )
+    return first, last
 
 
 def representable(low: int, high: int, element: Any, digits: int) -> tuple[int, int]:
     """Narrow a range by a unit in the last place, where rounding to a floating dtype would leave it."""
-    if int(element.type(low + 1)) < low:
-        low += 1 << (abs(low + 1).bit_length() - digits)
-    if int(element.type(high - 1)) >= high:
-        high -= 1 << (abs(high - 1).bit_length() - digits)
+    first, last = int(element.type(low + 1)), int(element.type(high - 1))
+    if first < low:
+        low = first + (1 << (abs(low + 1).bit_length() - digits))
+    if last >= high:
+        high = last - (1 << (abs(high - 1).bit_length() - digits))
     return low, high
