@@ -27,6 +27,7 @@ from weft.backend import destination
 from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.vectors import WideVectors
 
 __all__ = ["operation", "results"]
 
@@ -149,7 +150,12 @@ def apply_compiled(spec, values):
 
 # All loops have this signature, so that one can stand for another. The address is of the part of a table after STEPS.
 LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
-OPTIONS: Any = {"cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
+OPTIONS: Any = {
+    "cache": True,
+    "fastmath": {"contract"},
+    "error_model": "numpy",
+    "pipeline_class": WideVectors,
+}
 
 
 @cache

@@ -31,6 +31,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from weft.backend_cpu.compiled.keeping import name_files_by_kernel
+from weft.backend_cpu.compiled.vectors import WideVectors, widen
 from weft.backend_cpu.threads import use_openmp
 
 __all__ = ["GRAIN", "launcher", "loop", "parallel"]
@@ -43,8 +44,8 @@ GRAIN = 16384
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True, "cache": True}
 
 # What nothing calls is not compiled: Python calls launchers, and these the loops.
-loop = njit(**OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-launcher = njit(**OPTIONS, no_cfunc_wrapper=True)
+loop = njit(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+launcher = njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()
@@ -104,6 +105,7 @@ def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) ->
     shared = ir.LiteralStructType([packed.type, size.type])
     part = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name("part"))
     part.linkage = "internal"
+    widen(part)
     inner = ir.IRBuilder(part.append_basic_block())
     data = inner.load(inner.bitcast(part.args[0], shared.as_pointer()))
     total = inner.extract_value(data, 1)

@@ -22,6 +22,7 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it ha
 from weft.backend import BySize
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
+from weft.backend_cpu.compiled.vectors import WideVectors
 from weft.backend_cpu.libraries import FEW, LEAST, serves
 
 __all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread", "outer"]
@@ -163,7 +164,9 @@ def outer(column: Any, row: Any) -> Any:
 # Products of vectors in three dimensions. Products are rounded before they are subtracted: that of a vector and itself
 # is 0.
 
-rounding_loop = njit(**{**OPTIONS, "fastmath": False}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+rounding_loop = njit(
+    **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 
 
 @rounding_loop
