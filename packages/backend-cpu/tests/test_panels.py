@@ -14,15 +14,15 @@ def add():
     from weft.backend_cpu.compiled.parallel import launcher
 
     @launcher
-    def call(a, place, panels, c, target, count):
-        add_product(a, place, panels, c, target, count)
+    def call(a, place, panels, c, target, count, backwards):
+        add_product(a, place, panels, c, target, count, backwards)
 
     return call
 
 
-@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize(("flipped", "backwards"), [(False, False), (True, True)])
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(1, 3, 5), (11, 40, 32), (300, 17, 70), (9, 1030, 33)])
-def test_a_product_is_added_to_the_rows_that_are_named_and_to_no_others(add, rows, inner, columns, flipped):
+def test_a_product_is_added_to_the_rows_that_are_named_and_to_no_others(add, rows, inner, columns, flipped, backwards):
     from weft.backend_cpu.compiled.panels import in_panels
 
     random = np.random.default_rng(rows)
@@ -31,7 +31,7 @@ def test_a_product_is_added_to_the_rows_that_are_named_and_to_no_others(add, row
     c = random.standard_normal((rows + 2, columns)).astype(np.float32)
     expected = c.copy()
     expected[1 : rows + 1] += a[2 : rows + 2] @ b
-    add(a, 2, in_panels(np.ascontiguousarray(b.T) if flipped else b, flipped), c, 1, rows)
+    add(a, 2, in_panels(np.ascontiguousarray(b.T) if flipped else b, flipped), c, 1, rows, backwards)
     np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -228,10 +228,12 @@ def add_rows_of_tile(zero, kind, inner, a, steps, b, across, c, step, count):
 
 
 @loop
-def add_product(a, place, panels, c, target, count):
+def add_product(a, place, panels, c, target, count, backwards=False):
     """Add rows of a, ``count`` from ``place`` on, times a matrix in panels to the rows of c from ``target`` on.
 
-    a and c are contiguous. Pairs of bfloat16 are numbers of a as far as their size goes, and `PAIRS` in panels.
+    a and c are contiguous. Pairs of bfloat16 are numbers of a as far as their size goes, and `PAIRS` in panels. Who
+    multiplies by one matrix again and again takes its panels ``backwards`` every other time: so the first of them are
+    those that are still near, where the processor's second cache does not hold all.
     """
     inner, columns, width = a.shape[1], c.shape[1], panels.shape[2]
     size, zero, kind = a.itemsize, like(c[0, 0], 0.0), panels[0, 0, 0]
@@ -241,7 +243,8 @@ def add_product(a, place, panels, c, target, count):
         bottom = min(top + BLOCK, count)
         for k in range(0, inner, INNER):
             terms = min(INNER, inner - k)
-            for p in range(panels.shape[0]):
+            for number in range(panels.shape[0]):
+                p = panels.shape[0] - 1 - number if backwards else number
                 panel, left = matrix + (p * inner + k) * across, min(width, columns - p * width)
                 for i in range(top, bottom, ROWS):
                     rows = min(ROWS, bottom - i)

@@ -83,13 +83,13 @@ def add_rows(vector, matrix, result):
 
 
 @loop
-def add_step(source, place, weight, way, target, first, count):
+def add_step(source, place, weight, way, target, first, count, step):
     """Add rows of the source, ``count`` from ``place`` on, times the weight, as `arranged` gives it, to the target's.
 
     One sequence is a vector, for which a product is not worth panels.
     """
     if way == IN_PANELS:
-        add_product(source, place, weight, target, first, count)
+        add_product(source, place, weight, target, first, count, step % 2 == 1)
     elif way == BY_ROWS:
         add_rows(source[place], weight[0], target[first])
     elif way == BY_SUMS:
@@ -117,7 +117,7 @@ def set_input_gradient(slopes, weight, by_input, sizes, first, end):
         last, place = min(end, sizes[k]), start + first
         if first < last:
             by_input[place : start + last] = 0
-            add_product(slopes, place, weight, by_input, place, last - first)
+            add_product(slopes, place, weight, by_input, place, last - first, k % 2 == 1)
         start += sizes[k]
 
 
@@ -197,8 +197,8 @@ def lstm_forward_part(gates, h, c, before, cells, output, halves, bits, weight, 
         if first < last:
             if way == IN_PAIRS:
                 narrow(h[first:last], (last - first) * h.shape[1], bits, np.uintp(first * h.shape[1]))
-                add_product(halves, first, weight, gates, start + first, last - first)
-            add_step(h, first, weight, way, gates, start + first, last - first)
+                add_product(halves, first, weight, gates, start + first, last - first, k % 2 == 1)
+            add_step(h, first, weight, way, gates, start + first, last - first, k)
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             lstm_forward_rows(gates, h, c, before, cells, output, *rows)
 
@@ -246,7 +246,7 @@ def lstm_backward_part(
         if first < last:
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, totals[first], *rows)
-            add_step(by_gates, start + first, weight, way, by_h, first, last - first)
+            add_step(by_gates, start + first, weight, way, by_h, first, last - first, k)
     set_input_gradient(by_gates, weight_ih, by_x, sizes, first, end)
 
 
@@ -298,7 +298,7 @@ def gru_forward_part(gates, h, product, bias, before, news, output, weight, way,
             if way != OUTSIDE:
                 for n in range(first, last):
                     product[n] = bias
-                add_step(h, first, weight, way, product, first, last - first)
+                add_step(h, first, weight, way, product, first, last - first, k)
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             gru_forward_rows(gates, product, h, before, news, output, *rows)
 
@@ -351,7 +351,7 @@ def gru_backward_part(
         if first < last:
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, *rows)
-            add_step(by_hidden, start + first, weight, way, by_h, first, last - first)
+            add_step(by_hidden, start + first, weight, way, by_h, first, last - first, k)
     set_input_gradient(by_input, weight_ih, by_x, sizes, first, end)
 
 
@@ -393,7 +393,7 @@ def rnn_forward_part(states, h, before, output, rectified, weight, way, sizes, r
         start, count, stop = step_at(sizes, k, reverse, stop)
         last = min(end, count)
         if first < last:
-            add_step(h, first, weight, way, states, start + first, last - first)
+            add_step(h, first, weight, way, states, start + first, last - first, k)
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             rnn_forward_rows(states, h, before, output, rectified, *rows)
 
@@ -434,7 +434,7 @@ def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, weight
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             rnn_backward_rows(states, grad, by_h, by_sum, rectified, *rows)
             by_h[first:last] = 0
-            add_step(by_sum, start + first, weight, way, by_h, first, last - first)
+            add_step(by_sum, start + first, weight, way, by_h, first, last - first, k)
     set_input_gradient(by_sum, weight_ih, by_x, sizes, first, end)
 
 
