@@ -163,16 +163,18 @@ def rounder(typingctx: Any, x: Any) -> Any:
 
 @intrinsic
 def scaled(typingctx: Any, x: Any, shifted: Any) -> Any:
-    """``x * 2**k`` for ``shifted = k + rounder``: by two factors, since one may be out of range."""
+    """``x * 2**k`` for ``shifted = k + rounder`` and k up to that of infinity: by two factors, of normal numbers."""
     whole, fraction, bias, magic = FORMATS[x]
+    up = bias // 4
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def power(k: Any) -> Any:
-            return builder.bitcast(builder.shl(builder.add(k, whole(bias)), whole(fraction)), args[0].type)
-
-        k = builder.sub(builder.bitcast(args[1], whole), builder.bitcast(args[0].type(magic), whole))
-        half = builder.ashr(k, whole(1))
-        return builder.fmul(builder.fmul(args[0], power(half)), power(builder.sub(k, half)))
+        value, shifted = args
+        bits, zero = builder.bitcast(shifted, whole), builder.bitcast(value.type(magic), whole)
+        small = builder.fcmp_ordered("<", shifted, value.type(magic))
+        moved = builder.select(small, whole(bias + up), whole(bias - 1))
+        first = builder.shl(builder.add(builder.sub(bits, zero), moved), whole(fraction))
+        second = builder.select(small, value.type(2.0**-up), value.type(2.0))
+        return builder.fmul(builder.fmul(value, builder.bitcast(first, value.type)), second)
 
     return x(x, x), generate
 
@@ -246,7 +248,7 @@ def exp(x):
     x = between(x, either(x, -104.0, -746.0), either(x, 89.0, 710.0))
     shifted = x * like(x, 1.4426950408889634) + rounder(x)
     r = remainder(x, shifted - rounder(x))
-    return scaled(like(x, 1.0) + (r + r * r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    return scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
 
 
 @function
@@ -348,7 +350,7 @@ def exp2(x):
     x = between(x, either(x, -151.0, -1076.0), either(x, 129.0, 1025.0))
     shifted = x + rounder(x)
     r = (x - (shifted - rounder(x))) * like(x, 0.6931471805599453)
-    return scaled(like(x, 1.0) + (r + r * r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    return scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
 
 
 @function
