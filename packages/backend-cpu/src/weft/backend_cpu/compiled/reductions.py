@@ -31,7 +31,7 @@ from weft.backend_cpu.libraries import LEAST, serves, serves_large
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
-BLOCK = np.uintp(8192)  # elements of a row that are reduced in their own dtype
+BLOCK = np.uintp(2048)  # elements of a row that are reduced in their own dtype: few in each lane of vectors
 HEIGHT = np.uintp(256)  # lines that are combined in their own dtype
 WIDTH = np.uintp(2048)  # elements of a line that are combined at once: they stay in the first cache
 
