@@ -4,9 +4,7 @@ What all steps have in common are single products: the projection of the input, 
 is left is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
 product of a step, with the weights arranged once for all steps (`panels`), and pointwise work.
 
-Pointwise work is done row by row, by functions of numbers of many arrays (`together`), or by several loops that write
-to one array each: one loop that writes to many would not become vector code, since the compiler must know that what it
-writes is not what it reads.
+Pointwise work is done row by row, by functions of one number of each array (`together`).
 """
 
 from __future__ import annotations
@@ -259,31 +257,33 @@ def lstm_backward(gates, cells, grad, by_h, by_c, by_gates, totals, weight, way,
 # GRU
 
 
+@function
+def gru_gates(r, z, more_r, more_z):
+    return sigmoid(r + more_r), sigmoid(z + more_z)
+
+
+@function
+def gru_output(m, h, new, before, output, inner, r, z):
+    m = tanh(m + r * inner)
+    new_h = m + z * (h - m)
+    return m, new_h, inner, h, new_h
+
+
+@loop
+def thirds(row):
+    """The parts of a row of all gates."""
+    size = row.size // 3
+    return row[:size], row[size : 2 * size], row[2 * size :]
+
+
 @loop
 def gru_forward_rows(gates, product, h, before, news, output, start, lo, hi):
     """One step of the sequences from lo to hi: ``product`` is what h adds to the gates."""
-    size = h.shape[1]
+    size = np.uintp(h.shape[1])
     for n in range(lo, hi):
-        gate, more = gates[start + n], product[n]
-        old_h, new, new_h, out = before[start + n], news[start + n], h[n], output[start + n]
-        r, z, m = gate[:size], gate[size : 2 * size], gate[2 * size :]
-        inner = more[2 * size :]
-        for j in range(2 * size):
-            gate[j] += more[j]
-        for j in range(size):
-            new[j] = inner[j]
-        for j in range(size):
-            r[j] = sigmoid(r[j])
-        for j in range(size):
-            z[j] = sigmoid(z[j])
-        for j in range(size):
-            m[j] = tanh(m[j] + r[j] * new[j])
-        for j in range(size):
-            old_h[j] = new_h[j]
-        for j in range(size):
-            new_h[j] = m[j] + z[j] * (new_h[j] - m[j])
-        for j in range(size):
-            out[j] = new_h[j]
+        (r, z, m), (more_r, more_z, inner) = thirds(gates[start + n]), thirds(product[n])
+        together(gru_gates, (r, z, more_r, more_z), size)
+        together(gru_output, (m, h[n], news[start + n], before[start + n], output[start + n], inner, r, z), size)
 
 
 @loop
@@ -309,33 +309,24 @@ def gru_forward(gates, h, product, bias, before, news, output, weight, way, size
     parallel(gru_forward_part, arrays, gates.shape[0], work_of((gates, h), weight, WORK))
 
 
+@function
+def gru_step_back(by_r, by_z, by_m, also_r, also_z, by_inner, by_h, more, r, z, m, before, new):
+    """The gradients of one number of each gate in both products, and of what of h goes past them."""
+    one, by_h = like(r, 1.0), by_h + more
+    by_m = by_h * (one - z) * (one - m * m)
+    by_z = by_h * (before - m) * (z * (one - z))
+    by_r = by_m * new * (r * (one - r))
+    return by_r, by_z, by_m, by_r, by_z, by_m * r, by_h * z
+
+
 @loop
 def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, start, lo, hi):
     """One step back: to the gradients of both parts of its gates, and what of h goes past them."""
-    size = before.shape[1]
+    size = np.uintp(before.shape[1])
     for n in range(lo, hi):
-        gate, old_h, new, to_h = gates[start + n], before[start + n], news[start + n], by_h[n]
-        result, other = by_input[start + n], by_hidden[start + n]
-        if grad.shape[0]:
-            more = grad[start + n]
-            for j in range(size):
-                to_h[j] += more[j]
-        r, z, m = gate[:size], gate[size : 2 * size], gate[2 * size :]
-        by_r, by_z, by_m = result[:size], result[size : 2 * size], result[2 * size :]
-        by_inner = other[2 * size :]
-        one = like(gate[0], 1.0)
-        for j in range(size):
-            by_m[j] = to_h[j] * (one - z[j]) * (one - m[j] * m[j])
-        for j in range(size):
-            by_z[j] = to_h[j] * (old_h[j] - m[j]) * (z[j] * (one - z[j]))
-        for j in range(size):
-            by_r[j] = by_m[j] * new[j] * (r[j] * (one - r[j]))
-        for j in range(size):
-            by_inner[j] = by_m[j] * r[j]
-        for j in range(2 * size):
-            other[j] = result[j]
-        for j in range(size):
-            to_h[j] *= z[j]
+        more = grad[start + n] if grad.shape[0] > 1 else grad[0]
+        slopes, gate = (*thirds(by_input[start + n]), *thirds(by_hidden[start + n])), thirds(gates[start + n])
+        together(gru_step_back, (*slopes, by_h[n], more, *gate, before[start + n], news[start + n]), size)
 
 
 @loop
@@ -364,24 +355,28 @@ def gru_backward(gates, before, news, grad, by_h, by_input, by_hidden, weight, w
 # Elman's
 
 
+@function
+def rnn_step(state, h, before, output):
+    state = tanh(state)
+    return state, state, h, state
+
+
+@function
+def rnn_rectified_step(state, h, before, output):
+    state = state if state > 0 or state != state else like(state, 0.0)
+    return state, state, h, state
+
+
 @loop
 def rnn_forward_rows(states, h, before, output, rectified, start, lo, hi):
     """One step of the sequences from lo to hi."""
-    size = h.shape[1]
+    size = np.uintp(h.shape[1])
     for n in range(lo, hi):
-        state, old_h, new_h, out = states[start + n], before[start + n], h[n], output[start + n]
-        for j in range(size):
-            old_h[j] = new_h[j]
+        rows = states[start + n], h[n], before[start + n], output[start + n]
         if rectified:
-            for j in range(size):
-                state[j] = state[j] if state[j] > 0 or state[j] != state[j] else like(state[j], 0.0)
+            together(rnn_rectified_step, rows, size)
         else:
-            for j in range(size):
-                state[j] = tanh(state[j])
-        for j in range(size):
-            new_h[j] = state[j]
-        for j in range(size):
-            out[j] = state[j]
+            together(rnn_step, rows, size)
 
 
 @loop
@@ -404,22 +399,28 @@ def rnn_forward(states, h, before, output, rectified, weight, way, sizes, revers
     parallel(rnn_forward_part, arrays, states.shape[0], work_of((states, h), weight, 4))
 
 
+@function
+def rnn_step_back(by_sum, by_h, more, state):
+    return (by_h + more) * (like(state, 1.0) - state * state), like(state, 0.0)
+
+
+@function
+def rnn_rectified_step_back(by_sum, by_h, more, state):
+    zero = like(state, 0.0)
+    return by_h + more if state > 0 else zero, zero
+
+
 @loop
 def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
-    """One step back: to the gradient of what the activation takes."""
-    size = states.shape[1]
+    """One step back: to the gradient of what the activation takes; that of h becomes 0."""
+    size = np.uintp(states.shape[1])
     for n in range(lo, hi):
-        state, to_h, result = states[start + n], by_h[n], by_sum[start + n]
-        if grad.shape[0]:
-            more = grad[start + n]
-            for j in range(size):
-                to_h[j] += more[j]
+        more = grad[start + n] if grad.shape[0] > 1 else grad[0]
+        rows = by_sum[start + n], by_h[n], more, states[start + n]
         if rectified:
-            for j in range(size):
-                result[j] = to_h[j] if state[j] > 0 else like(state[j], 0.0)
+            together(rnn_rectified_step_back, rows, size)
         else:
-            for j in range(size):
-                result[j] = to_h[j] * (like(state[j], 1.0) - state[j] * state[j])
+            together(rnn_step_back, rows, size)
 
 
 @loop
@@ -433,7 +434,6 @@ def rnn_backward_part(states, grad, by_h, by_sum, rectified, weight, way, weight
         if first < last:
             rows = np.uintp(start), np.uintp(first), np.uintp(last)
             rnn_backward_rows(states, grad, by_h, by_sum, rectified, *rows)
-            by_h[first:last] = 0
             add_step(by_sum, start + first, weight, way, by_h, first, last - first, k)
     set_input_gradient(by_sum, weight_ih, by_x, sizes, first, end)
 
@@ -619,9 +619,9 @@ def state_of(grad: Array | None, shape: tuple[int, int], element: Any) -> Array:
     return np.zeros(shape, element) if grad is None else np.array(grad, order="C")
 
 
-def grad_of(grad: Array | None, like: Array) -> Array:
-    """The gradient of the outputs, of no rows where there is none."""
-    return np.empty((0, 0), like.dtype) if grad is None else dense(grad)
+def grad_of(grad: Array | None, width: int, element: Any) -> Array:
+    """The gradient of the outputs, or a row of zeros for all of them."""
+    return np.zeros((1, width), element) if grad is None else dense(grad)
 
 
 def new(rows: int, columns: int, like: Array) -> Array:
@@ -688,7 +688,7 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
         shape = sizes[0], cells.shape[1]
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
         by_gates, totals = np.empty_like(gates, order="C"), np.zeros((sizes[0], gates.shape[1]), gates.dtype)
-        grad = np.zeros((1, shape[1]), gates.dtype) if output_grad is None else dense(output_grad)
+        grad = grad_of(output_grad, shape[1], gates.dtype)
         gates, cells = dense(gates), dense(cells)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, gates, way, needs[0])
@@ -757,7 +757,7 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
         by_hidden, by_input = np.empty_like(gates, order="C"), np.empty_like(gates, order="C")
-        kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, gates)
+        kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, before.shape[1], gates.dtype)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, gates, way, needs[0])
         gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, panels, by_x, np.array(sizes), reverse)
@@ -818,7 +818,8 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         if states.size < LEAST_GATES or not is_served(arrays):
             return generic(*arrays, sizes, reverse, rectified, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
-        by_sum, grad, states = np.empty_like(states, order="C"), grad_of(output_grad, states), dense(states)
+        by_sum, grad = np.empty_like(states, order="C"), grad_of(output_grad, states.shape[1], states.dtype)
+        states = dense(states)
         weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, states, way, needs[0])
         rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, panels, by_x, np.array(sizes), reverse)
