@@ -243,3 +243,14 @@ def test_rows_and_elements_can_be_iterated_over():
     assert 7 not in x
     with pytest.raises(TypeError, match="0-d"):
         iter(weft.tensor(1))
+
+
+@pytest.mark.parametrize("place", [0, slice(1), [True, False], [1]], ids=str)
+def test_an_integer_of_more_than_int64_has_cannot_be_written(place):
+    for dtype in (weft.int8, weft.int64, weft.float32, weft.bool):
+        x = weft.zeros(2, dtype=dtype)
+        with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+            x[place] = 2**63
+    x = weft.zeros(2, dtype=weft.uint64)
+    x[place] = 2**63
+    assert 2**63 in x.tolist()

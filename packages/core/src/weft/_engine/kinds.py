@@ -110,8 +110,8 @@ LARGEST = 3e38  # that float32 has; infinities and nan it has too
 
 def fitting_number(value: object, kind: Kind) -> Any:
     """A number as a float, if the dtype has it for sure; else None."""
-    if type(value) is not float and (type(value) is not int or not -(1 << 63) <= value < 1 << 64):
-        return None  # an int of more bits is none that a tensor takes
+    if type(value) is not float and (type(value) is not int or not -(1 << 63) <= value < 1 << 63):
+        return None  # of more bits some dtypes have an int, and some functions take none
     number = float(value)  # type: ignore[arg-type]
     fits = -LARGEST <= number <= LARGEST or number - number != 0.0
     return number if fits and not kind.dtype.is_half else None

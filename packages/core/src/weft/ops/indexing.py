@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of
-from weft._dtypes import bool_, int64
+from weft._dtypes import bool_, dtype, int64, uint64
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
@@ -485,7 +485,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     target, indices = written_to(self, index)
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("index_put_", target, False)
-        fill_array(target._array, element_of("index_put_", value, target.kind.dtype), target.kind)
+        fill_array(target._array, written_number(value, target.kind.dtype), target.kind)
         bump(target, "index_put_")
         return
     value = as_value(value, self) if number else value
@@ -553,11 +553,26 @@ def check_broadcastable(shape: tuple[int, ...], target: tuple[int, ...]) -> None
         )
 
 
+def written_number(value: Any, element: dtype) -> Any:
+    """A number as one element of a tensor that it is written into.
+
+    Raises
+    ------
+    ValueError
+        For an integer that int64 does not have, as where a tensor is made of it.
+    RuntimeError
+        If the dtype has no such number.
+    """
+    if type(value) is int and element is not uint64 and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"index_put_: Overflow when unpacking long long: {value} does not fit int64")
+    return element_of("index_put_", value, element)
+
+
 def as_value(value: Any, like: Any) -> Any:
     from weft._interop import as_tensor
 
     if isinstance(value, (int, float, complex, numpy.generic)):
-        return like.new_full((), element_of("index_put_", value, like.kind.dtype))
+        return like.new_full((), written_number(value, like.kind.dtype))
     return as_tensor(value, dtype=like.dtype, device=like.device)
 
 
