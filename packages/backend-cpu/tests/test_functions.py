@@ -59,6 +59,15 @@ def test_a_function_of_one_number_is_that_of_its_own_kernel(name, element):
     assert_close(named(name)(columns.t()).numpy(), expected.astype(element).reshape(4, -1), within)
 
 
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sines_of_large_angles_are_right_to_two_units_in_the_last_place(name):
+    near = np.arange(-5000, 5000) * (math.pi / 2)  # where the result is next to nothing, or to one
+    x = np.concatenate([near, RANDOM.uniform(-1e9, 1e9, 5000), 10 ** RANDOM.uniform(-40, 38, 5000)]).astype("float32")
+    expected = getattr(np, name)(x.astype("float64"))
+    found = getattr(weft, name)(weft.from_numpy(x)).numpy()
+    assert (np.abs(found - expected) <= 2 * np.spacing(np.abs(expected).astype("float32"))).all()
+
+
 @pytest.mark.parametrize("element", ["float32", "float64"])
 @pytest.mark.parametrize("name", TWO)
 def test_a_function_of_two_numbers_is_that_of_its_own_kernel(name, element):

@@ -345,6 +345,20 @@ def polygamma_kernel(generic: Any) -> Any:
 # then computes one by one.
 
 
+@loop
+def nan_loop(x, found, lo, hi):
+    count = 0
+    for i in range(lo, hi):
+        count += x[i] != x[i]
+    if count:
+        found[0] = True
+
+
+@launcher
+def find_nan(x, found):
+    parallel(nan_loop, (x, found), x.size, x.size)
+
+
 def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
     """A kernel whose results that are nan are computed again by the generic one, as is what it returns None for."""
 
@@ -352,8 +366,10 @@ def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
         made = run(*args)
         if made is None:
             return generic(*args)
-        wrong = np.isnan(made)
-        if wrong.any():
+        found = np.zeros(1, bool)
+        find_nan(made.ravel(order="K"), found)
+        if found[0]:
+            wrong = np.isnan(made)
             again = [np.broadcast_to(x, made.shape)[wrong] if isinstance(x, np.ndarray) else x for x in args]
             made[wrong] = generic(*again)
         return made
@@ -376,6 +392,8 @@ def serve_nearly(name: str, formula: Callable[..., Any], dtypes: str, cost: int)
 
 serve_nearly("core::sin", lambda a: mathematics.sine(a), "float64", 6)
 serve_nearly("core::cos", lambda a: mathematics.cosine(a), "float64", 6)
+serve_nearly("core::sin", lambda a: mathematics.single_sine(a), "float32", 3)
+serve_nearly("core::cos", lambda a: mathematics.single_cosine(a), "float32", 3)
 
 
 @function

@@ -25,12 +25,17 @@ from weft.backend_cpu.libraries import FEW, LEAST, serves
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 NUMBERS = "float32 float64 int64 int32"
+INTEGER = np.dtype(np.int64)
 
 
 def is_taken(index: Any, *arrays: Any) -> bool:
     """Whether the loops take the positions and the arrays."""
-    contiguous = all(each.flags.c_contiguous for each in (index, *arrays))
-    return contiguous and index.dtype == np.int64 and all(each.size for each in (index, *arrays))
+    if index.dtype != INTEGER or not index.flags.c_contiguous or not index.size:
+        return False
+    for each in arrays:  # noqa: SIM110  (a generator costs as much again)
+        if not each.flags.c_contiguous or not each.size:
+            return False
+    return True
 
 
 def parts(array: Any, dim: int) -> tuple[int, int, int]:
