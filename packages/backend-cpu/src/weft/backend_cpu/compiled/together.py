@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft.backend_cpu.compiled.panels import BYTES
-
 __all__ = ["together"]
-
-I32 = ir.IntType(32)
 
 
 @intrinsic
@@ -48,8 +43,6 @@ def together(typingctx: Any, function: Any, arrays: Any, size: Any) -> Any:
                 for access, (own, others) in zip(accesses, scopes):
                     access.set_metadata("alias.scope", own)
                     access.set_metadata("noalias", others)
-            last = builder.block
-        set_width(builder, last, BYTES * 8 // numbers[0].bitwidth)
         return context.get_dummy_value()
 
     return signature, generate
@@ -61,15 +54,3 @@ def scopes_of(builder: Any, count: int) -> list[tuple[Any, Any]]:
     domain = add([name])
     scopes = [add([f"{name}.{number}", domain]) for number in range(count)]
     return [(add([scope]), add([each for each in scopes if each is not scope])) for scope in scopes]
-
-
-def set_width(builder: Any, block: Any, lanes: int) -> None:
-    """Have the loop that ends with a block compiled to vectors of so many numbers.
-
-    By itself the compiler takes half of them on processors that once ran slower with the whole.
-    """
-    module = builder.module
-    width = module.add_metadata(["llvm.loop.vectorize.width", I32(lanes)])
-    loop = module.add_metadata([module.get_unique_name(f"{builder.function.name}.loop")])
-    loop.operands = (loop, width)  # a loop's node begins with itself
-    block.terminator.set_metadata("llvm.loop", loop)
