@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import c_char, c_float, c_int, c_int64, c_size_t, c_uint, c_void_p
+from ctypes import c_float, c_int, c_int64, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
@@ -38,7 +38,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "dnnl_stream_create": (NEW, c_void_p, c_uint),
     "dnnl_stream_destroy": (c_void_p,),
     "dnnl_get_effective_cpu_isa": (),
-    "dnnl_set_primitive_cache_capacity": (c_int,),
     "dnnl_memory_desc_create_with_strides": (NEW, c_int, SIZES, c_int, SIZES),
     "dnnl_memory_desc_create_with_tag": (NEW, c_int, SIZES, c_int, c_int),
     "dnnl_memory_desc_equal": (c_void_p, c_void_p),
@@ -82,10 +81,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "dnnl_pooling_backward_primitive_desc_create": (
         *(NEW, c_void_p, c_int, c_void_p, c_void_p),
         *(SIZES, SIZES, SIZES, SIZES, SIZES, c_void_p, c_void_p),
-    ),
-    "dnnl_sgemm": (
-        *(c_char, c_char, c_int64, c_int64, c_int64, c_float),
-        *(c_void_p, c_int64, c_void_p, c_int64, c_float, c_void_p, c_int64),
     ),
 }
 RESULTS = {"dnnl_memory_desc_get_size": c_size_t, "dnnl_primitive_desc_query_md": c_void_p}
