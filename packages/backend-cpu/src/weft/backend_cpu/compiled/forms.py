@@ -249,7 +249,7 @@ def quick(key: str, count: int, element: Any, cost: int, operands: Operands, oth
     others : callable
         Takes the arguments, as a tuple, where they have another form.
     """
-    makers = {1: quick_of_one, 2: quick_of_two}
+    makers = {1: quick_of_one, 2: quick_of_two, 3: quick_of_three}
     return makers.get(count, quick_of_more)(key, element, cost, operands, others)
 
 
@@ -307,8 +307,37 @@ def quick_of_two(key: str, element: Any, cost: int, operands: Operands, others: 
     return run
 
 
+def quick_of_three(key: str, element: Any, cost: int, operands: Operands, others: Any) -> Callable[..., Any]:
+    """`quick` for arrays, and numbers behind them, which are three together."""
+    one_array, two_arrays, three_arrays = [Form(key, cost, operands) for _ in range(3)]
+
+    def run(*given: Any) -> Any:
+        if len(given) != 3 or type(given[0]) is not np.ndarray:
+            return others(given)
+        a, b, c = given
+        second, third, p, q, form = a, a, 0.0, 0.0, one_array
+        if type(b) is np.ndarray:
+            second, form = b, two_arrays
+            if type(c) is np.ndarray:
+                third, form = c, three_arrays
+            else:
+                p = c
+        else:
+            p, q = b, c
+        if type(p) is not float or type(q) is not float:
+            return others(given)
+        writes = destination.array is a and is_written(key, a)
+        last = third if form is three_arrays else second
+        made = a if writes else np.empty_like(a, element or last.dtype)
+        place = id(a)
+        state = launch_form(form.address, id(made), place, id(second), id(third), p, q, 0.0)
+        return made if state == DONE or form.again(state, made, given) else others(given)
+
+    return run
+
+
 def quick_of_more(key: str, element: Any, cost: int, operands: Operands, others: Any) -> Callable[..., Any]:
-    """`quick` for arrays, and numbers behind them."""
+    """`quick` for arrays, and numbers behind them, of any number together."""
     forms = [Form(key, cost, operands) for _ in range(ARRAYS)]
 
     def run(*given: Any) -> Any:
