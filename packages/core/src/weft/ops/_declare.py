@@ -191,7 +191,7 @@ class Declaration:
                 self.arguments.index(name): partial(half_number, self.short, element, name in self.narrow)
                 for name in self.rounded
             }
-            kernel = rounding(kernel, convert)
+            kernel = rounding(kernel, len(self.arguments), convert)
         return kernel, None if given is None else kind_of(given, kind.device)
 
     def prepare_float8(self, kind: Kind) -> tuple[Any, Kind | None]:
@@ -467,13 +467,14 @@ def half_number(name: str, element: dtype, narrow: bool, value: Any) -> float:
     return found
 
 
-def rounding(kernel: Any, conversions: Mapping[int, Callable[[Any], float]]) -> Any:
-    """A kernel of half precision whose numbers are converted at some positions.
+def rounding(kernel: Any, count: int, conversions: Mapping[int, Callable[[Any], float]]) -> Any:
+    """A kernel of half precision, of so many arguments, whose numbers are converted at some positions.
 
     What it computes in float32 are, as PyTorch's sums in bfloat16, those of the rounded number.
     """
     if isinstance(kernel, BySize):
-        return BySize(rounding(kernel.small, conversions), rounding(kernel.large, conversions), kernel.least)
+        small, large = (rounding(each, count, conversions) for each in (kernel.small, kernel.large))
+        return BySize(small, large, kernel.least)
 
     def rounded(*args: Any) -> Any:
         for position, convert in conversions.items():
@@ -482,7 +483,12 @@ def rounding(kernel: Any, conversions: Mapping[int, Callable[[Any], float]]) -> 
                 args = (*args[:position], convert(value), *args[position + 1 :])
         return kernel(*args)
 
-    return rounded
+    def pair(input: Any, other: Any) -> Any:  # without a loop: most calls are such, and most of those of two arrays
+        if type(other) is float or type(other) is int:
+            return rounded(input, other)
+        return rounded(input, other) if type(input) is float or type(input) is int else kernel(input, other)
+
+    return pair if count == 2 else rounded
 
 
 def wide_number(name: str, value: Any, element: dtype) -> RuntimeError:
