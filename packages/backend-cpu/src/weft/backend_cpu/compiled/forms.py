@@ -105,12 +105,12 @@ def repetition(a, b):
 
 
 @loop
-def may_be_written(out, other, size, item, other_item):
-    """Whether an array without gaps may be written while another one, of at most as many elements, is read."""
+def may_be_written(out, size, other, other_size):
+    """Whether an array without gaps, of so many bytes, may be written while another such is read."""
     first, second = word_at(out + HEAD), word_at(other + HEAD)
-    if first == second and item == other_item and have_one_shape(out, other):  # each element is read before
+    if first == second and size == other_size and have_one_shape(out, other):  # each element is read before
         return True
-    return first + size * item <= second or second + size * other_item <= first
+    return first + size <= second or second + other_size <= first
 
 
 @loop
@@ -151,12 +151,13 @@ def launch_form(form, out, a, b, c, p, q, r):
     for dim in range(rank_of(a)):
         size *= size_at(a, dim)
     function, length, period, near, far = word_at(form + 8 * LOOP), size, 1, items[2], 0
+    second = size  # elements of the second operand
     if not have_one_shape(a, b):
-        times, count = repetition(a, b)
+        times, second = repetition(a, b)
         if times == 1:
-            length = count
+            length = second
         else:
-            function, length, period, near, far = word_at(form + 8 * LOOP_OF_REPEATED), times, count, 0, items[2]
+            function, length, period, near, far = word_at(form + 8 * LOOP_OF_REPEATED), times, second, 0, items[2]
         short = length < FEW or (length < SHORT and size >= MANY * length)
         if short or c != a or not flags & CONTIGUOUS:
             return OTHER
@@ -167,7 +168,8 @@ def launch_form(form, out, a, b, c, p, q, r):
     if size == 0:
         return OTHER
     if out == a:
-        free = may_be_written(a, b, size, items[0], items[2]) and may_be_written(a, c, size, items[0], items[3])
+        free = may_be_written(a, size * items[0], b, second * items[2])
+        free = free and may_be_written(a, size * items[0], c, size * items[3])
         if not free or not word_at(out + FLAGS) & WRITABLE:
             return OTHER
     if function == 0:
