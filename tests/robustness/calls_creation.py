@@ -81,7 +81,7 @@ ROWS = [
     bad("logspace to None", lambda w: w.logspace(0, None, 3), TypeError, "logspace|result_type", "None"),
     bad("full with text", lambda w: w.full((2,), "a"), TypeError, "full", "str"),
     bad("full with None", lambda w: w.full((2,), None), TypeError, "full", "None"),
-    bad("full of integers with 2**70", lambda w: w.full((2,), 2**70, dtype=w.int64), RuntimeError, "full", "overflow"),
+    bad("full of integers with 2**70", lambda w: w.full((2,), 2**70, dtype=w.int64), OverflowError, "full", "too big"),
     bad("full of int8 with 300", lambda w: w.full((2,), 300, dtype=w.int8), RuntimeError, "full", "overflow"),
     bad("full of integers with nan", lambda w: w.full((2,), math.nan, dtype=w.int32), RuntimeError, "full", "nan"),
     bad("full of many values", lambda w: w.full((2,), w.ones(2)), TypeError, "full"),

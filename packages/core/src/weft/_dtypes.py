@@ -223,8 +223,8 @@ def scalar_dtype(value: Any) -> dtype:
     raise TypeError(f"result_type: expected a Tensor or a number, not {type(value).__name__}")
 
 
-def check_bits(value: int) -> None:
-    """An integer is one that some dtype has.
+def check_bits(name: str, value: int) -> None:
+    """An integer that an op was given is one that some dtype has.
 
     Raises
     ------
@@ -232,7 +232,9 @@ def check_bits(value: int) -> None:
         If it has more than 64 bits.
     """
     if not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(f"dtype: int too big to convert: {value} needs more than 64 bits, which no dtype has")
+        bits = value.bit_length()
+        spoken = f"{value}" if bits <= 128 else f"a number of {bits} bits"
+        raise OverflowError(f"{name}: int too big to convert: {spoken} needs more than 64 bits, which no dtype has")
 
 
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
@@ -316,11 +318,11 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return not (from_.category != BOOL and to.category == BOOL)
 
 
-def result_dtype(args: Any) -> dtype:
+def result_dtype(args: Any, name: str = "result_type") -> dtype:
     """The common dtype of tensors and Python numbers (anything with ``dtype`` and ``ndim`` is a tensor).
 
     Dimensioned tensors decide; a zero-dimensional tensor, and after it a Python number, changes the
-    result only if it is of a higher category.
+    result only if it is of a higher category. ``name`` is the op's, for the error about a number that no dtype has.
     """
     dimensioned: dtype | None = None
     zero_dim: dtype | None = None
@@ -330,7 +332,7 @@ def result_dtype(args: Any) -> dtype:
         if kind is None:
             found = scalar_dtype(arg)
             if found is int64 and arg >= 1 << 63:
-                check_bits(arg)
+                check_bits(name, arg)
                 found = uint64
             number = found if number is None else promote_types(number, found)
         elif arg._array.ndim:

@@ -364,7 +364,7 @@ class Declaration:
         positions = self.op.positions
         if self.strict:
             self.check_operands([args[position] for position in positions])
-        common = result_dtype(args[position] for position in positions if args[position] is not None)
+        common = result_dtype([args[place] for place in positions if args[place] is not None], self.short)
         computed = get_default_dtype() if self.result == "float" and common.category < FLOATING else common
         converted = list(self.one_device(args))
         for position in positions:
@@ -373,11 +373,11 @@ class Declaration:
                 if arg.kind.dtype is common:
                     continue
                 if common.is_half and self.arguments[position] in self.wide and is_constant(args[position]):
-                    converted[position] = fit_number(args[position].item(), computed)
+                    converted[position] = fit_number(self.short, args[position].item(), computed)
                 else:
                     converted[position] = arg.to(common)
             elif arg is not None:
-                number = fit_number(arg, computed)
+                number = fit_number(self.short, arg, computed)
                 if number != arg and common.category == INTEGER and self.arguments[position] in self.narrow:
                     raise wide_number(self.short, arg, common)
                 converted[position] = number
@@ -496,7 +496,7 @@ def wide_number(name: str, value: Any, element: dtype) -> RuntimeError:
     return RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
 
 
-def fit_number(value: Any, element: dtype) -> Any:
+def fit_number(name: str, value: Any, element: dtype) -> Any:
     """A number as a kernel takes it beside arrays of a dtype; integers wrap around as they do in tensors.
 
     Raises
@@ -507,7 +507,7 @@ def fit_number(value: Any, element: dtype) -> Any:
     if isinstance(value, numpy.generic):
         value = value.item()
     if isinstance(value, int):
-        check_bits(value)
+        check_bits(name, value)
     if element.category == COMPLEX:
         return complex(value)
     if element.category == FLOATING:

@@ -309,7 +309,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     test_elements = test_element if test_elements is None else test_elements
     if elements is None or test_elements is None:
         raise TypeError("isin(): missing elements or test_elements")
-    if result_dtype((elements, test_elements)).is_complex:
+    if result_dtype((elements, test_elements), "isin").is_complex:
         raise RuntimeError("isin: Unsupported input type encountered for isin(): complex numbers have no order")
     return isin_op.op(as_tensor_like(elements, test_elements), as_tensor_like(test_elements, elements), invert)
 
@@ -398,7 +398,7 @@ def where(condition, input=None, other=None):
         raise RuntimeError(
             f"where: expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )
-    common = result_dtype((input, other))
+    common = result_dtype((input, other), "where")
     chosen = []
     for each in (input, other):
         if not isinstance(each, TensorBase):

@@ -110,7 +110,7 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"{name}(): expected a Number, not {type(value).__name__}")
     if isinstance(value, int):
-        check_bits(value)
+        check_bits(name, value)
     if element.name == "bool":
         return builtins.bool(value)
     fits = True
@@ -157,7 +157,7 @@ def element_of(name: str, value: Any, element: dtype) -> Any:
     if not element.is_half or not isinstance(value, (int, float)):
         return fitting(name, value, element)
     if isinstance(value, int):
-        check_bits(value)
+        check_bits(name, value)
     return run_quietly(half_number, name, element, False, value)
 
 

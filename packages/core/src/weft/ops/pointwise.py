@@ -107,7 +107,7 @@ def fused_dtype(input: Any, other: Any, alpha: Any) -> dtype | None:
         return None
     if isinstance(other, TensorBase) and other.kind is some.kind:
         return some.kind.dtype if some.kind.is_real_float else None
-    common = result_dtype((input, other))
+    common = result_dtype((input, other), "add")
     return common if common.is_half else None
 
 
@@ -115,7 +115,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     """``alpha * other``, if that does not change the category of the result's dtype."""
     if type(alpha) is int and alpha == 1:
         return other
-    common = result_dtype((input, other))
+    common = result_dtype((input, other), name)
     if isinstance(alpha, TensorBase):
         if alpha._array.ndim:
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not a {alpha._array.ndim}-D Tensor")
@@ -124,7 +124,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if common.name == "bool":
         return other * bool(alpha) if isinstance(other, TensorBase) else bool(other and alpha)
     if not isinstance(other, TensorBase):
-        product = fit_number(other, common) * in_range(name, alpha, common)
+        product = fit_number(name, other, common) * in_range(name, alpha, common)
         return wrap_around(product, common) if common.category == INTEGER else product
     if isinstance(other, TensorBase) and other.kind.dtype is not common:
         other = other.to(common)  # type: ignore[attr-defined]  # else the product would be rounded to a narrower one
@@ -1318,7 +1318,7 @@ def limit(name: str, input: Any, value: Any) -> Any:
     """A limit that is no number, or one that the dtype of the result has."""
     if value is None or isinstance(value, (TensorBase, builtins.complex)):
         return value
-    return in_range(name, value, result_dtype((input, value)))
+    return in_range(name, value, result_dtype((input, value), name))
 
 
 clip = clamp

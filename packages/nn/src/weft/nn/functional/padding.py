@@ -173,7 +173,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     elements("pad", shape)
     if mode != "constant":
         return in_layout_of(pad_from_inside(input, amounts, before, after, mode), input)
-    filling = 0 if value is None else fitting("pad", value, input.dtype)
+    number: Any = value
+    if isinstance(number, int) and number.bit_length() > 64:  # a float is meant, though integers keep their digits
+        number = float(number)
+    filling = 0 if number is None else fitting("pad", number, input.dtype)
     return in_layout_of(pad_constant.op(input, before, after, filling), input)
 
 
