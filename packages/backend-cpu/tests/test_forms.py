@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import weft
+from weft.backend_cpu import compiled, libraries
 
-pytest.importorskip("numba")
+if compiled not in libraries.available():
+    pytest.skip("needs Numba", allow_module_level=True)
 from weft.backend_cpu.compiled import elementwise, forms
 
 RANDOM = np.random.default_rng(0)
