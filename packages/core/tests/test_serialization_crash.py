@@ -80,7 +80,7 @@ while True:
 def test_a_save_killed_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, way, step):
     made = [sys.executable, "-c", KILLED_AT_EACH_CALL, str(tmp_path / "model.pt"), way, str(step)]
     moments, first, last, in_order = subprocess.run(made, capture_output=True, text=True, check=True).stdout.split()
-    assert int(moments) > 200
+    assert int(moments) > 100  # how many calls there are depends on the version of Python
     assert (first, last, in_order) == ("0", "1", "True")  # the old file up to one moment, and the new one from there
 
 
