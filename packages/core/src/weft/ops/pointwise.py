@@ -53,7 +53,7 @@ def add(input, other, *, alpha=1):
     >>> weft.add(weft.tensor([1.0, 2.0]), weft.tensor([10.0, 20.0]), alpha=0.5)
     tensor([ 6., 12.])
     """
-    fused = fused_dtype(input, other, alpha)
+    fused = fused_dtype("add", input, other, alpha)
     if fused is not None:
         return run_alike(plus_scaled, input, other, in_range("add", alpha, fused))
     return plus(input, scaled("add", input, other, alpha))
@@ -95,7 +95,7 @@ def run_alike(function: Any, *args: Any) -> Any:
     return function.op.execute(args)
 
 
-def fused_dtype(input: Any, other: Any, alpha: Any) -> dtype | None:
+def fused_dtype(name: str, input: Any, other: Any, alpha: Any) -> dtype | None:
     """The dtype of a sum with ``alpha`` that is one op, with a number that is not 1; None if it is none.
 
     Such are those of floating-point tensors of one dtype, and all in half precision, where products are not rounded.
@@ -107,7 +107,7 @@ def fused_dtype(input: Any, other: Any, alpha: Any) -> dtype | None:
         return None
     if isinstance(other, TensorBase) and other.kind is some.kind:
         return some.kind.dtype if some.kind.is_real_float else None
-    common = result_dtype((input, other), "add")
+    common = result_dtype((input, other), name)
     return common if common.is_half else None
 
 
@@ -215,7 +215,7 @@ def sub(input, other, *, alpha=1):
     >>> weft.sub(weft.tensor([5.0, 7.0]), 2)
     tensor([3., 5.])
     """
-    fused = fused_dtype(input, other, alpha)
+    fused = fused_dtype("sub", input, other, alpha)
     if fused is not None:
         return run_alike(plus_scaled, input, other, -in_range("sub", alpha, fused))
     return minus(input, scaled("sub", input, other, alpha))
