@@ -278,6 +278,19 @@ def test_a_restored_state_continues_the_stream(draws):
     assert (weft.randn(3).tolist(), weft.rand(700).tolist()) == expected
 
 
+@pytest.mark.parametrize("draw", [weft.rand, weft.randn, lambda n: weft.rand(n, dtype=weft.float64)])
+def test_samples_in_parts_are_those_at_once(draw):
+    sizes = [16, 336, 96, 320, 16, 624, 32, 1248]  # over the ends of the generator's blocks of 624
+    weft.manual_seed(3)
+    whole = draw(sum(sizes))
+    weft.manual_seed(3)
+    parts = []
+    for size in sizes:
+        weft.set_rng_state(weft.get_rng_state())
+        parts.append(draw(size))
+    assert weft.allclose(weft.cat(parts), whole, rtol=1e-6, atol=1e-6)
+
+
 def test_a_seed_counts_by_its_low_32_bits():
     expected = [0.8302518725395203, 0.12611091136932373]
     for seed in (5, 2**32 + 5):
@@ -415,6 +428,26 @@ def test_samples_have_zero_gradients(sample):
     x = weft.tensor([0.1, 0.5, 0.9], requires_grad=True)
     sample(x).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["normal_", "uniform_"])
+def test_filling_what_is_recorded_keeps_to_its_rules(name):
+    leaf = weft.ones(4, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        getattr(leaf, name)()
+    with pytest.raises(RuntimeError, match="view of a leaf"):
+        getattr(leaf[:2], name)()
+    with weft.no_grad():
+        getattr(leaf[:2], name)()
+    assert leaf._version == 1 and leaf[2:].tolist() == [1, 1] and leaf[0] != 1
+    made = leaf * 1
+    getattr(made, name)()
+    made.sum().backward()
+    assert leaf.grad.tolist() == [0, 0, 0, 0]
+    with weft.inference_mode():
+        inside = weft.ones(2)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        getattr(inside, name)()
 
 
 def test_filling_counts_as_a_write():

@@ -2,8 +2,9 @@
 
 A seed gives the numbers that PyTorch's CPU generator gives for it: integers and uniforms bit for bit, what goes
 through a logarithm or a sine to the last places. Words come from NumPy's MT19937 in whole blocks of 624, as the
-generator makes them; everything after that is array arithmetic. Only samplers that reject a varying number of
-draws (Poisson, gamma, binomial) walk element by element, since each element starts where the one before it ended.
+generator makes them; everything after that is array arithmetic, and a block's uniforms are made together, since a
+program's samples are mostly few. Only samplers that reject a varying number of draws (Poisson, gamma, binomial) walk
+element by element, since each element starts where the one before it ended.
 
 How many 32-bit words an element takes:
 
@@ -32,6 +33,7 @@ Array = np.ndarray[Any, Any]
 
 BLOCK: Final = 624
 NORMAL_BLOCK: Final = 16
+HALF_BLOCK: Final = NORMAL_BLOCK // 2
 CHUNK: Final = 1 << 15
 FEW: Final = 256  # up to which a loop in Python costs less than NumPy's functions
 
@@ -55,13 +57,72 @@ STATE: Final = np.dtype(
 )
 STATE_SIZE: Final = STATE.itemsize
 
-LOW_24_BITS, STEP_24 = np.uint32(0xFFFFFF), np.float32(2.0**-24)
+# Arrays without dimensions: NumPy takes them in half the time of its numbers.
+LOW_24_BITS, STEP_24 = np.array(0xFFFFFF, np.uint32), np.array(2.0**-24, np.float32)
+LOW_21_BITS, STEP_32, STEP_53 = np.array(0x1FFFFF, np.uint32), np.array(2.0**32), np.array(2.0**-53)
 
 # A floating type holds all whole numbers up to 2**digits.
 FULL_RANGE_DIGITS: Final = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 # PyTorch has this constant of the gamma sampler in float32, for float64 samples too.
 ONE_THIRD: Final = float(np.float32(1 / 3))
+
+
+class Block:
+    """Words that were made together, and the uniforms and normals of each of them, made when first asked for."""
+
+    def __init__(self, words: Array) -> None:
+        self.words = words
+        self._floats: Array | None = None
+        self._doubles: Array | None = None
+        self._polar: tuple[Array, Array] | None = None
+
+    def floats(self) -> Array:
+        """One of each word."""
+        if self._floats is None:
+            self._floats = to_floats(self.words)
+        return self._floats
+
+    def doubles(self) -> Array:
+        """One of each word and its next."""
+        if self._doubles is None:
+            self._doubles = to_doubles(self.words[:-1], self.words[1:])
+        return self._doubles
+
+    def polar(self) -> tuple[Array, Array]:
+        """The radius that each word stands for in `box_muller_in_blocks`, and the cosine and sine of its angle."""
+        if self._polar is None:
+            uniforms = self.floats()
+            angle = uniforms * np.float32(2 * math.pi)
+            self._polar = radii(np.float32(1) - uniforms), np.array((np.cos(angle), np.sin(angle)))
+        return self._polar
+
+    def normals(self, start: int, n: int) -> Array:
+        """As many normals, in blocks of 16, of the words from one on."""
+        radius, direction = self.polar()
+        result = np.empty((n // NORMAL_BLOCK, 2, HALF_BLOCK), np.float32)
+        strides = (4 * NORMAL_BLOCK, 4 * len(self.words), 4)
+        first = np.ndarray((n // NORMAL_BLOCK, 1, HALF_BLOCK), np.float32, radius, 4 * start, strides)
+        second = np.ndarray(result.shape, np.float32, direction, 4 * (start + HALF_BLOCK), strides)
+        np.multiply(first, second, result)
+        return result.reshape(n)
+
+
+NO_BLOCK: Final = Block(np.empty(0, np.uint32))  # what a stream starts with
+
+
+def to_floats(words: Array) -> Array:
+    """Turn words into float32 from [0, 1) in steps of 2**-24."""
+    result = np.bitwise_and(words, LOW_24_BITS).astype(np.float32)
+    return np.multiply(result, STEP_24, result)
+
+
+def to_doubles(high: Array, low: Array) -> Array:
+    """Turn pairs of words into float64 from [0, 1) in steps of 2**-53."""
+    result = np.bitwise_and(high, LOW_21_BITS).astype(np.float64)  # 53 - 32 bits of the high word
+    np.multiply(result, STEP_32, result)
+    np.add(result, low, result)
+    return np.multiply(result, STEP_53, result)
 
 
 class MersenneStream:
@@ -81,7 +142,8 @@ class MersenneStream:
     array_type = np.ndarray
 
     def __init__(self, seed: int) -> None:
-        self._source = np.random.RandomState(0)
+        self._generator = np.random.MT19937(0)
+        self._source = np.random.RandomState(self._generator)  # which seeds it as PyTorch does
         self.seed(seed)
 
     # -- state ---------------------------------------------------------------------------------------------------
@@ -90,15 +152,15 @@ class MersenneStream:
         """Start the stream over from a seed of 64 bits."""
         self.initial_seed = seed & 0xFFFFFFFFFFFFFFFF
         self._source.seed(seed & 0xFFFFFFFF)
-        self._block = np.empty(0, np.uint32)  # words made and not yet handed out
+        self._block, self._position = NO_BLOCK, 0  # the words from this one on are not yet handed out
         self._fresh = True
         self._waiting: float | None = None  # the second normal of a pair
 
     def get_state(self) -> Array:
         """Return the state as STATE_SIZE bytes, laid out as PyTorch's CPU generator state."""
         state = np.zeros((), STATE)
-        left = len(self._block)
         state["seed"] = self.initial_seed
+        left = len(self._block.words) - self._position
         state["left"] = left + 1
         state["seeded"] = 1
         state["next"] = 0 if self._fresh else BLOCK - left
@@ -131,26 +193,36 @@ class MersenneStream:
         key = fields["state"].astype(np.uint32)
         self._source.set_state({"bit_generator": "MT19937", "state": {"key": key, "pos": position}})
         self._fresh = left == 1 and following == 0
-        self._block = np.empty(0, np.uint32) if left == 1 else self._draw(BLOCK)[following:]
+        self._block = NO_BLOCK if left == 1 else Block(self._draw(BLOCK))
+        self._position = 0 if left == 1 else following
         self._waiting = float(fields["normal"]) if fields["normal_is_valid"] else None
 
     # -- words ---------------------------------------------------------------------------------------------------
 
     def _draw(self, n: int) -> Array:
-        return self._source.randint(0, 1 << 32, size=n, dtype=np.uint32)
+        return self._generator.random_raw(n).astype(np.uint32)
 
     def words(self, n: int) -> Array:
         """Return the next n words of 32 bits; the array must not be written to."""
-        block = self._block
-        have = len(block)
-        if n <= have:
-            self._block = block[n:]
-            return block[:n]
-        self._fresh = False
-        missing = n - have
+        if n <= BLOCK:
+            start = self._taken(n)
+            return self._block.words[start : start + n]
+        rest = self._block.words[self._position :]
+        missing = n - len(rest)
         drawn = self._draw(-(-missing // BLOCK) * BLOCK)
-        self._block = drawn[missing:].copy()
-        return np.concatenate([block, drawn[:missing]]) if have else drawn[:missing]
+        self._block, self._position = Block(drawn[missing:].copy()), 0
+        self._fresh = False
+        return np.concatenate([rest, drawn[:missing]]) if len(rest) else drawn[:missing]
+
+    def _taken(self, n: int) -> int:
+        """Take n words, not more than the generator makes at once; return where in the block they begin."""
+        start, words = self._position, self._block.words
+        if start + n > len(words):
+            self._block = Block(np.concatenate((words[start:], self._draw(BLOCK))))
+            self._fresh = False
+            start = 0
+        self._position = start + n
+        return start
 
     def words64(self, n: int) -> Array:
         """Return n words of 64 bits, of two of 32 bits each, the first one high."""
@@ -162,18 +234,18 @@ class MersenneStream:
 
     def floats(self, n: int) -> Array:
         """Return n float32 from [0, 1) in steps of 2**-24."""
-        result = (self.words(n) & LOW_24_BITS).astype(np.float32)
-        result *= STEP_24
-        return result
+        if n > BLOCK:
+            return to_floats(self.words(n))
+        start = self._taken(n)
+        return self._block.floats()[start : start + n].copy()
 
     def doubles(self, n: int) -> Array:
         """Return n float64 from [0, 1) in steps of 2**-53."""
-        pairs = self.words(2 * n)
-        result = (pairs[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)  # 53 - 32 bits of the high word
-        result *= 2.0**32
-        result += pairs[1::2]
-        result *= 2.0**-53
-        return result
+        if 2 * n > BLOCK:
+            pairs = self.words(2 * n)
+            return to_doubles(pairs[0::2], pairs[1::2])
+        start = self._taken(2 * n)
+        return self._block.doubles()[start : start + 2 * n : 2].copy()
 
     # -- samples -------------------------------------------------------------------------------------------------
 
@@ -202,6 +274,9 @@ class MersenneStream:
     def _whole(self, n: int, low: int, span: int, wide: bool, dtype: np.dtype[Any]) -> Array:
         if span == 1 << 64:  # the words as they are, whatever the lowest is
             return self.words64(n).view(np.int64).astype(dtype, copy=False)
+        if span < 1 << 32 and not wide and -(1 << 63) <= low <= (1 << 63) - span:
+            few = np.remainder(self.words(n), np.array(span, np.uint32)).astype(np.int64)
+            return (few + low if low else few).astype(dtype, copy=False)
         if wide:
             values = self.words64(n) % np.uint64(span)
         else:
@@ -223,6 +298,9 @@ class MersenneStream:
             return rounded(scaled(self.gaussians(n), mean, std), dtype)
         standard = self.doubles if dtype == np.float64 else self.floats
         tail = n % NORMAL_BLOCK
+        if n <= BLOCK and not tail and dtype == np.float32:
+            start = self._taken(n)
+            return scaled(self._block.normals(start, n), mean, std)
         lost = tail if dtype.itemsize >= 4 else 0  # drawn and not used, but for half types, made from whole blocks
         if n <= CHUNK:
             drawn = standard(n - tail + lost + (NORMAL_BLOCK if tail else 0))
@@ -245,9 +323,9 @@ class MersenneStream:
 
     def gaussians(self, n: int) -> Array:
         """Return n standard normals in float64, pair by pair; the second of a pair may wait for the next call."""
+        if n < NORMAL_BLOCK:
+            return np.array(self._few_gaussians(n))
         result = np.empty(n, np.float64)
-        if n == 0:
-            return result
         start = 0
         if self._waiting is not None:
             result[0] = self._waiting
@@ -264,6 +342,22 @@ class MersenneStream:
             self._waiting = float(second[-1])
         return result
 
+    def _few_gaussians(self, n: int) -> list[float]:
+        """So few that a loop in Python takes less time than NumPy's functions."""
+        result = []
+        if n and self._waiting is not None:
+            result.append(self._waiting)
+            self._waiting = None
+        missing = n - len(result)
+        uniforms = self.doubles(missing + missing % 2).tolist() if missing else []
+        for turn, uniform in zip(uniforms[0::2], uniforms[1::2]):
+            angle, radius = turn * (2 * math.pi), math.sqrt(-2 * math.log1p(-uniform))
+            result.append(radius * math.cos(angle))
+            result.append(radius * math.sin(angle))
+        if missing % 2:
+            self._waiting = result.pop()
+        return result
+
     def log_normal(self, n: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
         """Return n samples of exp(normal(mean, std))."""
         return rounded(np.exp(scaled(self.gaussians(n), mean, std)), dtype)
@@ -274,11 +368,9 @@ class MersenneStream:
 
     def bernoulli_each(self, p: Array) -> Array:
         """Return for each probability of a flat array a boolean that is true with it."""
-        return (
-            self.doubles(p.size) < p
-            if p.dtype == np.float64
-            else self.floats(p.size) < p.astype(np.float32, copy=False)
-        )
+        if p.dtype == np.float64:
+            return self.doubles(p.size) < p
+        return self.floats(p.size) < p.astype(np.float32, copy=False)
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
         """Return n samples of the exponential distribution with the given rate (its mean is 1 / rate)."""
@@ -299,9 +391,9 @@ class MersenneStream:
     def permutation(self, n: int) -> Array:
         """Return the numbers from 0 to n - 1 in random order, as int64."""
         if n < 0xFFFFFFFF // 20:
-            steps = np.arange(max(n - 1, 0))
             if n <= FEW:
-                return np.array(exchanged_few((self.words(len(steps)) % (n - steps)).tolist(), n), np.int64)
+                return np.array(exchanged_few(self.words(max(n - 1, 0)).tolist(), n), np.int64)
+            steps = np.arange(n - 1)
             return exchanged(steps + self.words(len(steps)) % (n - steps).astype(np.uint32), n)
         # So long that a remainder of 32 bits would be visibly uneven: 64 bits, and place i changes with one of 0..i.
         # Those are the exchanges of a shuffle from the other end in reverse order, which give the inverse order.
@@ -358,11 +450,11 @@ class MersenneStream:
         return self._each(binomial_sample, counts, p)
 
     def _each(self, sample: Callable[..., float], *parameters: Array) -> Array:
-        before = self._source.get_state(legacy=False), self._block, self._fresh
+        before = self._source.get_state(legacy=False), self._block, self._position, self._fresh
         draws = Draws(self)
         values = [sample(draws, *row) for row in zip(*(p.astype(np.float64).tolist() for p in parameters), strict=True)]
         # Words are drawn ahead in chunks; go back and take just those that were used.
-        state, self._block, self._fresh = before
+        state, self._block, self._position, self._fresh = before
         self._source.set_state(state)
         self.words(2 * draws.used)
         self._waiting = draws.waiting
@@ -552,11 +644,11 @@ def exchanged(others: Array, n: int) -> Array:
     return np.where(earlier >= 0, source[earlier], chosen)
 
 
-def exchanged_few(ahead: list[int], n: int) -> list[int]:
-    """As `exchanged`, one step after the other; ahead[i] is how far the other place is from place i."""
+def exchanged_few(words: list[int], n: int) -> list[int]:
+    """As `exchanged`, one step after the other, by a word for each."""
     result = list(range(n))
-    for i, distance in enumerate(ahead):
-        j = i + distance
+    for i, word in enumerate(words):
+        j = i + word % (n - i)
         result[i], result[j] = result[j], result[i]
     return result
 
@@ -643,16 +735,18 @@ def scaled(standard: Array, mean: float, std: float) -> Array:
 
 def box_muller_in_blocks(uniforms: Array) -> Array:
     """Turn uniforms, in blocks of 16, into normals: the first eight of a block are radii, the second eight angles."""
-    half = NORMAL_BLOCK // 2
-    radius, angle = uniforms.reshape(-1, 2, half).transpose(1, 0, 2).reshape(2, -1)
     kind = uniforms.dtype.type
-    radius = 1 - radius
-    np.log(radius, radius)
-    radius *= kind(-2)
-    np.sqrt(radius, radius)
-    angle = angle * kind(2 * math.pi)
-    result = np.empty((2, len(angle)), uniforms.dtype)
-    np.cos(angle, result[0])
-    np.sin(angle, result[1])
-    result *= radius
-    return result.reshape(2, -1, half).transpose(1, 0, 2).reshape(-1)
+    blocks = uniforms.reshape(-1, 2, HALF_BLOCK)
+    radius = radii(kind(1) - blocks[:, 0])
+    angle = blocks[:, 1] * kind(2 * math.pi)
+    result = np.empty(blocks.shape, uniforms.dtype)
+    np.multiply(np.cos(angle), radius, result[:, 0])
+    np.multiply(np.sin(angle, angle), radius, result[:, 1])
+    return result.reshape(-1)
+
+
+def radii(uniforms: Array) -> Array:
+    """Turn uniforms on (0, 1], in place, into the lengths of pairs of normals."""
+    np.log(uniforms, uniforms)
+    np.multiply(uniforms, uniforms.dtype.type(-2), uniforms)
+    return np.sqrt(uniforms, uniforms)

@@ -28,7 +28,7 @@ class CompiledStream(MersenneStream):
         from weft.backend_cpu.compiled import mersenne
 
         if self._key is None:
-            self._key = mersenne.key_of(self._source._bit_generator)
+            self._key = mersenne.key_of(self._generator)
         if self._key[BLOCK] != BLOCK:  # `set_state` left it in the middle of a block
             return super()._draw(n)
         out = np.empty(n, np.uint32)

@@ -624,6 +624,7 @@ def attach(
     declaration: Declaration | None,
     operators: Any = None,
     is_view: bool = False,
+    fill: Any = None,
 ) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
@@ -634,10 +635,10 @@ def attach(
         else:
             install(Tensor, name, operators(name.startswith("__r") and name not in NOT_REFLECTED, name in EXCHANGED))
     for name in inplace.split():
-        setattr(Tensor, name, inplace_variant(function, name, declaration, is_view))
+        setattr(Tensor, name, inplace_variant(function, name, declaration, is_view, fill))
 
 
-def inplace_variant(function: Any, name: str, declaration: Declaration | None, is_view: bool) -> Any:
+def inplace_variant(function: Any, name: str, declaration: Declaration | None, is_view: bool, fill: Any = None) -> Any:
     """The method that writes a function's result into its first argument; or makes it the view that it returns."""
     if is_view:
 
@@ -658,6 +659,8 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
             if with_one is not None and len(args) == 1 and not kwargs and with_one(self, args[0]):
                 return self
             if alone is not None and not args and not kwargs and alone(self):
+                return self
+            if fill is not None and not kwargs and fill(name, self, args):
                 return self
             try:
                 return write_inplace(name, self, function, args, kwargs)
@@ -835,6 +838,7 @@ def op(
     linear: str = "",
     precision: str = "",
     quick: Any = None,
+    fill: Any = None,
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -873,6 +877,9 @@ def op(
     quick : callable
         Of `weft._engine.functions` or `dimensions`: takes the op, and gives what runs the calls that programs make
         most.
+    fill : callable
+        Takes the name of the in-place variant, its tensor and other arguments, and says whether it has written the
+        result: the same for a variant to which the tensor's contents do not matter.
     """
 
     def declare(source: Any) -> Any:
@@ -898,7 +905,7 @@ def op(
             return rule
 
         function.kernel = kernel
-        attach(inner if view and not out else function, methods, inplace, declaration, is_view=view)
+        attach(inner if view and not out else function, methods, inplace, declaration, is_view=view, fill=fill)
         return function
 
     return declare

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy
 
-from weft._devices import kind_of, resolve_device
+from weft._devices import kind_of, remember_new_kind, resolve_device
 from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
-from weft._engine.dispatch import make, wrap
+from weft._engine.dispatch import bump, make, wrap
+from weft._engine.functions import run
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 from weft._float8 import refuse_float8
@@ -20,6 +21,7 @@ from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
+from weft.ops.reductions import reduce
 from weft.random import default_generator_of, generator_for
 
 LOWEST_INT64 = -(1 << 63)
@@ -28,6 +30,7 @@ LARGEST_CATEGORIES = 1 << 24  # of multinomial: float32 tells no more of them ap
 # New tensors
 
 
+MODERATE = 1e38  # a number below which differences are no infinities in float32
 FEW = 1 << 20  # elements of a shape that needs no look at the memory there is
 
 
@@ -63,6 +66,41 @@ def quick_integers(args: tuple[Any, ...]) -> Any:
         return None
     found = default_generator_of(kind.device).sample("integers", math.prod(shape), int64.numpy, low, high)
     return wrap(found.reshape(shape), kind)
+
+
+def quick_order(args: tuple[Any, ...]) -> Any:
+    """The same for the order of a few numbers."""
+    kind = state.new_kind
+    if kind is None or len(args) != 1 or type(args[0]) is not int or state.intercepting or local.levels:
+        return None
+    return wrap(default_generator_of(kind.device).sample("permutation", args[0]), kind) if 0 <= args[0] <= FEW else None
+
+
+def quick_fill(sampler: str, *defaults: float) -> Any:
+    """A few samples by two numbers, written to a tensor that does not take their history; see ``fill`` of `op`."""
+
+    def fill(name: str, self: Any, args: tuple[Any, ...]) -> bool:
+        kind, array, counter = self.kind, self._array, self._version_counter
+        if not kind.fast or not kind.is_real_float or kind.dtype.itemsize < 4 or local.levels:
+            return False
+        if local.grad_enabled and (self._requires_grad or self._view is not None):
+            return False
+        if self._extra is not None or (counter is not None and counter.inference):
+            return False
+        if type(array) is not numpy.ndarray or not array.flags.c_contiguous or array.size > FEW:
+            return False
+        numbers = args + defaults[len(args) :]
+        if len(numbers) != 2 or not all(type(each) is float or type(each) is int for each in numbers):
+            return False
+        first, second = numbers  # the bounds, or the mean and the deviation
+        if not -MODERATE < first < MODERATE or not (first if sampler == "uniform" else 0) <= second < MODERATE:
+            return False
+        samples = default_generator_of(kind.device).sample(sampler, array.size, array.dtype, first, second)
+        array[...] = samples.reshape(array.shape)
+        bump(self, name)
+        return True
+
+    return fill
 
 
 @composite(quick=quick_samples("uniform"))
@@ -180,7 +218,7 @@ def randint(
     return sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
 
 
-@composite()
+@composite(quick=quick_order)
 def randperm(
     n,
     *,
@@ -304,6 +342,7 @@ def sampled(
     if sampler != "integers":
         check_continuous(name, element)
     where = out.device if out is not None else resolve_device(device)
+    remember_new_kind()
 
     keeps_order = out is not None and out._array.shape == shape
     if keeps_order and sampler == "normal":
@@ -410,7 +449,7 @@ def no_gradient(grad: Any) -> Any:
     return zeros_like(grad)
 
 
-@op(inplace="uniform_", name="uniform", batch="random")
+@op(inplace="uniform_", name="uniform", batch="random", fill=quick_fill("uniform", 0.0, 1.0))
 def _uniform(input, *bounds, generator=None, **named):
     """Fill with numbers uniform on [from, to); ``uniform_(from=0, to=1, *, generator=None)``."""
     low, high = from_and_to("uniform_", bounds, named, 0.0, 1.0)
@@ -435,7 +474,7 @@ def _(xp, input, low, high, generator):
 _uniform.gradient("input")(no_gradient)
 
 
-@op(inplace="normal_", name="normal_fill", batch="random")
+@op(inplace="normal_", name="normal_fill", batch="random", fill=quick_fill("normal", 0.0, 1.0))
 def _normal(input, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
@@ -613,7 +652,20 @@ def room(name: str, out: Any, shape: tuple[int, ...]) -> Any:
     return out if out._array.shape == shape else out.new_empty(shape)
 
 
-@composite("bernoulli")
+def quick_events(args: tuple[Any, ...]) -> Any:
+    """Events by the probabilities in a tensor, of the default generator; see `weft._engine.functions`."""
+    if len(args) != 1 or not isinstance(args[0], TensorBase) or local.levels:
+        return None
+    input = args[0]
+    kind = input.kind
+    if not kind.fast or not kind.is_real_float:
+        return None
+    source = default_generator_of(kind.device)
+    mask = 1 if input._requires_grad else 0
+    return run(_bernoulli_each.op, kind, (input, None, source), [input._array, None, source], mask)
+
+
+@composite("bernoulli", quick=quick_events)
 def bernoulli(input, p=None, *, generator=None, out=None):
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere.
 
@@ -658,7 +710,8 @@ def _bernoulli_each(input, p, generator):
 def _(xp, input, p, generator):
     if p is None:
         check_probabilities("bernoulli", input)
-        flat = generator.sample("bernoulli_each", xp.ascontiguousarray(input).reshape(-1))
+        ordered = input if input.flags.c_contiguous else xp.ascontiguousarray(input)
+        flat = generator.sample("bernoulli_each", ordered.reshape(-1))
     else:
         flat = generator.sample("bernoulli", input.size, p)
     return flat.astype(input.dtype).reshape(input.shape)
@@ -972,7 +1025,7 @@ def check_probability_dtype(name: str, p: Any) -> None:
 
 def check_probabilities(name: str, p: Any) -> None:
     """Probabilities are in [0, 1]."""
-    if p.size and not (p.min() >= 0 and p.max() <= 1):  # nan is not
+    if p.size and not (reduce("min", p, None) >= 0 and reduce("max", p, None) <= 1):  # nan is not
         raise RuntimeError(
             f"{name}: probabilities must be in [0, 1], got elements from {p.min()} to {p.max()}; "
             "pass logits through sigmoid() first"
