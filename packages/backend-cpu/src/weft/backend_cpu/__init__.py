@@ -24,6 +24,7 @@ NUMPY_KERNELS: dict[str, Any] = {
     "core::addmm": products.addmm,
     "core::int_mm": products.wide_product,
     "core::matmul": products.matmul,
+    "nn::linear": products.linear,
 }
 # What takes small arrays in place of the kernel that it is given for the others.
 SMALL_ARRAYS: dict[str, Any] = {

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy
 
+from weft._layout import in_order
 from weft.backend_cpu import libraries
 
-__all__ = ["addmm", "matmul", "wide_product"]
+__all__ = ["addmm", "linear", "matmul", "wide_product"]
 
 FEW = 512
 """Multiplications up to which NumPy's own loop over integers is no slower (measured)."""
+
+MANY = 2**17 if libraries.LEAST else 1
+"""Elements of a matrix from which its product with a vector is faster in threads than NumPy's, in one (measured)."""
 
 EXACT = 2.0**52
 """Integers up to this are exact in float64, and so are their sums, whatever their order."""
@@ -24,6 +28,8 @@ def matmul(input: Any, other: Any) -> Any:
     """The product of two matrices, of batches of them, or of vectors."""
     if input.dtype.kind in "iu" and input.ndim > 1 and other.ndim > 1 and input.size * other.shape[-1] > FEW:
         return integer_product(input, other)
+    if max(input.size, other.size) >= MANY and (product := by_vector(input, other)) is not None:
+        return product
     if input.ndim == 2 and other.ndim == 2:
         if input.shape[1] == 1:
             return outer(input, other)
@@ -31,6 +37,38 @@ def matmul(input: Any, other: Any) -> Any:
     if other.ndim == 2 and input.ndim > 2 and other.size:  # one product of all rows, where NumPy has one for each batch
         return numpy.dot(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[-1])
     return numpy.matmul(input, other)
+
+
+def by_vector(input: Any, other: Any) -> Any:
+    """The product by a vector, or by a row or a column of each of a batch, in compiled loops; None of anything else."""
+    if input.dtype.char not in "fd" or not input.size or not other.size or not has_compiled():
+        return None
+    shape: tuple[int, ...] = (-1,)
+    if other.ndim == 1 < input.ndim:
+        matrix, vector = input, other
+    elif input.ndim == 1 < other.ndim:
+        matrix, vector = other.swapaxes(-1, -2), input
+    elif 1 < other.ndim <= input.ndim and other.shape[-1] == 1 < input.shape[-1]:
+        matrix, vector, shape = input, other[..., 0], (-1, 1)
+    elif 1 < input.ndim <= other.ndim and input.shape[-2] == 1 < input.shape[-1]:
+        matrix, vector, shape = other.swapaxes(-1, -2), input[..., 0, :], (1, -1)
+    else:
+        return None
+    from weft.backend_cpu.compiled.matrix_vector import product
+
+    made = product(matrix, vector)
+    return made if made is None or len(shape) == 1 else made.reshape(*made.shape[:-1], *shape)
+
+
+def linear(input: Any, weight: Any, bias: Any) -> Any:
+    """``input @ weight.T + bias``, all but the last dimension of the input being rows."""
+    rows = input if input.ndim == 2 else in_order(numpy, input).reshape(-1, input.shape[-1])
+    product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
+    if product is None:
+        product = numpy.dot(rows, weight.T)
+    if bias is not None:
+        product += bias
+    return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])
 
 
 def addmm(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:

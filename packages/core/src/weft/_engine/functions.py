@@ -202,7 +202,7 @@ def filling(op: Op) -> Any:
 
 
 def matrix_product(op: Op) -> Any:
-    """Two matrices."""
+    """Two matrices, or a matrix and a vector."""
 
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) != 2:
@@ -215,7 +215,7 @@ def matrix_product(op: Op) -> Any:
             return None
         a = left._array
         b = right._array
-        if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
             return None
         return run(op, kind, args, [a, b], (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
 

@@ -1,0 +1,117 @@
+"""Products with vectors are those of NumPy, however the operands lie in memory, and on any number of threads."""
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend_cpu import libraries, products
+
+compiled = pytest.mark.skipif(not products.has_compiled(), reason="there are no compiled loops")
+
+FORMS = [
+    ((7, 5), (5,)),
+    ((5,), (5, 7)),
+    ((600, 1030), (1030,)),
+    ((600,), (600, 1030)),
+    ((3, 9), (9, 1)),
+    ((1, 9), (9, 3)),
+    ((2, 3, 7, 5), (5,)),
+    ((5,), (2, 3, 5, 7)),
+    ((2, 3, 7, 5), (2, 3, 5, 1)),
+    ((2, 3, 1, 5), (2, 3, 5, 7)),
+    ((2, 1, 7, 5), (3, 5, 1)),
+    ((3, 1, 5), (2, 3, 5, 7)),
+    ((1, 5), (3, 5, 7)),
+    ((4, 300, 5), (5, 1)),
+]
+LAYOUTS = {
+    "in order": lambda x: x,
+    "transposed": lambda x: np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2) if x.ndim > 1 else x,
+    "in pieces": lambda x: np.repeat(x, 2, -1)[..., ::2],
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "a part": lambda x: np.concatenate([x] * 2, -1)[..., : x.shape[-1]],
+    "not aligned": lambda x: moved(x),
+}
+
+
+def moved(x):
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    made = np.ndarray(x.shape, x.dtype, memory, 1)
+    made[...] = x
+    return made
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request):
+    before = weft.get_num_threads()
+    weft.set_num_threads(request.param)
+    yield request.param
+    weft.set_num_threads(before)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    monkeypatch.setattr(products, "MANY", 1)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_vectors_are_those_of_numpy(always, dtype, form, layout):
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in form)
+    result = products.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
+    expected = np.matmul(a.astype(float), b.astype(float))
+    assert result.dtype == dtype
+    assert result.shape == expected.shape
+    assert result.flags.c_contiguous
+    np.testing.assert_allclose(result, expected, rtol=0, atol=40 * np.finfo(dtype).eps * np.sqrt(a.shape[-1]))
+
+
+@compiled
+@pytest.mark.parametrize("flipped", [False, True])
+def test_compiled_products_do_not_depend_on_the_number_of_threads(always, flipped, threads):
+    rng = np.random.default_rng(0)
+    matrix, vector = rng.standard_normal((1500, 900), np.float32), rng.standard_normal(900, np.float32)
+    matrix = np.asfortranarray(matrix) if flipped else matrix
+    result = products.by_vector(matrix, vector)
+    weft.set_num_threads(1)
+    assert np.array_equal(result, products.by_vector(matrix, vector))
+
+
+@pytest.mark.parametrize("form", [((0, 5), (5,)), ((5, 0), (0,)), ((0, 3, 5), (0, 5, 1)), ((1, 5), (5, 0))], ids=str)
+def test_products_with_nothing_in_them(always, form):
+    a, b = (np.ones(shape, np.float32) for shape in form)
+    assert np.array_equal(products.matmul(a, b), np.matmul(a, b))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_numbers_that_are_not_finite_stay_in_their_sums(always, value, flipped):
+    matrix = np.ones((9, 9), np.float32)
+    matrix[3, 4] = value
+    matrix = np.asfortranarray(matrix) if flipped else matrix
+    expected = np.full(9, 9, np.float32)
+    expected[3] = value
+    np.testing.assert_array_equal(products.matmul(matrix, np.ones(9, np.float32)), expected)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("shape", [(1, 700), (700,), (1, 1, 700), (2, 700)], ids=str)
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64])
+def test_one_row_through_a_linear_map(dtype, shape, bias):
+    weft.manual_seed(0)
+    x, weight = weft.randn(shape, dtype=dtype), weft.randn(400, 700, dtype=dtype)
+    assert weight.numel() > products.MANY
+    bias = weft.randn(400, dtype=dtype) if bias else None
+    expected = x.numpy().astype(float) @ weight.numpy().T.astype(float) + (0 if bias is None else bias.numpy())
+    result = weft.nn.functional.linear(x, weight, bias).numpy()
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-4 if dtype is weft.float32 else 1e-11)
+
+
+@compiled
+@pytest.mark.skipif(not libraries.LEAST, reason="every product takes the compiled kernel")
+def test_small_products_stay_with_numpy(monkeypatch):
+    monkeypatch.setattr(products, "by_vector", None)  # it would raise
+    assert products.matmul(np.ones((9, 9), np.float32), np.ones(9, np.float32)).tolist() == [9] * 9
