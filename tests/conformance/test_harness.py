@@ -69,6 +69,17 @@ def exp(x): return Wrong.apply(x)
     assert list(run(name, "gradient", "exp").causes) == ["values differ"]
 
 
+def test_infinities_that_rest_on_a_rounding_error_alone_are_not_judged(library):
+    case = columns.Case(Library("torch"), columns.entries.by_name()["cov"][0], "float64")
+    compare = case.comparison().where_settled
+    expected = torch.tensor([1.0, torch.inf, torch.inf], dtype=torch.float64)
+    others = [expected, torch.tensor([1.0, -torch.inf, torch.inf], dtype=torch.float64)]
+    compare(expected, torch.tensor([1.0, -torch.inf, torch.inf], dtype=torch.float64), others)
+    for wrong in ([1.0, torch.inf, -torch.inf], [2.0, torch.inf, torch.inf]):
+        with pytest.raises(columns.Mismatch, match="values differ"):
+            compare(expected, torch.tensor(wrong, dtype=torch.float64), others)
+
+
 def test_accepting_a_wrong_call_is_found(library):
     tally = run(library("def cat(*args, **kwargs): return None"), "errors", "cat")
     assert any(cause.startswith("no error instead of") for cause in tally.causes)
