@@ -243,8 +243,8 @@ def flattening(args: tuple[Any, ...]) -> Any:
     if tensor is None or not tensor.kind.quick:
         return None
     shape: tuple[Any, ...] = tensor._array.shape
-    start = chosen_dim(args[1] if len(args) > 1 else 0, len(shape))
-    end = chosen_dim(args[2] if len(args) == 3 else -1, len(shape))
+    start = chosen_dim(args[1], len(shape)) if len(args) > 1 else 0
+    end = chosen_dim(args[2], len(shape)) if len(args) == 3 else len(shape) - 1
     if not 0 <= start < end:
         return None
     size = 1

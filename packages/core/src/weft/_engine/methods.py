@@ -34,8 +34,10 @@ quick_methods: Final[dict[str, Any]] = dict.fromkeys(
         "detach",
         "expand",
         "item",
+        "narrow",
         "permute",
         "reshape",
+        "select",
         "size",
         "squeeze",
         "t",
@@ -46,6 +48,9 @@ quick_methods: Final[dict[str, Any]] = dict.fromkeys(
 )
 
 
+everything: Final = (slice(None),) * 64  # for each dimension that an array may have
+
+
 class Ops:
     """The ops that views are recorded as; set when they are ops."""
 
@@ -53,6 +58,8 @@ class Ops:
         self.basic: Any = None  # basic indexing
         self.expand: Any = None
         self.permute: Any = None
+        self.select: Any = None
+        self.slice_dim: Any = None
         self.squeeze: Any = None
         self.transpose: Any = None
         self.unsqueeze: Any = None
@@ -165,6 +172,55 @@ class TensorMethods(TensorBase):
                 if taken is not None:
                     return view_of(ops.expand, self, taken, (sizes,))
         return quick_methods["expand"](self, *args, size=size, implicit=implicit)
+
+    def select(self, dim: Any, index: Any) -> Any:
+        """One position along a dimension, which is removed.
+
+        Raises
+        ------
+        IndexError
+            For a dimension or a position that there is not.
+        """
+        if type(dim) is int and type(index) is int and self.kind.quick:
+            array = self._array
+            shape: tuple[Any, ...] = array.shape
+            place: int = dim
+            if place < 0:
+                place += len(shape)
+            if 0 <= place < len(shape):
+                size: int = shape[place]
+                at: int = index
+                if at < 0:
+                    at += size
+                if 0 <= at < size:
+                    key = (at, ...) if place == 0 else (*everything[:place], at, ...)
+                    return view_of(ops.select, self, array[key], (place, at))
+        return quick_methods["select"](self, dim, index)
+
+    def narrow(self, dim: Any, start: Any, length: Any) -> Any:
+        """``length`` positions from ``start`` on, along a dimension.
+
+        Raises
+        ------
+        RuntimeError
+            If the range leaves the dimension.
+        """
+        if type(dim) is int and type(start) is int and type(length) is int and self.kind.quick:
+            array = self._array
+            shape: tuple[Any, ...] = array.shape
+            place: int = dim
+            if place < 0:
+                place += len(shape)
+            if 0 <= place < len(shape):
+                size: int = shape[place]
+                first: int = start
+                count: int = length
+                end = first + count
+                if first >= 0 and count >= 0 and end <= size:
+                    part = slice(first, end, 1)
+                    key = (part,) if place == 0 else (*everything[:place], part)
+                    return view_of(ops.slice_dim, self, array[key], (place, first, end, 1))
+        return quick_methods["narrow"](self, dim, start, length)
 
     def squeeze(self, dim: Any = None) -> Any:
         """The view without dimensions of size 1: all of them, or those that are named."""

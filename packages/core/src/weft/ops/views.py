@@ -1317,4 +1317,5 @@ def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
 
 
 methods_ops.expand, methods_ops.permute, methods_ops.squeeze = expand.op, permute.op, squeeze.op
+methods_ops.select, methods_ops.slice_dim = select.op, slice_dim.op
 methods_ops.transpose, methods_ops.unsqueeze, methods_ops.view = transpose.op, unsqueeze.op, view.op
