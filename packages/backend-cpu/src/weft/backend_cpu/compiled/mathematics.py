@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from weft.backend_cpu.compiled.instructions import HAS_INSTRUCTIONS, power_in, rest_of, times_power
 from weft.ops.error_functions import (
     CENTRE_ABOVE,
     CENTRE_BELOW,
@@ -166,8 +167,8 @@ def rounder(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
-def scaled(typingctx: Any, x: Any, shifted: Any) -> Any:
-    """``x * 2**k`` for ``shifted = k + rounder`` and k up to that of infinity: by two factors, of normal numbers."""
+def scaled_by_bits(typingctx: Any, x: Any, shifted: Any) -> Any:
+    """As `scaled`, by two factors, of normal numbers."""
     whole, fraction, bias, magic = FORMATS[x]
     up = bias // 4
 
@@ -194,6 +195,16 @@ def half_power(typingctx: Any, x: Any) -> Any:
         return builder.bitcast(builder.shl(exponent, whole(fraction)), args[0].type)
 
     return x(x), generate
+
+
+@function
+def scaled_at_once(x, shifted):
+    """As `scaled`."""
+    return times_power(x, shifted - rounder(x))
+
+
+scaled = scaled_at_once if HAS_INSTRUCTIONS else scaled_by_bits
+"""``x * 2**k`` for ``shifted = k + rounder`` and k up to that of infinity."""
 
 
 @intrinsic
@@ -230,10 +241,10 @@ def between(x, low, high):
 
 
 # The exponential: x = k log(2) + r, and a polynomial of r. The first part of log(2) has few bits, so that its product
-# with a whole number is exact.
+# with a whole number is exact; the second is positive, so that no infinities cancel.
 
-LN2_HIGH = 0.693359375, 6.93147180369123816490e-01
-LN2_LOW = -2.12194440054690583e-4, 1.90821492927058770002e-10
+LN2_HIGH = 0.693145751953125, 6.93147180369123816490e-01
+LN2_LOW = 1.42860682030941723212e-6, 1.90821492927058770002e-10
 
 # (exp(r) - 1 - r) / r**2 for |r| < log(2) / 2: a fit by relative error of expm1, 1.3e-8; and Taylor's series.
 EXP_SINGLE = (0.00138825139056, 0.00836654727079, 0.041667200749, 0.166665434228, 0.499999981495)
@@ -320,7 +331,15 @@ def log_of(f, k):
 
 
 @function
-def log(x):
+def log_by_instructions(x):
+    m, k = rest_of(x), power_in(x)
+    above = m > like(x, math.sqrt(2))
+    m, k = m * like(x, 0.5) if above else m, k + like(x, 1.0) if above else k
+    return log_of(m - like(x, 1.0), k)
+
+
+@function
+def log_by_bits(x):
     least = either(x, 2.0**-126, 2.0**-1022)
     up = either(x, 23.0, 52.0)
     normal = x * either(x, 2.0**23, 2.0**52) if x < least else x
@@ -329,6 +348,10 @@ def log(x):
     value = value if x < like(x, math.inf) else x
     value = like(x, -math.inf) if x == 0 else value
     return like(x, math.nan) if x < 0 else value
+
+
+log = log_by_instructions if HAS_INSTRUCTIONS else log_by_bits
+"""The natural logarithm."""
 
 
 @function

@@ -1,0 +1,90 @@
+"""Instructions of AVX-512 that the compiler makes of no arithmetic, in loops that it makes vector code of.
+
+A loop is written for one number, and the compiler takes the same instructions for a vector of them. To it, each of
+these is a function of one number of which there is a form for vectors: the instruction. It is told so by an attribute
+of the function (``vector-function-abi-variant``, by which compilers find the forms of a vector library), which has a
+letter for each argument: ``v`` for what becomes a vector, ``u`` for what is the same for all. The function itself is
+called for the numbers that are left over, and is not to be inlined before the vectors are made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+
+__all__ = ["HAS_INSTRUCTIONS", "power_in", "rest_of", "times_power"]
+
+HAS_INSTRUCTIONS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f")) and not (
+    config.CPU_NAME or config.CPU_FEATURES  # by which a user has chosen others than the processor's
+)
+
+I32 = ir.IntType(32)
+NEAREST = 4  # rounding as it is set
+
+
+def call_instruction(name: str, immediate: int | None, builder: Any, values: list[Any]) -> Any:
+    """Call the function of one number that an instruction is for vectors of, as wide as the processor has them."""
+    element = values[0].type
+    lanes, suffix = (16, "ps") if isinstance(element, ir.FloatType) else (8, "pd")
+    vector, mask = ir.VectorType(element, lanes), ir.IntType(lanes)
+    given = [] if immediate is None else [I32(immediate)]
+    kept = mask(-1), I32(NEAREST)  # all lanes, of which none keeps what it had
+
+    def signature(operand: Any) -> ir.FunctionType:
+        kinds = [operand] * len(values) + [each.type for each in given] + [operand] + [each.type for each in kept]
+        return ir.FunctionType(operand, kinds)
+
+    module, own = builder.module, f"weft.{name}.{suffix}"
+    function = module.globals.get(own)
+    if function is None:
+        full = f"llvm.x86.avx512.mask.{name}.{suffix}.512"
+        instruction = ir.Function(module, signature(vector), full)
+        function = ir.Function(module, signature(element), own)
+        function.linkage = "linkonce_odr"
+        letters = "v" * len(values) + "u" * len(given) + "vuu"
+        form = f'"vector-function-abi-variant"="_ZGVeN{lanes}{letters}_{own}({full})"'
+        for attribute in ("noinline", "nounwind", "willreturn", "memory(none)", form):
+            set.add(function.attributes, attribute)  # llvmlite's own method knows attributes of one word alone
+        one = ir.IRBuilder(function.append_basic_block())
+        undefined = ir.Constant(vector, ir.Undefined)
+        operands = [one.insert_element(undefined, each, I32(0)) for each in function.args[: len(values)]]
+        made = one.call(instruction, [*operands, *given, ir.Constant(vector, None), *kept])
+        one.ret(one.extract_element(made, I32(0)))
+    return builder.call(function, [*values, *given, ir.Constant(element, 0.0), *kept])
+
+
+@intrinsic
+def times_power(typingctx: Any, x: Any, power: Any) -> Any:
+    """``x * 2**power`` for a whole number, rounded once."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return call_instruction("scalef", None, builder, values)
+
+    return (x(x, x), generate) if isinstance(x, types.Float) else None
+
+
+@intrinsic
+def power_in(typingctx: Any, x: Any) -> Any:
+    """The power of two that is not above ``abs(x)``: of 0 it is -inf, of infinities inf, of nan that."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return call_instruction("getexp", None, builder, values)
+
+    return (x(x), generate) if isinstance(x, types.Float) else None
+
+
+FROM_ONE, POSITIVE = 0b0000, 0b1100
+
+
+@intrinsic
+def rest_of(typingctx: Any, x: Any) -> Any:
+    """``x`` divided by that power, from 1 up to 2; of 0 and infinity it is 1, of numbers below 0 nan."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return call_instruction("getmant", FROM_ONE | POSITIVE, builder, values)
+
+    return (x(x), generate) if isinstance(x, types.Float) else None
