@@ -142,3 +142,19 @@ def test_complex_numbers_have_their_parts(element):
     found = weft.complex(weft.from_numpy(x), weft.from_numpy(y)).numpy()
     np.testing.assert_array_equal(found.real, x)
     np.testing.assert_array_equal(found.imag, y)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sines_of_float32_are_right_beside_right_angles_and_beyond_the_formula(name):
+    random = np.random.default_rng(0)
+    angles = np.concatenate([np.arange(-2000, 2000) * np.pi / 2, np.arange(60_000, 65_000) * np.pi / 2])
+    edges = [0.0, -0.0, np.inf, np.nan, 1e-40, 99_999.0, 1e5, 3e7, 1e30]
+    x = np.concatenate([angles, random.uniform(-1e5, 1e5, 9000), edges]).astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        exact = getattr(np, name)(x.astype(float))
+    for found in (getattr(weft.from_numpy(x), name)(), getattr(weft.from_numpy(np.repeat(x, 2)[::2]), name)()):
+        np.testing.assert_allclose(found.numpy(), exact, rtol=2.5e-7, atol=0)
+    in_place = weft.from_numpy(x.copy())
+    getattr(in_place, f"{name}_")()
+    assert np.array_equal(in_place.numpy(), found.numpy(), equal_nan=True)
+    assert np.signbit(weft.from_numpy(x[-9:]).sin().numpy())[:2].tolist() == [False, True]

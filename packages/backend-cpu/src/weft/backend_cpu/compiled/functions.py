@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import BySize, destination
 from weft.backend_cpu.compiled import mathematics, pointwise
 from weft.backend_cpu.compiled.elementwise import operation, results
+from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.mathematics import (
     between,
     erfc,
@@ -347,10 +348,10 @@ def polygamma_kernel(generic: Any) -> Any:
 
 @loop
 def nan_loop(x, found, lo, hi):
-    count = 0
+    some = False
     for i in range(lo, hi):
-        count += x[i] != x[i]
-    if count:
+        some |= x[i] != x[i]
+    if some:
         found[0] = True
 
 
@@ -369,12 +370,17 @@ def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
         found = np.zeros(1, bool)
         find_nan(made.ravel(order="K"), found)
         if found[0]:
-            wrong = np.isnan(made)
-            again = [np.broadcast_to(x, made.shape)[wrong] if isinstance(x, np.ndarray) else x for x in args]
-            made[wrong] = generic(*again)
+            compute_again(made, args, generic)
         return made
 
     return BySize(generic, complete, FEW)
+
+
+def compute_again(made: Any, args: tuple[Any, ...], generic: Any) -> None:
+    """Replace results that are nan by the generic kernel's."""
+    wrong = np.isnan(made)
+    again = [np.broadcast_to(x, made.shape)[wrong] if isinstance(x, np.ndarray) else x for x in args]
+    made[wrong] = generic(*again)
 
 
 def serve_nearly(name: str, formula: Callable[..., Any], dtypes: str, cost: int) -> None:
@@ -392,8 +398,55 @@ def serve_nearly(name: str, formula: Callable[..., Any], dtypes: str, cost: int)
 
 serve_nearly("core::sin", lambda a: mathematics.sine(a), "float64", 6)
 serve_nearly("core::cos", lambda a: mathematics.cosine(a), "float64", 6)
-serve_nearly("core::sin", lambda a: mathematics.single_sine(a), "float32", 3)
-serve_nearly("core::cos", lambda a: mathematics.single_cosine(a), "float32", 3)
+
+
+# Sines and cosines of float32, where they are in order in memory: whether some are nan is found in the loop itself
+
+
+@loop
+def waves_loop(x, y, quarters, found, lo, hi):
+    some = False
+    for i in range(lo, hi):
+        value = mathematics.single_sine_of(x[i], quarters)
+        y[i] = x[i] if quarters == 0 and x[i] == 0 else value
+        some |= value != value
+    if some:
+        found[0] = True
+
+
+@launcher
+def waves(x, y, quarters, size, example):
+    """Sines of so many right angles more than the elements, by the arrays' identities; whether some are nan."""
+    found = np.zeros(1, np.bool_)
+    source, target = array_at(word_at(x + HEAD), size, example), array_at(word_at(y + HEAD), size, example)
+    parallel(waves_loop, (source, target, quarters, found), size, size * 3)
+    return found[0]
+
+
+def serve_waves(name: str, formula: Callable[..., Any], quarters: int) -> None:
+    """Serve the sine or the cosine."""
+    key = operation(name, formula)
+    example = np.zeros(1, np.float32)
+
+    @serves(name, "float32")
+    def make(generic: Any) -> Any:
+        def others(x: Any) -> Any:
+            return results(key, [x], x.dtype, 3)
+
+        def run(x: Any) -> Any:
+            if not (x.flags.c_contiguous and x.flags.aligned) or destination.array is not None:
+                return complete(x)
+            made = np.empty(x.shape, x.dtype)
+            if waves(id(x), id(made), quarters, x.size, example):
+                compute_again(made, (x,), generic)
+            return made
+
+        complete = with_rest(generic, others)
+        return BySize(generic, run, FEW)
+
+
+serve_waves("core::sin", lambda a: mathematics.single_sine(a), 0)
+serve_waves("core::cos", lambda a: mathematics.single_cosine(a), 1)
 
 
 @function

@@ -481,35 +481,38 @@ def cosine(x):
     return sine_of(x, 1.0)
 
 
-# The same in float32, whose remainder is found in float64: the polynomials are fits to 3.6e-9 and 1e-10.
+# The same in float32, with half a right angle of it in three parts: the polynomials are fits to 3.6e-9 and 1e-10. Up to
+# the limit, no product with a part but is subtracted without a rounding, or is as small as one.
+HALF_PI_SINGLE = 1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15
 SIN_SINGLE = (-0.0001951729896, 0.008332178146, -0.1666665494)
 COS_SINGLE = (2.443845155e-05, -0.001388736752, 0.04166664687)
+LIMIT_SINGLE = 1e5
 
 
 @function
 def single_sine_of(x, quarters):
     """The sine of so many right angles more than ``x``, in float32; nan for an ``x`` that is too large."""
-    wide = np.float64(x)
-    k = whole(wide * 0.6366197723675814)
-    r = like(x, fused(-k, HALF_PI[1], fused(-k, HALF_PI[0], wide)))
+    k = (x * like(x, 0.6366197723675814) + rounder(x)) - rounder(x)
+    r = fused(-k, like(x, HALF_PI_SINGLE[1]), fused(-k, like(x, HALF_PI_SINGLE[0]), x))
+    r = fused(-k, like(x, HALF_PI_SINGLE[2]), r)
     square = r * r
     odd = r + r * square * polynomial(square, SIN_SINGLE, SIN_SINGLE)
     even = like(x, 1.0) - square * (like(x, 0.5) - square * polynomial(square, COS_SINGLE, COS_SINGLE))
     turn = np.int32(k) + np.int32(quarters)
     value = even if turn & np.int32(1) else odd
     value = -value if turn & np.int32(2) else value
-    return value if abs(x) < like(x, 1e9) else like(x, math.nan)
+    return value if abs(x) < like(x, LIMIT_SINGLE) else like(x, math.nan)
 
 
 @function
 def single_sine(x):
-    """The sine, in float32 to 1e9, beyond which it is nan."""
+    """The sine, in float32 to 1e5, beyond which it is nan."""
     return x if x == 0 else single_sine_of(x, 0)
 
 
 @function
 def single_cosine(x):
-    """The cosine, in float32 to 1e9, beyond which it is nan."""
+    """The cosine, in float32 to 1e5, beyond which it is nan."""
     return single_sine_of(x, 1)
 
 
