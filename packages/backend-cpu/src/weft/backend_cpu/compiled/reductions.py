@@ -33,7 +33,8 @@ REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
 BLOCK = np.uintp(2048)  # elements of a row that are reduced in their own dtype: few in each lane of vectors
 HEIGHT = np.uintp(256)  # lines that are combined in their own dtype
-WIDTH = np.uintp(2048)  # elements of a line that are combined at once: they stay in the first cache
+WIDTH = np.uintp(2048)  # elements of a line that are combined at once, at most: they stay in the first cache
+NARROW, PARTS = np.uintp(256), np.uintp(16)  # they are fewer, but so many, where threads would not have so many parts
 
 SUM, PRODUCT, SQUARES, DISTANCES, NUMBERS, DEVIATIONS, EXPONENTIALS, NONZERO, LARGEST, SMALLEST, FARTHEST, ALL, ANY = (
     (0,) * (number + 1) for number in range(13)
@@ -210,11 +211,12 @@ def rows(kind, identity, example, plan, cost, count, centers, y):
 
 
 @loop
-def columns_loop(kind, x, plan, heights, parts, centers, partial, lo, hi):
+def columns_loop(kind, x, plan, heights, most, centers, partial, lo, hi):
     k1, k0_step, r0_step, r1, r1_step = plan[1], plan[2], plan[5], plan[6], plan[7]
+    parts = (k1 + most - np.uintp(1)) // most
     for item in range(lo, hi):
-        start = item % parts * WIDTH
-        width = min(WIDTH, k1 - start)
+        start = item % parts * most
+        width = min(most, k1 - start)
         block = item // parts
         outer, line = block // heights, block % heights * HEIGHT
         stop = min(line + HEIGHT, plan[4] * r1)
@@ -245,10 +247,12 @@ def columns_loop(kind, x, plan, heights, parts, centers, partial, lo, hi):
 def columns(kind, identity, example, plan, cost, count, centers, y):
     x = array_at(word_at(identity + HEAD), plan[8], example)
     heights = (plan[4] * plan[6] + HEIGHT - np.uintp(1)) // HEIGHT
-    parts = (plan[1] + WIDTH - np.uintp(1)) // WIDTH
-    blocks = plan[0] * heights
+    blocks, most = plan[0] * heights, WIDTH
+    while blocks * ((plan[1] + most - np.uintp(1)) // most) < PARTS and most > NARROW:
+        most //= np.uintp(2)
+    parts = (plan[1] + most - np.uintp(1)) // most
     partial = np.full((np.int64(blocks), np.int64(plan[1])), begin(kind, value_at(x, 0)))
-    parallel(columns_loop, (kind, x, plan, heights, parts, centers, partial), blocks * parts, plan[9] * cost)
+    parallel(columns_loop, (kind, x, plan, heights, most, centers, partial), blocks * parts, plan[9] * cost)
     if heights == 1:
         flat = partial.reshape(-1)
         for i in range(np.uintp(y.size)):
