@@ -364,6 +364,9 @@ class MersenneStream:
 
     def bernoulli(self, n: int, p: float) -> Array:
         """Return n booleans, each true with probability p."""
+        if 2 * n <= BLOCK:
+            start = self._taken(2 * n)
+            return np.less(self._block.doubles()[start : start + 2 * n : 2], p)
         return in_chunks(n, np.dtype(bool), lambda count: self.doubles(count) < p)
 
     def bernoulli_each(self, p: Array) -> Array:

@@ -18,6 +18,7 @@ FEW: Final = 4096  # elements below which an array is small
 dot: Final[Any] = getattr(numpy.dot, "_implementation", numpy.dot)  # without the look for other classes of arrays
 concatenate: Final[Any] = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 new_array: Final[Any] = numpy.ndarray
+sum_along: Final[Any] = numpy.add.reduce
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
 
 
@@ -36,6 +37,16 @@ def beside(small: Any, kernel: Any) -> BySize:
     if isinstance(kernel, BySize):
         return BySize(small, kernel.large, kernel.least)
     return BySize(small, kernel, FEW)
+
+
+def row_sums(rows: Any, keep: bool) -> Any:
+    """The sums of the rows of a matrix of float32 or float64, in a column if kept: its product with ones."""
+    ones = units.get(rows.dtype.char)
+    size: int = rows.shape[1]
+    if ones is None or size > FEW or not rows.flags.c_contiguous:
+        return sum_along(rows, 1, rows.dtype, None, keep)
+    sums = dot(rows, ones[:size])
+    return sums[:, None] if keep else sums
 
 
 class Joining:

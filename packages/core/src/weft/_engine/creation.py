@@ -97,6 +97,50 @@ def counting(args: tuple[Any, ...]) -> Any:
     return wrap(numpy.arange(args[0], dtype=numpy.int64), kind)
 
 
+def identity(args: tuple[Any, ...]) -> Any:
+    """A small identity matrix of the default dtype."""
+    kind = state.new_kind
+    if kind is None or state.intercepting or len(args) == 0 or len(args) > 2:
+        return None
+    rows = args[0]
+    columns = args[-1]
+    if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0 or rows * columns > SMALL:
+        return None
+    array = numpy.zeros(rows * columns, kind.dtype.numpy)
+    array[: columns * columns : columns + 1] = 1
+    return make(array.reshape(rows, columns), kind)
+
+
+SOME = 64  # numbers up to which a list is made sooner than an array is computed
+
+
+def spaced(args: tuple[Any, ...]) -> Any:
+    """Some evenly spaced numbers of the default dtype, computed from the nearer end."""
+    kind = state.new_kind
+    if kind is None or state.intercepting or len(args) != 3 or kind.dtype.itemsize < 4:
+        return None
+    first, last, steps = args
+    if (type(first) is not float and type(first) is not int) or (type(last) is not float and type(last) is not int):
+        return None
+    if type(steps) is not int or not 2 <= steps <= SOME or not -LARGEST <= first <= LARGEST:
+        return None
+    if not -LARGEST <= last <= LARGEST:
+        return None
+    number: Any = kind.dtype.numpy.type
+    start = float(number(first))
+    end = float(number(last))
+    step = (end - start) / (steps - 1)
+    if kind.dtype.itemsize == 4:
+        step = float(number(step))
+    half = steps // 2
+    values: list[float] = []
+    for place in range(half):
+        values.append(place * step + start)
+    for place in range(steps - half - 1, -1, -1):
+        values.append(end - place * step)
+    return make(numpy.array(values, kind.dtype.numpy), kind)
+
+
 def vector(data: Any) -> Any:
     """A tensor of a list of Python's floats, under the defaults; None for other data."""
     kind = state.new_kind

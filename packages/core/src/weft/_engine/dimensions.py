@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final, Optional
 
 from weft._engine.dispatch import Op
-from weft._engine.functions import run, two
+from weft._engine.functions import attempt, run, two
 from weft._engine.methods import reshaped
 from weft._engine.tensor import TensorBase
 
@@ -230,6 +230,24 @@ def largest(op: Op, pair: Any) -> Any:
         if dim < 0 or not 0 <= k <= array.shape[dim]:
             return None
         return two(op, tensor.kind, (tensor, k, dim, True, True), pair)
+
+    return quick
+
+
+def rolling(op: Op) -> Any:
+    """A tensor moved along one dimension."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        tensor = first_of(args, 3)
+        if tensor is None or len(args) != 3 or type(args[1]) is not int or not tensor.kind.fast:
+            return None
+        array = tensor._array
+        dim = chosen_dim(args[2], array.ndim)
+        if dim < 0:
+            return None
+        shifts: tuple[Any, ...] = (args[1],)
+        dims: tuple[Any, ...] = (dim,)
+        return attempt(op, tensor.kind, (tensor, shifts, dims), [array, shifts, dims], mask_of(tensor))
 
     return quick
 

@@ -9,14 +9,16 @@ declared function then does it, or explains.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Final, Optional
 
 import numpy
 
-from weft._engine.arrays import Joining
+from weft._engine.arrays import FEW, Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
 from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
 from weft._engine.tensor import TensorBase, local, state
+
+INT64: Final[Any] = numpy.dtype(numpy.int64)
 
 
 def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
@@ -74,6 +76,26 @@ def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
     if tensor._requires_grad and not (state.unrecorded and not local.grad_enabled):
         record_many(op, outputs, args, 1)
     return pair(outputs[0], outputs[1])
+
+
+def first(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
+    """Run an op of several results, the first of which is wanted, the others for its gradient; None if that fails."""
+    kernel = op.kernels[kind.index]
+    if kernel is None:
+        kernel = op.kernel(kind)
+    if isinstance(kernel, BySize):
+        kernel = kernel.choose(arrays[0])
+    try:
+        found = call(kernel, arrays)
+    except Exception:
+        return None
+    if not mask or (state.unrecorded and not local.grad_enabled):
+        return wrap(found[0], kind)
+    outputs: list[Any] = []
+    for each in found:
+        outputs.append(wrap(each, kind))
+    record_many(op, outputs, args, mask)
+    return outputs[0]
 
 
 def by_name(quick: Any, parameters: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
@@ -197,6 +219,52 @@ def filling(op: Op) -> Any:
             return None
         arrays: list[Any] = [tensor._array, mask._array, number]
         return attempt(op, kind, (tensor, mask, number), arrays, 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
+def same(args: tuple[Any, ...]) -> Any:
+    """Whether two tensors of one kind, with a few elements, are equal."""
+    if len(args) != 2:
+        return None
+    left, right = args
+    if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
+        return None
+    kind = left.kind
+    if kind is not right.kind or not kind.fast or kind.array_type is not numpy.ndarray:
+        return None
+    a = left._array
+    shape: tuple[Any, ...] = a.shape
+    if shape != right._array.shape or len(shape) == 0 or a.size > FEW:
+        return None
+    truths: bytes = numpy.equal(a, right._array).tobytes()
+    return truths.find(0) < 0
+
+
+def choosing(op: Op) -> Any:
+    """Elements along a dimension at the positions that a tensor of as many dimensions gives."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 3 or type(args[1]) is not int:
+            return None
+        tensor, dim, index = args
+        if not isinstance(tensor, TensorBase) or not isinstance(index, TensorBase):
+            return None
+        kind = tensor.kind
+        if not kind.fast or not index.kind.fast or index.kind is not kind.siblings.get(INT64):
+            return None
+        shape: tuple[Any, ...] = tensor._array.shape
+        wanted: tuple[Any, ...] = index._array.shape
+        place: int = dim
+        if place < 0:
+            place += len(shape)
+        if len(shape) != len(wanted) or not 0 <= place < len(shape):
+            return None
+        for at, size in enumerate(wanted):
+            if size > shape[at] and at != place:
+                return None
+        arrays: list[Any] = [tensor._array, place, index._array]
+        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0)
 
     return quick
 

@@ -283,7 +283,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-@composite("equal")
+@composite("equal", quick=functions.same)
 def equal(input, other):
     """Whether two tensors have the same shape and elements.
 

@@ -486,7 +486,7 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out="dtype", by_value=True)
+@composite(out="dtype", by_value=True, quick=creation.spaced)
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -518,7 +518,7 @@ def logspace(
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", quick=creation.identity)
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """The identity matrix, with n rows and m columns (default n)."""
     shape = as_shape("eye", (n, n if m is None else m))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy
 
 from weft._devices import backend_of
 from weft._dtypes import bool_, dtype, int64, uint64
+from weft._engine import functions
+from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
@@ -118,6 +122,10 @@ def getitem(self: Tensor, index: Any) -> Any:
     if type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:  # rows at some positions
         if index._array.ndim and self._array.ndim and index.kind.device is self.kind.device:
             return positioned("index", IndexError, advanced.op, self, [index])
+    if type(index) is Tensor and index.kind.dtype is bool_ and not (self._requires_grad and local.grad_enabled):
+        found = masked_few(self, index)
+        if found is not None:
+            return found
     key, indices = parse(self, index)
     viewed = (
         self
@@ -130,6 +138,20 @@ def getitem(self: Tensor, index: Any) -> Any:
 
 
 FULL = slice(None)
+
+
+def masked_few(self: Any, mask: Tensor) -> Any:
+    """The elements where a mask is true, of which NumPy makes few soonest; None where another way is to be taken."""
+    kind, array, where = self.kind, self._array, mask._array
+    if not kind.fast or not mask.kind.fast or type(array) is not numpy.ndarray or type(where) is not numpy.ndarray:
+        return None
+    if array.size > MANY or not where.ndim or array.shape[: where.ndim] != where.shape:
+        return None
+    taken = array[where]
+    return make(taken if taken.flags.c_contiguous else taken.copy(), kind)
+
+
+MANY = 4096  # elements from which on a mask is best turned into positions
 
 
 def no_op(index: Any) -> bool:
@@ -739,7 +761,14 @@ def _(batch):
     return gather.op(input, dim + 1, index.reshape(shape).expand(*input.shape[: dim + 1], -1, *input.shape[dim + 2 :]))
 
 
-@op("gather", tensors="input index", out="exact", batch="along_dims", linear="input")
+@op(
+    "gather",
+    tensors="input index",
+    out="exact",
+    batch="along_dims",
+    linear="input",
+    quick=functions.choosing,
+)
 def gather(input, dim, index, *, sparse_grad=False):
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims.
 
@@ -794,7 +823,24 @@ def _(xp, input, dim, index):
         return xp.reshape(xp.take(input.reshape(-1), index.reshape(-1)), index.shape)
     if not index.size:
         return xp.empty(index.shape, input.dtype)
+    if index.size <= FEW and type(input) is numpy.ndarray and input.flags.c_contiguous:
+        step, starts = starts_along(input.shape, index.shape, dim)
+        return input.reshape(-1).take((index if step == 1 else index * step) + starts)
     return in_order(xp, input[places(xp, index, dim)])
+
+
+FEW = 512  # elements whose places in memory are kept
+
+
+@lru_cache(256)
+def starts_along(shape: tuple[int, ...], chosen: tuple[int, ...], dim: int) -> tuple[int, Any]:
+    """How far apart elements along a dimension of a contiguous array are, and where those at position 0 are."""
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    starts = numpy.zeros(chosen, numpy.int64)
+    for d, (size, step) in enumerate(zip(chosen, steps)):
+        if d != dim:
+            starts += numpy.arange(0, size * step, step).reshape(-1, *(1,) * (len(shape) - d - 1))
+    return steps[dim], starts
 
 
 @gather.gradient("input")

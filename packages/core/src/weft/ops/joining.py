@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import int64, result_dtype
-from weft._engine import functions
+from weft._engine import dimensions, functions
 from weft._layout import in_order, is_channels_last
 from weft._tensor import Tensor
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -567,7 +567,7 @@ def flipud(input):
     return flip(input, 0)
 
 
-@op("roll", accepts=ALL_DTYPES, batch="along_dims", linear="input")
+@op("roll", accepts=ALL_DTYPES, batch="along_dims", linear="input", quick=dimensions.rolling)
 def roll(input, shifts, dims=()):
     """The elements moved along some dimensions, those pushed out coming in at the other end.
 
@@ -589,7 +589,17 @@ def roll(input, shifts, dims=()):
 def _(xp, input, shifts, dims):
     if not input.ndim:
         return input.copy()
+    if len(dims) == 1:
+        return in_order(xp, rolled(xp, input, shifts[0], dims[0]))
     return in_order(xp, xp.roll(input, shifts, axis=dims) if dims else xp.roll(input, shifts[0]))
+
+
+def rolled(xp: Any, input: Any, shift: int, dim: int) -> Any:
+    """An array moved along one dimension: its last part, and then its first."""
+    size = input.shape[dim]
+    before = (slice(None),) * dim
+    start = size - shift % max(size, 1)
+    return xp.concatenate([input[(*before, slice(start, None))], input[(*before, slice(start))]], dim)
 
 
 @roll.gradient("input")

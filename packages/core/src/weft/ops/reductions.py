@@ -11,6 +11,7 @@ import numpy
 
 from weft._dtypes import bool_, iinfo, int64
 from weft._engine import dimensions
+from weft._engine.arrays import row_sums
 from weft._engine.tensor import TensorBase, state
 from weft._layout import in_order
 from weft._levels import is_wrapped
@@ -128,6 +129,8 @@ BLOCK = 4096  # elements that a product with ones adds up at once
 def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The sum over dims; rows of a contiguous array as a product with ones, which is two to three times faster."""
     if input.size < BLOCK:
+        if dim == (1,) and input.ndim == 2:
+            return rows_total(input, keepdim)
         found = reduce("sum", input, dim if input.ndim else None, keepdim)
         return found if found.flags.c_contiguous else in_order(xp, found)
     ndim = input.ndim
@@ -147,6 +150,11 @@ def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     if not rest:
         sums = xp.sum(sums) + xp.sum(flat[whole:])
     return xp.asarray(sums).reshape(input.shape[:rest] + (1,) * (len(dim) if keepdim else 0))
+
+
+def rows_total(rows: Any, keepdim: bool = True) -> Any:
+    """The sum of each row of a small matrix."""
+    return row_sums(rows, keepdim) if type(rows) is numpy.ndarray else reduce("sum", rows, 1, keepdim)
 
 
 @sum.gradient("input")

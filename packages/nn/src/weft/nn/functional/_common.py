@@ -34,11 +34,15 @@ SEVERAL = "int or tuple of ints"
 
 
 def explaining(namespace: Any, names: Iterable[str]) -> None:
-    """Have the exceptions of Python's own that public functions end with put into their words, as ops have it."""
+    """Have the exceptions of Python's own that public functions end with put into their words, as ops have it.
+
+    A function's attribute ``quick`` is what runs most of its calls; see `weft._engine.functions`.
+    """
     for name in names:
         function = vars(namespace)[name]
         if not hasattr(function, "is_public"):  # those of declarations do it already
-            setattr(namespace, name, wraps(function)(guarded(function)))
+            quick = getattr(function, "quick", None)
+            setattr(namespace, name, wraps(function)(guarded(function, quick)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
 
 

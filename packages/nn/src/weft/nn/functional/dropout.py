@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 import weft
 from weft import Tensor
+from weft._engine.functions import first
 from weft._engine.tensor import local
 from weft.nn.functional._common import inplace_or_not, require_flags, warn
-from weft.ops._declare import op
-from weft.random import generator_for
+from weft.ops._declare import composite, op
+from weft.random import default_generator_of, generator_for
 
 __all__ = [
     "alpha_dropout",
@@ -49,6 +51,7 @@ def masked(input: Tensor, p: float, shape: Any = None) -> Tensor:
     return input * noise(input.detach(), shape, p)
 
 
+@lru_cache(64)
 def scale_in(dtype: Any, p: float) -> float:
     """``1 / (1 - p)`` as it is computed in a dtype."""
     wide = np.float64 if dtype is weft.float64 else np.float32
@@ -63,8 +66,9 @@ def with_noise(input, kept, scale, generator):
 
 @with_noise.kernel
 def _(xp, input, kept, scale, generator):
-    drawn = generator.sample("bernoulli", input.size, kept).reshape(input.shape) * input.dtype.type(scale)
-    return input * drawn, drawn
+    happens = generator.sample("bernoulli", input.size, kept).reshape(input.shape)
+    drawn = xp.multiply(happens, input.dtype.type(scale))
+    return xp.multiply(input, drawn), drawn
 
 
 @with_noise.gradient("input")
@@ -75,6 +79,23 @@ def _(grads, later_outputs):
 with_noise.declaration.label = "MulBackward0"
 
 
+def usual_dropout(args: tuple[Any, ...]) -> Any:
+    """`dropout` that zeroes some elements, and not in place, or none; see `weft._engine.functions`."""
+    if not 2 <= len(args) <= 4 or not isinstance(args[0], Tensor) or (len(args) == 4 and args[3] is not False):
+        return None
+    input, p = args[:2]
+    kind = input.kind
+    if not kind.fast or type(p) is not float or not 0 < p < 1 or local.levels:
+        return None
+    if len(args) > 2 and args[2] is not True:
+        return input if args[2] is False else None
+    if not kind.is_real_float or kind.dtype.is_float8 or not input._array.flags.c_contiguous:
+        return None
+    options = (1 - p, scale_in(kind.dtype, p), default_generator_of(kind.device))
+    return first(with_noise.op, kind, (input, *options), [input._array, *options], int(input._requires_grad))
+
+
+@composite(quick=usual_dropout)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and divide the others by ``1 - p``; else do nothing.
 

@@ -10,6 +10,7 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft._engine.functions import first
 from weft._engine.tensor import local
 from weft._levels import memory_of
 from weft._precision import in_full_precision
@@ -30,7 +31,7 @@ from weft.ops._declare import composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes
 from weft.ops.indexing import positioned
 from weft.ops.matrices import same_dtype
-from weft.ops.reductions import peaks
+from weft.ops.reductions import peaks, rows_total
 from weft.ops.reductions import reduce as reduce_array
 from weft.ops.reductions import total as total_of
 from weft.ops.softmax import log_softmax_op
@@ -318,6 +319,7 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
         )
 
 
+USUAL_OPTIONS = ("mean", -100, 0.0)  # of the op
 USUAL: Any = (None, None, -100, None, "mean", 0.0)  # the arguments of `cross_entropy` after the first two
 
 
@@ -335,7 +337,8 @@ def usual_entropy(args: tuple[Any, ...]) -> Any:
     if not other.fast or other.dtype is not weft.int64 or target._array.shape != scores[:1]:
         return None
     check_class_range("cross_entropy", target, scores[1], -100)
-    return cross_entropy_op.op(input, target, None, "mean", -100, 0.0)[0]
+    arrays = [input._array, target._array, None, *USUAL_OPTIONS]
+    return first(cross_entropy_op.op, kind, (input, target, None, *USUAL_OPTIONS), arrays, int(input._requires_grad))
 
 
 @composite(quick=usual_entropy, precision="float32")
@@ -464,14 +467,16 @@ def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[An
     count = len(target)
     highest = peaks(xp, input, 1)
     shifted = input - highest
-    sums = xp.log(reduce_array("sum", xp.exp(shifted), 1))
-    losses = sums - shifted[xp.arange(count), target]
     statistics = xp.empty((2, count), input.dtype)
-    statistics[0], statistics[1] = highest[:, 0], sums
+    statistics[0] = highest[:, 0]
+    sums = xp.log(rows_total(xp.exp(shifted), False), statistics[1])
+    losses = sums - shifted[xp.arange(count), target]
     if reduction == "none":
         return losses, xp.zeros((), input.dtype), statistics
-    total, size = reduce_array("sum", losses, None), input.dtype.type(count)
-    return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
+    total, size = rows_total(losses.reshape(1, count), False), xp.full(1, count, input.dtype)
+    if reduction == "mean":
+        total /= size
+    return total.reshape(()), size.reshape(()), statistics
 
 
 @cross_entropy_op.gradient("input")

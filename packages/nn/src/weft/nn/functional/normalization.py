@@ -11,13 +11,14 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft._engine.functions import first
 from weft._engine.tensor import local
 from weft._layout import in_order, is_channels_last
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples
-from weft.ops._declare import op
+from weft.ops._declare import composite, op
 from weft.ops._inplace import write_out
-from weft.ops.reductions import reduce
+from weft.ops.reductions import reduce, rows_total
 
 __all__ = [
     "batch_norm",
@@ -422,7 +423,7 @@ def layer_norm_array(xp, input, weight, bias, count, eps):
 def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any) -> tuple[Any, Any]:
     """Write the layer norm of a few rows, and return their means and inverse deviations."""
     size = rows.dtype.type(max(rows.shape[1], 1))
-    mean = reduce("sum", rows, 1, True)
+    mean = rows_total(rows)
     mean /= size
     xp.subtract(rows, mean, out=result)
     inverse = inverse_root(xp, row_products(xp, result, result), size, eps)
@@ -436,16 +437,15 @@ def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, resul
 
 def inverse_root(xp: Any, squares: Any, count: Any, eps: float) -> Any:
     """``1 / sqrt(squares / count + eps)``, in the memory of the sums of squares."""
-    squares /= count
-    squares += squares.dtype.type(eps)
-    xp.sqrt(squares, squares)
-    return xp.reciprocal(squares, squares)
+    squares += squares.dtype.type(eps * count)
+    xp.divide(count, squares, squares)
+    return xp.sqrt(squares, squares)
 
 
 def row_products(xp: Any, a: Any, b: Any) -> Any:
     """The inner product of each row of a matrix with that of another, as a column."""
     if a.size <= FEW:
-        return reduce("sum", a * b, 1, True)
+        return rows_total(a * b)
     return xp.matmul(a[:, None, :], b[:, :, None])[:, 0]
 
 
@@ -517,7 +517,7 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     by_weight = reduce("sum", grad * normal, 0)
     inner = grad if weight is None else grad * weight.reshape(-1)
     count = grad.dtype.type(max(size, 1))
-    average = reduce("sum", inner, 1, True)
+    average = rows_total(inner)
     average /= count
     slope = row_products(xp, inner, normal)
     slope /= count
@@ -528,6 +528,29 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     return normal.reshape(shape), by_weight.reshape(shape[split:]), by_bias.reshape(shape[split:])
 
 
+def usual_layer_norm(args: tuple[Any, ...]) -> Any:
+    """`layer_norm` of one dtype, and of no number that is not usual; see `weft._engine.functions`."""
+    if not 2 <= len(args) <= 5:
+        return None
+    input, sizes, weight, bias, eps = (*args, None, None, 1e-5)[:5] if len(args) < 5 else args
+    if not isinstance(input, Tensor) or type(sizes) is not tuple or type(eps) is not float:
+        return None
+    kind, array = input.kind, input._array
+    if not kind.fast or not kind.is_real_float or not sizes or array.shape[-len(sizes) :] != sizes:
+        return None
+    mask = 1 if input._requires_grad else 0
+    arrays = [array, None, None, len(sizes), eps]
+    for place, each in ((1, weight), (2, bias)):
+        if each is not None:
+            if not isinstance(each, Tensor) or each.kind is not kind or each._array.shape != sizes:
+                return None
+            arrays[place] = each._array
+            if each._requires_grad:
+                mask |= 1 << place
+    return first(layer_norm_op.op, kind, (input, weight, bias, len(sizes), eps), arrays, mask)
+
+
+@composite(quick=usual_layer_norm)
 def layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:

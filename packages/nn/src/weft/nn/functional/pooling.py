@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from operator import floordiv, mod, mul
+from operator import floordiv, mod
 from typing import Any
 
 import numpy
 
 import weft
 from weft import Tensor
+from weft._engine.functions import first, run
 from weft._layout import in_order
 from weft._levels import memory_of
 from weft._precision import in_full_precision
@@ -19,7 +20,7 @@ from weft.nn.functional.resampling import Taps, resample
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
 from weft.ops._inplace import write_out
-from weft.ops.reductions import reduce
+from weft.ops.reductions import rows_total
 
 Sizes = tuple[int, ...]
 SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -102,21 +103,34 @@ def taps(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[tupl
 SMALL = 1 << 13  # elements of all windows up to which they are copied, so that few calls see all of them
 
 
-def windows_of(xp: Any, input: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
-    """All windows of a padded input as a view, (N, C, *out, *kernel); None if they have many elements."""
-    if type(input) is not numpy.ndarray or input.size == 0 or math.prod((*input.shape[:2], *out, *kernel)) > SMALL:
+def few_windows(xp: Any, input: Any, value: Any, *windows: Sizes) -> Any:
+    """The elements of each window in a row, with `window_places`; None where they are many.
+
+    ``value`` is that of the padding; the windows are given by kernel size, stride, padding, dilation and output size.
+    """
+    count = math.prod((*input.shape[:2], *windows[-1])) * math.prod(windows[0])
+    if type(input) is not numpy.ndarray or not input.size or count > SMALL:
         return None
-    array = in_order(xp, input)
-    steps = array.strides
-    inner = steps[2:]
-    shape = (*array.shape[:2], *out, *kernel)
-    strides = (*steps[:2], *moves(stride, inner, out), *moves(dilation, inner, kernel))
-    return numpy.ndarray(shape, array.dtype, array, 0, strides)
+    found = window_places(input.shape, *windows)
+    return in_order(xp, padded_to(xp, input, value, *windows)).reshape(-1).take(found[0]), *found
 
 
-def moves(sizes: Sizes, steps: Sizes, counts: Sizes) -> list[int]:
-    """Strides in memory; where there is one place only, a stride may be of any size."""
-    return [size * step if count > 1 else 0 for size, step, count in zip(sizes, steps, counts)]
+@lru_cache(64)
+def window_places(shape: Sizes, *windows: Sizes) -> tuple[Any, Any, Any]:
+    """For each window of images of a shape a row of positions: in the memory of all, padded, and in one's spatial part.
+
+    There -1 is the padding. Last come the positions at which the rows begin.
+    """
+    kernel, stride, _, dilation, out = windows
+    padded = (*shape[:2], *padded_sizes(shape[2:], *windows))
+    memory = numpy.arange(math.prod(padded)).reshape(padded)
+    spatial = numpy.arange(math.prod(shape[2:])).reshape(1, 1, *shape[2:])
+    spatial = numpy.broadcast_to(padded_to(numpy, spatial, -1, *windows), padded)
+    flat, places = [
+        numpy.stack([each[place] for place in taps(kernel, stride, dilation, out)], -1).reshape(-1, math.prod(kernel))
+        for each in (memory, spatial)
+    ]
+    return flat, places, numpy.arange(0, flat.size, math.prod(kernel))
 
 
 def padded_to(
@@ -124,17 +138,21 @@ def padded_to(
 ) -> Any:
     """The input between values before each spatial dimension and as many after it as the windows reach."""
     spatial = input.shape[2:]
-    if kernel == stride and not any(padding) and max(dilation) == 1 and tuple(map(mul, kernel, out)) == spatial:
-        return input
-    whole = [
-        max(d * (k - 1) + s * (o - 1) + 1, n + p)
-        for n, k, s, p, d, o in zip(spatial, kernel, stride, padding, dilation, out)
-    ]
-    if tuple(whole) == spatial and not any(padding):
+    whole = padded_sizes(spatial, kernel, stride, padding, dilation, out)
+    if whole == spatial:
         return input
     result = xp.full((*input.shape[:2], *whole), value, input.dtype)
     result[(..., *[slice(p, p + n) for p, n in zip(padding, spatial)])] = input
     return result
+
+
+@lru_cache(256)
+def padded_sizes(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Sizes:
+    """The sizes with padding: as far as the windows reach, and to the end of the input."""
+    return tuple(
+        max(d * (k - 1) + s * (o - 1) + 1, n + p)
+        for n, k, s, p, d, o in zip(spatial, kernel, stride, padding, dilation, out)
+    )
 
 
 def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = RuntimeError) -> tuple[Tensor, bool]:
@@ -156,6 +174,44 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
     return (input, True) if start else (input.unsqueeze(0), False)
 
 
+# Most calls: see `weft._engine.functions`
+
+
+def usual_images(count: int, args: tuple[Any, ...]) -> Any:
+    """The array of images that a call begins with; None where it begins otherwise, or something is unusual of them."""
+    if not args or not isinstance(args[0], Tensor):
+        return None
+    kind, array = args[0].kind, args[0]._array
+    if not kind.fast or not kind.is_real_float or array.ndim != count + 2 or not array.size:
+        return None
+    return array if array.flags.c_contiguous else None
+
+
+def usual_windows(
+    name: str, spatial: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any
+) -> Any:
+    """`window_sizes` and `pooled_sizes` of plain numbers; None for what is to be looked at closely."""
+    for each in (kernel_size, stride, padding, dilation):
+        for number in each if type(each) is tuple else (each,):
+            if type(number) is not int and each is not None:
+                return None
+    if type(ceil_mode) is not bool:
+        return None
+    try:
+        return known_windows(name, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+    except (RuntimeError, ValueError):
+        return None
+
+
+@lru_cache(1024)
+def known_windows(
+    name: str, spatial: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Sizes, ...]:
+    """Kernel size, stride, padding, dilation and output size, which programs ask for again and again."""
+    windows = window_sizes(name, len(spatial), kernel_size, stride, padding, dilation)
+    return (*windows, pooled_sizes(name, spatial, *windows, ceil_mode))
+
+
 # Max pooling
 
 
@@ -169,13 +225,11 @@ def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
 def _(xp, input, kernel_size, stride, padding, dilation, out):
     spatial = input.shape[2:]
     lowest = -math.inf if input.dtype.kind not in "iu" else xp.iinfo(input.dtype).min
+    few = few_windows(xp, input, lowest, kernel_size, stride, padding, dilation, out)
+    found = None if few is None else greatest_of_rows(any(padding), *few)
+    if found is not None:
+        return tuple(each.reshape((*input.shape[:2], *out)) for each in found)
     padded = padded_to(xp, input, lowest, kernel_size, stride, padding, dilation, out)
-    windows = windows_of(xp, padded, kernel_size, stride, dilation, out)
-    if windows is not None:
-        rows = windows.reshape(-1, math.prod(kernel_size))
-        found = greatest_of_rows(rows, spatial, kernel_size, stride, padding, dilation, out)
-        if found is not None:
-            return tuple(each.reshape((*input.shape[:2], *out)) for each in found)
     whole = padded.shape[2:]
     places = xp.full(whole, -1, xp.int64)
     places[tuple(slice(p, p + n) for p, n in zip(padding, spatial))] = xp.arange(math.prod(spatial)).reshape(spatial)
@@ -196,30 +250,14 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
     return best, index
 
 
-@lru_cache(64)
-def places_in_windows(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
-    """The place among the spatial elements of each element of each window, one after the other; -1 in the padding."""
-    places = numpy.arange(math.prod(spatial)).reshape(1, 1, *spatial)
-    padded = padded_to(numpy, places, -1, kernel, stride, padding, dilation, out)
-    return windows_of(numpy, padded, kernel, stride, dilation, out).reshape(-1, math.prod(kernel))
-
-
-@lru_cache(64)
-def row_starts(count: int, size: int) -> Any:
-    """Where each of so many rows begins in flat memory."""
-    return numpy.arange(0, count * size, size)
-
-
-def greatest_of_rows(
-    rows: Any, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> tuple[Any, Any] | None:
+def greatest_of_rows(is_padded: bool, rows: Any, flat: Any, places: Any, starts: Any) -> tuple[Any, Any] | None:
     """The results of `max_pool_with_indices`, flat; None where all that a window has is padding and its like."""
     found = rows.argmax(1)
-    table = places_in_windows(spatial, kernel, stride, padding, dilation, out)
-    index = table.take(found.reshape(-1, len(table)) + row_starts(*table.shape))
-    if any(padding) and index.min() < 0:
+    found += starts
+    index = places.take(found)
+    if is_padded and index.min() < 0:
         return None
-    return rows.take(found + row_starts(*rows.shape)), index
+    return rows.take(found), index
 
 
 @max_pool_with_indices.gradient("input")
@@ -328,6 +366,18 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
+    def quick(args: tuple[Any, ...]) -> Any:
+        array = usual_images(count, args)
+        if array is None or not 2 <= len(args) <= 6:  # without indices
+            return None
+        windows = usual_windows(name, array.shape[2:], *args[1:], *(None, 0, 1, False)[len(args) - 2 :])
+        if windows is None:
+            return None
+        input = args[0]
+        op = max_pool_with_indices.op
+        return first(op, input.kind, (input, *windows), [array, *windows], int(input._requires_grad))
+
+    function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
     function.__doc__ = with_indices.__doc__ = MAX_DOC.format(spatial=SPATIAL[count], count=count)
@@ -400,15 +450,11 @@ def avg_pool(input, kernel_size, stride, padding, out, options):
 @avg_pool.kernel
 def _(xp, input, kernel_size, stride, padding, out, options):
     once = (1,) * len(out)
-    padded = padded_to(xp, input, 0, kernel_size, stride, padding, once, out)
-    windows = windows_of(xp, padded, kernel_size, stride, once, out)
-    if windows is not None:
-        ndim = input.ndim
-        elements = windows.transpose((*range(ndim, windows.ndim), *range(ndim))).reshape(
-            -1, math.prod(windows.shape[:ndim])
-        )
-        total = reduce("sum", elements, 0).reshape(windows.shape[:ndim])
+    few = few_windows(xp, input, 0, kernel_size, stride, padding, once, out)
+    if few is not None:
+        total = rows_total(few[0], False).reshape((*input.shape[:2], *out))
     else:
+        padded = padded_to(xp, input, 0, kernel_size, stride, padding, once, out)
         first, *others = taps(kernel_size, stride, once, out)
         total = padded[first].copy()
         for place in others:
@@ -482,9 +528,26 @@ def average_pooling(count: int) -> Any:
         result = result if batched else result.squeeze(0)
         return result if out is None else write_out(name, out, result)
 
+    def quick(args: tuple[Any, ...]) -> Any:
+        array = usual_images(count, args)
+        if array is None or not 2 <= len(args) <= 5:  # all elements count, and the mean is over them
+            return None
+        kernel_size, stride, padding, ceil_mode = args[1:] + (None, 0, False)[len(args) - 2 :]
+        windows = usual_windows(name, array.shape[2:], kernel_size, stride, padding, 1, ceil_mode)
+        return None if windows is None else average(args[0], array, windows)
+
+    function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count)
     return function
+
+
+def average(input: Tensor, array: Any, windows: tuple[Sizes, ...]) -> Tensor:
+    """The means of windows, given by `known_windows`, of a plain tensor, whose array is given too."""
+    kernel, stride, padding, _, out = windows
+    options = (kernel, stride, padding, out, (True, None))
+    result: Tensor = run(avg_pool.op, input.kind, (input, *options), [array, *options], int(input._requires_grad))
+    return result
 
 
 AVERAGE_DOC = """The mean of each window of an input (N, C, {spatial}) or (C, {spatial}).
@@ -573,6 +636,17 @@ def adaptive_average(count: int) -> Any:
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
         return result if batched else result.squeeze(0)
 
+    def quick(args: tuple[Any, ...]) -> Any:
+        array = usual_images(count, args)
+        if array is None or len(args) != 2 or type(args[1]) is not int or args[1] < 1:
+            return None
+        out, spatial = (args[1],) * count, array.shape[2:]
+        if any(map(mod, spatial, out)):
+            return None
+        kernel = tuple(map(floordiv, spatial, out))
+        return average(args[0], array, (kernel, kernel, (0,) * count, (1,) * count, out))
+
+    function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""The means of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
 
