@@ -241,6 +241,30 @@ def same(args: tuple[Any, ...]) -> Any:
     return truths.find(0) < 0
 
 
+def selecting(op: Op) -> Any:
+    """The slices along a dimension at the positions that a vector gives."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 3 or type(args[1]) is not int:
+            return None
+        tensor, dim, index = args
+        if not isinstance(tensor, TensorBase) or not isinstance(index, TensorBase):
+            return None
+        kind = tensor.kind
+        if not kind.fast or not index.kind.fast or index.kind is not kind.siblings.get(INT64):
+            return None
+        ndim: int = tensor._array.ndim
+        place: int = dim
+        if place < 0:
+            place += ndim
+        if not 0 <= place < ndim or index._array.ndim != 1:
+            return None
+        arrays: list[Any] = [tensor._array, place, index._array]
+        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0)
+
+    return quick
+
+
 def choosing(op: Op) -> Any:
     """Elements along a dimension at the positions that a tensor of as many dimensions gives."""
 
@@ -270,7 +294,7 @@ def choosing(op: Op) -> Any:
 
 
 def matrix_product(op: Op) -> Any:
-    """Two matrices, or a matrix and a vector."""
+    """Two matrices, a matrix and a vector, or two batches of as many matrices."""
 
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) != 2:
@@ -283,9 +307,67 @@ def matrix_product(op: Op) -> Any:
             return None
         a = left._array
         b = right._array
-        if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
+        mask = (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0)
+        shape: tuple[Any, ...] = a.shape
+        other: tuple[Any, ...] = b.shape
+        ndim = len(shape)
+        if ndim > 2:
+            if len(other) != ndim or shape[-1] != other[-2] or shape[:-2] != other[:-2]:
+                return None
+        elif len(other) > 2 or ndim + len(other) < 3 or shape[-1] != other[0]:
             return None
-        return run(op, kind, args, [a, b], (1 if left._requires_grad else 0) | (2 if right._requires_grad else 0))
+        return run(op, kind, args, [a, b], mask)
+
+    return quick
+
+
+def sum_and_product(op: Op) -> Any:
+    """A vector or matrix, and two matrices, whose product has its columns: their sum."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) != 3:
+            return None
+        kind: Optional[Kind] = None
+        arrays: list[Any] = []
+        mask = 0
+        bit = 1
+        for each in args:
+            if not isinstance(each, TensorBase):
+                return None
+            tensor: TensorBase = each
+            if kind is None:
+                kind = tensor.kind
+            elif tensor.kind is not kind:
+                return None
+            arrays.append(tensor._array)
+            if tensor._requires_grad:
+                mask |= bit
+            bit <<= 1
+        if kind is None or not kind.fast or not kind.is_real_float:
+            return None
+        added: tuple[Any, ...] = arrays[0].shape
+        left: tuple[Any, ...] = arrays[1].shape
+        right: tuple[Any, ...] = arrays[2].shape
+        if len(left) != 2 or len(right) != 2 or left[1] != right[0]:
+            return None
+        if added != (right[1],) and added != (left[0], right[1]):
+            return None
+        return run(op, kind, (*args, 1, 1), [*arrays, 1, 1], mask)
+
+    return quick
+
+
+def variant(op: Op, names: tuple[str, ...]) -> Any:
+    """A real floating-point tensor, and a word that says which function of it is meant; the first one if left out."""
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if len(args) == 0 or len(args) > 2 or not isinstance(args[0], TensorBase):
+            return None
+        tensor: TensorBase = args[0]
+        name: Any = names[0] if len(args) == 1 else args[1]
+        if not tensor.kind.fast or not tensor.kind.is_real_float or type(name) is not str or name not in names:
+            return None
+        return run(op, tensor.kind, (tensor, name), [tensor._array, name], 1 if tensor._requires_grad else 0)
 
     return quick
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -12,12 +13,19 @@ BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
     """The polynomial with these coefficients (highest power first) at each element, in new memory."""
-    value = x * coefficients[0]
-    for each in coefficients[1:-1]:
+    first, *others, last = numbers_in(x.dtype, coefficients) if type(x) is numpy.ndarray else coefficients
+    value = x * first
+    for each in others:
         value += each
         value *= x
-    value += coefficients[-1]
+    value += last
     return value
+
+
+@lru_cache(256)
+def numbers_in(dtype: Any, numbers: tuple[float, ...]) -> list[Any]:
+    """Numbers as arrays without dimensions, which NumPy takes in half the time of Python's."""
+    return [numpy.array(each, dtype) for each in numbers]
 
 
 def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:

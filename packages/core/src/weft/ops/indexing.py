@@ -716,7 +716,14 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
         positioned(name, kind, check_positions, memory_of(index), size, dim)
 
 
-@op("index_select", tensors="input index", out="exact", accepts=ALL_DTYPES, linear="input")
+@op(
+    "index_select",
+    tensors="input index",
+    out="exact",
+    accepts=ALL_DTYPES,
+    linear="input",
+    quick=functions.selecting,
+)
 def index_select(input, dim, index):
     """The slices at some positions along a dimension.
 
@@ -738,7 +745,10 @@ def index_select(input, dim, index):
 @index_select.kernel
 def _(xp, input, dim, index):
     check_positions(index, input.shape[dim] if input.ndim else 1, dim)
-    return in_order(xp, xp.take(input, index, axis=dim)) if input.ndim else input.copy()
+    if not input.ndim:
+        return input.copy()
+    taken = input.take(index, dim) if type(input) is numpy.ndarray else xp.take(input, index, axis=dim)
+    return in_order(xp, taken)
 
 
 @index_select.gradient("input")

@@ -383,7 +383,7 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
-@composite("addmm", "addmm_", out="exact", precision="half")
+@composite("addmm", "addmm_", out="exact", precision="half", quick=functions.sum_and_product(sum_with_product.op))
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))

@@ -21,6 +21,7 @@ __all__ = [
     "in_layout_of",
     "in_single",
     "inplace_or_not",
+    "plain_numbers",
     "reduce_loss",
     "require_flags",
     "require_numbers",
@@ -80,6 +81,17 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
             f"spatial dimension, but got {argument}={list(whole)}"
         )
     return whole
+
+
+def plain_numbers(values: Iterable[Any]) -> bool:
+    """Whether each is an int or a tuple of ints, and no truth value or the like: equal calls mean the same then."""
+    for value in values:
+        if type(value) is tuple:
+            if not plain_numbers(value):
+                return False
+        elif type(value) is not int:
+            return False
+    return True
 
 
 def whole_number(name: str, argument: str, value: Any, wanted: str = "int") -> int:

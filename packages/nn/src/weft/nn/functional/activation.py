@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import weft
@@ -61,7 +62,15 @@ def relu_(input: Tensor) -> Tensor:
 # GELU: x times the normal distribution function, or an approximation of it by tanh.
 
 
-@op(out=True, result="same", half="float32", accepts="float", namespace="nn", batch="elementwise")
+@op(
+    out=True,
+    result="same",
+    half="float32",
+    accepts="float",
+    namespace="nn",
+    batch="elementwise",
+    quick=partial(functions.variant, names=("none", "tanh")),
+)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Each element times the probability that a standard normal number is below it.
 
@@ -730,10 +739,15 @@ def softplus_op(input, beta, threshold):
     return softplus_op.op(input, beta, threshold)
 
 
+SAME_FROM = 18  # float32 does not tell `softplus` of this or more from the number itself, than which none is smaller
+
+
 @softplus_op.kernel
 def _(xp, input, beta, threshold):
     if beta == 1:
         found = xp.asarray(xp.log1p(xp.exp(xp.minimum(input, threshold))))
+        if threshold >= SAME_FROM and input.dtype.itemsize == 4:
+            return xp.asarray(xp.maximum(found, input))
         xp.copyto(found, input, where=input > threshold)
         return found
     scaled = input * input.dtype.type(beta)

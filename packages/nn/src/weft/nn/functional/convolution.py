@@ -9,12 +9,14 @@ window is contiguous, and multiply all of them at once.
 from __future__ import annotations
 
 import math
+from functools import lru_cache, partial
 from typing import Any
 
 from weft import Tensor
+from weft._engine.functions import run
 from weft._layout import in_order, is_channels_last
 from weft._precision import in_half_precision
-from weft.nn.functional._common import in_layout_of, in_single, sizes, whole_number
+from weft.nn.functional._common import in_layout_of, in_single, plain_numbers, sizes, whole_number
 from weft.ops._declare import op
 from weft.ops._geometry import elements
 from weft.ops.matrices import same_dtype
@@ -407,6 +409,52 @@ def with_geometry(
     return input, clipped(stride, input._array.shape[2:], padding), padding, dilation, groups
 
 
+@lru_cache(1024)
+def known_geometry(
+    name: str, input: Sizes, weight: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
+) -> tuple[Any, ...]:
+    """`with_geometry` for shapes and plain numbers, which programs ask for again and again."""
+    stride, padding, dilation = (
+        sizes(name, argument, value, len(weight) - 2)
+        for argument, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
+    )
+    check_sizes(name, stride, padding, dilation, groups)
+    check_channels(name, input, weight, groups, None)
+    check_reach(name, input[2:], weight[2:], padding, dilation)
+    return clipped(stride, input[2:], padding), padding, dilation, groups
+
+
+def usual_convolution(op: Any, name: str, count: int) -> Any:
+    """Contiguous batches of real numbers, with a contiguous weight; see `weft._engine.functions`."""
+    defaults = (None, 1, 0, 1, 1)
+
+    def quick(args: tuple[Any, ...]) -> Any:
+        if not 2 <= len(args) <= 7 or not isinstance(args[0], Tensor) or not isinstance(args[1], Tensor):
+            return None
+        input, weight, bias, *options = args + defaults[len(args) - 2 :]
+        kind, x, w = input.kind, input._array, weight._array
+        if not kind.fast or not kind.is_real_float or weight.kind is not kind or not x.size or not w.size:
+            return None
+        if x.ndim != count + 2 or w.ndim != count + 2 or not x.flags.c_contiguous or not w.flags.c_contiguous:
+            return None
+        mask = (1 if input._requires_grad else 0) | (2 if weight._requires_grad else 0)
+        b = None
+        if bias is not None:
+            if not isinstance(bias, Tensor) or bias.kind is not kind or bias._array.shape != w.shape[:1]:
+                return None
+            b = bias._array
+            mask |= 4 if bias._requires_grad else 0
+        if not plain_numbers(options) or type(options[-1]) is not int:
+            return None
+        try:
+            geometry = known_geometry(name, x.shape, w.shape, *options)
+        except (RuntimeError, ValueError):
+            return None
+        return run(op, kind, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
+
+    return quick
+
+
 def convolution(count: int) -> tuple[Any, Any]:
     """The op ``conv<count>d``, and its gradient with respect to the input."""
     name = f"conv{count}d"
@@ -421,7 +469,14 @@ def convolution(count: int) -> tuple[Any, Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count])
-    forward = op(tensors="input weight bias", result="same", half="float32", precision="half", namespace="nn")(function)
+    forward = op(
+        tensors="input weight bias",
+        result="same",
+        half="float32",
+        precision="half",
+        namespace="nn",
+        quick=partial(usual_convolution, name=name, count=count),
+    )(function)
     forward.kernel(convolve)
     by_input = bilinear_op(f"{name}_input_gradient", "output_grad weight", input_gradient)
     by_weight = bilinear_op(f"{name}_weight_gradient", "output_grad input", weight_gradient)

@@ -332,9 +332,9 @@ def _(xp, input, mean, variance, weight, bias, eps):
 
 def scale_and_shift(xp: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
     """What each channel is multiplied by, and what is added to it then, as arrays."""
-    scale = 1 / xp.sqrt(variance + variance.dtype.type(eps))
-    scale = scale if weight is None else scale * weight
-    return scale, -mean * scale if bias is None else bias - mean * scale
+    root = xp.sqrt(variance + variance.dtype.type(eps))
+    scale = (1 if weight is None else weight) / root
+    return scale, (0 if bias is None else bias) - mean * scale
 
 
 @normalized.gradient("input")

@@ -15,7 +15,7 @@ from weft._engine.functions import first, run
 from weft._layout import in_order
 from weft._levels import memory_of
 from weft._precision import in_full_precision
-from weft.nn.functional._common import check_floating, in_layout_of, require_flags, sizes
+from weft.nn.functional._common import check_floating, in_layout_of, plain_numbers, require_flags, sizes
 from weft.nn.functional.resampling import Taps, resample
 from weft.ops._declare import op
 from weft.ops._geometry import addressable
@@ -191,10 +191,8 @@ def usual_windows(
     name: str, spatial: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any
 ) -> Any:
     """`window_sizes` and `pooled_sizes` of plain numbers; None for what is to be looked at closely."""
-    for each in (kernel_size, stride, padding, dilation):
-        for number in each if type(each) is tuple else (each,):
-            if type(number) is not int and each is not None:
-                return None
+    if not plain_numbers((kernel_size, kernel_size if stride is None else stride, padding, dilation)):
+        return None
     if type(ceil_mode) is not bool:
         return None
     try:

@@ -32,6 +32,8 @@ class Taps:
         How many elements those of one element of the result reach over, at most.
     is_partial : bool
         Whether there is a none among them.
+    is_choice : bool
+        Whether each element of the result is an element itself.
     """
 
     def __init__(self, size: int, rows: Any, weights: Any) -> None:
@@ -41,6 +43,7 @@ class Taps:
         some = self.rows < size
         self.is_partial = not some.all()
         low, high = numpy.where(some, self.rows, size).min(0), numpy.where(some, self.rows, -1).max(0)
+        self.is_choice = not self.is_partial and len(self.rows) == 1 and bool((self.weights == 1).all())
         self.span = max(1, int((high - low).max(initial=0)) + 1)
 
     @cached_property
@@ -78,6 +81,8 @@ def _(xp, input, taps):
 
 def along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:
     """The sums along one dimension."""
+    if taps.is_choice and type(array) is numpy.ndarray:
+        return array.take(taps.rows[0], dim)
     if taps.is_partial:
         shape = [1 if d == dim else n for d, n in enumerate(array.shape)]
         array = xp.concatenate([array, xp.zeros(shape, array.dtype)], axis=dim)
