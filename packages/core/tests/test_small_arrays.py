@@ -146,3 +146,74 @@ def test_integers_beside_a_number_are_computed_in_their_dtype_or_as_floats(dtype
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         x % 0
     assert (x[:0] // 0).shape == (0,)
+
+
+@pytest.mark.parametrize("other, expected", [([1.0, -0.0], True), ([1.0, 2.0], False), ([1.0], False)])
+def test_few_elements_are_equal_as_numbers_are(other, expected):
+    assert weft.equal(weft.tensor([1.0, 0.0]), weft.tensor(other)) is expected
+
+
+def test_nan_equals_nothing_among_few_elements():
+    assert not weft.equal(weft.tensor([float("nan")]), weft.tensor([float("nan")]))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_gather_along_each_dim_is_that_of_numpy(dim, order):
+    array = np.arange(60.0, dtype=np.float32).reshape(3, 4, 5).transpose(order)
+    shape = [2, 2, 2]
+    shape[dim] = 6
+    index = np.arange(24).reshape(shape) % array.shape[dim]
+    inside = array[tuple(slice(None) if d == dim % 3 else slice(2) for d in range(3))]
+    found = weft.gather(weft.from_numpy(array), dim, weft.from_numpy(index))
+    np.testing.assert_array_equal(found.numpy(), np.take_along_axis(inside, index, dim))
+    assert found.is_contiguous()
+
+
+@pytest.mark.parametrize("shift", [0, 1, -1, 3, 7, -8])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_roll_along_one_dim_is_that_of_numpy(shift, dim):
+    array = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(weft.from_numpy(array).roll(shift, dim).numpy(), np.roll(array, shift, dim))
+    assert weft.zeros(0, 3).roll(shift, 0).shape == (0, 3)
+
+
+def test_a_mask_takes_elements_or_whole_rows():
+    array = np.arange(12.0).reshape(3, 4)
+    for mask in (array % 3 == 0, np.array([True, False, True])):
+        tensor = weft.from_numpy(array.T.copy()).t()
+        taken = tensor[weft.from_numpy(mask)]
+        np.testing.assert_array_equal(taken.numpy(), array[mask])
+        taken.zero_()  # memory of its own
+        assert tensor.sum() == array.sum() and taken.is_contiguous()
+    leaf = weft.ones(3, requires_grad=True)
+    leaf[weft.tensor([True, False, True])].sum().backward()
+    assert leaf.grad.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("steps", [2, 3, 10, 64, 65])
+def test_a_few_spaced_numbers_are_rounded_as_many_are(steps):
+    quick = weft.linspace(-1.3, 2, steps)
+    np.testing.assert_array_equal(quick.numpy(), weft.linspace(-1.3, 2, steps, device="cpu").numpy())
+    assert quick.dtype is weft.float32 and quick[-1] == 2
+
+
+def test_products_of_few_matrices_and_sums_with_them_are_those_of_numpy():
+    a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(40.0).reshape(2, 4, 5)
+    np.testing.assert_array_equal((weft.from_numpy(a) @ weft.from_numpy(b)).numpy(), a @ b)
+    for added in (np.arange(5.0), np.arange(15.0).reshape(3, 5)):
+        tensors = [weft.from_numpy(each).requires_grad_() for each in (added, a[0], b[0])]
+        found = weft.addmm(*tensors)
+        np.testing.assert_array_equal(found.detach().numpy(), added + a[0] @ b[0])
+        found.sum().backward()
+        assert tensors[0].grad.sum() == 15 and tensors[1].grad.tolist() == [b[0].sum(1).tolist()] * 3
+    with pytest.raises(RuntimeError, match=r"addmm: .* \(3x4 and 5x4\)"):
+        weft.addmm(weft.ones(4), weft.ones(3, 4), weft.ones(5, 4))
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, 2, (1, 2)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_variances_over_any_dims_are_those_of_numpy(dim, keepdim):
+    array = np.arange(24.0).reshape(2, 3, 4) ** 1.5
+    found = weft.from_numpy(array).var(dim, keepdim=keepdim)
+    np.testing.assert_allclose(found.numpy(), array.var(dim, ddof=1, keepdims=keepdim), rtol=1e-12)

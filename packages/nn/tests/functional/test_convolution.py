@@ -154,3 +154,11 @@ def test_half_precision_transpose_is_rounded_once_with_its_bias():
     x, w, bias = (weft.randn(*shape).bfloat16() for shape in ((1, 3, 8), (3, 4, 3), (4,)))
     exact = F.conv_transpose1d(x.float(), w.float(), bias.float(), stride=2)
     assert weft.equal(F.conv_transpose1d(x, w, bias, stride=2), exact.bfloat16())
+
+
+def test_strides_that_equal_those_of_another_call_are_looked_at():
+    x, w = weft.ones(1, 1, 4, 4), weft.ones(1, 1, 2, 2)
+    assert F.conv2d(x, w, None, 1).shape == (1, 1, 3, 3)
+    for wrong in (1.0, True, (1, 1.0)):
+        with pytest.raises(TypeError, match=r"conv2d.*stride"):
+            F.conv2d(x, w, None, wrong)

@@ -111,3 +111,18 @@ def test_pool_has_first_and_second_derivatives(function):
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("pool", [F.max_pool2d, F.avg_pool2d])
+def test_sizes_that_equal_those_of_another_call_are_looked_at(pool):
+    x = image(1, 1, 4, 4)
+    assert pool(x, 1, 1).shape == (1, 1, 4, 4)
+    for wrong in (1.0, True, (1, 1.0)):
+        with pytest.raises(TypeError, match=r"pool2d.*(float|bool)"):
+            pool(x, wrong, 1)
+
+
+def test_maxima_of_windows_in_padding_alone_are_no_elements():
+    x = weft.full((1, 1, 3, 3), -float("inf"))
+    values, indices = F.max_pool2d(x, 2, 2, 1, return_indices=True)
+    assert values.tolist() == [[[[-float("inf")] * 2] * 2]] and (indices >= 0).all()

@@ -29,7 +29,9 @@ NUMPY_KERNELS: dict[str, Any] = {
 # What takes small arrays in place of the kernel that it is given for the others.
 SMALL_ARRAYS: dict[str, Any] = {
     "core::cat": small_arrays.Joining,
+    "core::log_softmax": small_arrays.log_softmax,
     "core::matmul": small_arrays.multiplying,
+    "core::softmax": small_arrays.softmax,
     "core::stack": small_arrays.Stacking,
     "core::sum": small_arrays.summing,
 }

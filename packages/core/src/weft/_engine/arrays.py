@@ -6,6 +6,7 @@ put them there.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy
@@ -19,6 +20,11 @@ dot: Final[Any] = getattr(numpy.dot, "_implementation", numpy.dot)  # without th
 concatenate: Final[Any] = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 new_array: Final[Any] = numpy.ndarray
 sum_along: Final[Any] = numpy.add.reduce
+highest_along: Final[Any] = numpy.maximum.reduce
+divide: Final[Any] = numpy.divide
+exp: Final[Any] = numpy.exp
+log: Final[Any] = numpy.log
+subtract: Final[Any] = numpy.subtract
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
 
 
@@ -137,5 +143,54 @@ def multiplying(kernel: Any) -> BySize:
             return generic(left, right)
         columns: int = right.shape[1]
         return dot(left, right) if size * columns <= FEW else generic(left, right)
+
+    return beside(small, kernel)
+
+
+def rows_of(input: Any, dim: int) -> Any:
+    """A contiguous array of float32 or float64 as a matrix whose rows are along its last dim; None for another."""
+    shape: tuple[Any, ...] = input.shape
+    ndim = len(shape)
+    if ndim == 0 or dim != ndim - 1 or input.dtype.char not in units or not input.flags.c_contiguous:
+        return None
+    size: int = shape[dim]
+    if not 0 < size <= FEW:
+        return None
+    return input if ndim == 2 else input.reshape(-1, size)
+
+
+def below_highest(rows: Any) -> Any:
+    """What each element of a matrix is below the highest of its row."""
+    return subtract(rows, highest_along(rows, 1, None, None, True, -math.inf))
+
+
+def softmax(kernel: Any) -> BySize:
+    """The softmax along the last dim: with sums as products with ones, and no frames between NumPy's functions."""
+    generic = small_of(kernel)
+
+    def small(input: Any, dim: Any) -> Any:
+        rows = rows_of(input, dim)
+        if rows is None:
+            return generic(input, dim)
+        powers = below_highest(rows)
+        exp(powers, powers)
+        divide(powers, row_sums(powers, True), powers)
+        return powers if rows is input else powers.reshape(input.shape)
+
+    return beside(small, kernel)
+
+
+def log_softmax(kernel: Any) -> BySize:
+    """The logarithm of the softmax along the last dim, in the same way."""
+    generic = small_of(kernel)
+
+    def small(input: Any, dim: Any) -> Any:
+        rows = rows_of(input, dim)
+        if rows is None:
+            return generic(input, dim)
+        shifted = below_highest(rows)
+        sums = row_sums(exp(shifted), True)
+        subtract(shifted, log(sums, sums), shifted)
+        return shifted if rows is input else shifted.reshape(input.shape)
 
     return beside(small, kernel)
