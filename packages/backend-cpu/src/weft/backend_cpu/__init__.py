@@ -34,6 +34,7 @@ SMALL_ARRAYS: dict[str, Any] = {
     "core::softmax": small_arrays.softmax,
     "core::stack": small_arrays.Stacking,
     "core::sum": small_arrays.summing,
+    "nn::layer_norm": small_arrays.layer_norm,
 }
 
 

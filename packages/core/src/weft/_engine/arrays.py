@@ -21,9 +21,12 @@ concatenate: Final[Any] = getattr(numpy.concatenate, "_implementation", numpy.co
 new_array: Final[Any] = numpy.ndarray
 sum_along: Final[Any] = numpy.add.reduce
 highest_along: Final[Any] = numpy.maximum.reduce
+add: Final[Any] = numpy.add
 divide: Final[Any] = numpy.divide
 exp: Final[Any] = numpy.exp
 log: Final[Any] = numpy.log
+multiply: Final[Any] = numpy.multiply
+sqrt: Final[Any] = numpy.sqrt
 subtract: Final[Any] = numpy.subtract
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
 
@@ -192,5 +195,36 @@ def log_softmax(kernel: Any) -> BySize:
         sums = row_sums(exp(shifted), True)
         subtract(shifted, log(sums, sums), shifted)
         return shifted if rows is input else shifted.reshape(input.shape)
+
+    return beside(small, kernel)
+
+
+def layer_norm(kernel: Any) -> BySize:
+    """The layer norm over the last dim, in the same way, with the means and inverse deviations."""
+    generic = small_of(kernel)
+
+    def small(input: Any, weight: Any, bias: Any, count: Any, eps: Any) -> Any:
+        shape: tuple[Any, ...] = input.shape
+        rows = rows_of(input, len(shape) - 1) if count == 1 else None
+        if rows is None:
+            return generic(input, weight, bias, count, eps)
+        number = input.dtype.type
+        size = number(shape[-1])
+        mean = row_sums(rows, True)
+        divide(mean, size, mean)
+        normal = subtract(rows, mean)
+        inverse = row_sums(multiply(normal, normal), True)
+        add(inverse, number(eps * shape[-1]), inverse)
+        divide(size, inverse, inverse)
+        sqrt(inverse, inverse)
+        multiply(normal, inverse, normal)
+        if weight is not None:
+            multiply(normal, weight, normal)
+        if bias is not None:
+            add(normal, bias, normal)
+        if rows is input:
+            return normal, mean, inverse
+        kept = (*shape[:-1], 1)
+        return normal.reshape(shape), mean.reshape(kept), inverse.reshape(kept)
 
     return beside(small, kernel)
