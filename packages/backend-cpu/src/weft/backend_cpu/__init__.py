@@ -1,6 +1,6 @@
 """The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
 
-- `memory`, `namespace`, `products`, `threads`, `transposition`: what NumPy lacks, always there.
+- `memory`, `namespace`, `products`, `threads`, `transposition`, `windows`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
 - `compiled`: loops in Python that Numba compiles when they are first needed.
 - `libraries`: which of the two has a kernel for an op.
@@ -13,7 +13,7 @@ from typing import Any
 
 from weft import dtype
 from weft.backend import ArrayNamespaceBackend, Backend, import_scientific, small_arrays
-from weft.backend_cpu import libraries, products, threads
+from weft.backend_cpu import libraries, products, threads, windows
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.namespace import direct_numpy
 from weft.backend_cpu.transposition import contiguous_copy
@@ -34,6 +34,9 @@ SMALL_ARRAYS: dict[str, Any] = {
     "core::softmax": small_arrays.softmax,
     "core::stack": small_arrays.Stacking,
     "core::sum": small_arrays.summing,
+    "nn::conv1d": windows.convolving,
+    "nn::conv2d": windows.convolving,
+    "nn::conv3d": windows.convolving,
     "nn::layer_norm": small_arrays.layer_norm,
 }
 
