@@ -94,7 +94,10 @@ class Block:
         if self._polar is None:
             uniforms = self.floats()
             angle = uniforms * np.float32(2 * math.pi)
-            self._polar = radii(np.float32(1) - uniforms), np.array((np.cos(angle), np.sin(angle)))
+            direction = np.empty((2, len(angle)), np.float32)
+            np.cos(angle, direction[0])
+            np.sin(angle, direction[1])
+            self._polar = radii(np.float32(1) - uniforms), direction
         return self._polar
 
     def normals(self, start: int, n: int) -> Array:

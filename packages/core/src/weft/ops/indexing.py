@@ -60,13 +60,24 @@ def check_positions(index: Any, size: int, dim: int, least: int = 0) -> None:
     """
     if not isinstance(index, numpy.ndarray) or not index.size:
         return
-    unsigned = index.view(numpy.uint64) if index.dtype == numpy.int64 else index.view(f"u{index.itemsize}")
-    if numpy.maximum.reduce(unsigned, None) < size:  # without its sign, a negative one is a large number
+    if all_within(index, size):
         return
     low, high = int(index.min()), int(index.max())
     if low < least or high >= size:
         wrong = low if low < least else high
         raise OutOfRange(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+SOME = 64  # integers up to which Python looks at them sooner
+
+
+def all_within(positions: Any, size: int) -> bool:
+    """Whether all integers of an array that has some are at least 0, and below a size."""
+    if positions.size <= SOME:
+        listed = positions.reshape(-1).tolist()
+        return min(listed) >= 0 and max(listed) < size
+    unsigned = positions.view(numpy.uint64 if positions.dtype == numpy.int64 else f"u{positions.itemsize}")
+    return bool(numpy.maximum.reduce(unsigned, None) < size)  # without its sign, a negative one is a large number
 
 
 def check_all_positions(shape: tuple[int, ...], indices: Any) -> None:

@@ -29,7 +29,7 @@ from weft.nn.functional.linear import linear
 from weft.ops._batching import reads_values
 from weft.ops._declare import composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes
-from weft.ops.indexing import positioned
+from weft.ops.indexing import SOME, all_within, positioned
 from weft.ops.matrices import same_dtype
 from weft.ops.reductions import peaks, rows_total
 from weft.ops.reductions import reduce as reduce_array
@@ -103,7 +103,10 @@ def some_ignored(target: Any, ignore_index: int) -> Any:
     """Whether some classes are ignored; of classes that were checked, those that are negative are."""
     if not target.size:
         return False
-    return reduce_array("min", target, None) < 0 if ignore_index < 0 else (target == ignore_index).any()
+    if ignore_index >= 0:
+        return (target == ignore_index).any()
+    few = target.size <= SOME and isinstance(target, numpy.ndarray)
+    return (min(target.reshape(-1).tolist()) if few else reduce_array("min", target, None)) < 0
 
 
 def by_place(scores: Any) -> Any:
@@ -308,8 +311,7 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
     """`check_class_range` for kernels."""
     if not isinstance(values, numpy.ndarray) or not values.size:
         return
-    unsigned = values.view(f"u{values.itemsize}")  # of which those that were negative are the largest
-    if reduce_array("max", unsigned, None) < classes:
+    if all_within(values, classes):
         return
     wrong = ((values < 0) | (values >= classes)) & (values != ignore_index)
     if wrong.any():
@@ -473,10 +475,10 @@ def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[An
     losses = sums - shifted[xp.arange(count), target]
     if reduction == "none":
         return losses, xp.zeros((), input.dtype), statistics
-    total, size = rows_total(losses.reshape(1, count), False), xp.full(1, count, input.dtype)
+    total, size = rows_total(losses.reshape(1, count), False), xp.asarray(count, input.dtype)
     if reduction == "mean":
         total /= size
-    return total.reshape(()), size.reshape(()), statistics
+    return total.reshape(()), size, statistics
 
 
 @cross_entropy_op.gradient("input")
