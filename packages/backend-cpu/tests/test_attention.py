@@ -35,12 +35,12 @@ def masked(kind, batch, heads, length, sources):
 
 @pytest.mark.parametrize("order", ["by head", "by position"])
 @pytest.mark.parametrize("kind", ["none", "causal", "bool", "of keys", "added", "dropout"])
-@pytest.mark.parametrize(("length", "sources"), [(5, 7), (150, 70), (70, 150)])
-def test_attention_is_numpys(length, sources, kind, order, monkeypatch):
+@pytest.mark.parametrize("shape", [(5, 7, 8, 4), (150, 70, 8, 4), (70, 150, 40, 70)])
+def test_attention_is_numpys(shape, kind, order, monkeypatch):
     from weft.backend_cpu.compiled import attention
 
     monkeypatch.setattr(attention, "LEAST", 0)
-    batch, heads, width, value_width = 2, 3, 8, 4
+    batch, heads, (length, sources, width, value_width) = 2, 3, shape
 
     def drawn(rows, columns):
         by_position = random(batch, rows, heads, columns).transpose(0, 2, 1, 3)

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from weft._layout import in_order
-from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
+from weft.backend_cpu.compiled.lists import array_at
+from weft.backend_cpu.compiled.mathematics import exp, larger, like, log
+from weft.backend_cpu.compiled.panels import ACROSS, bytes_of, multiply, set_panels
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.products import gemm, is_available, on_one_thread
 from weft.backend_cpu.libraries import LEAST, serves
 
 REAL = "float32 float64"
 SCORES = 1 << 16  # that are computed together: they and their gradients stay in the second cache
-MOST_QUERIES, CAUSAL_QUERIES = 128, 64  # computed together; fewer leave out more of what is hidden
+MOST_QUERIES, CAUSAL_QUERIES = 128, 32  # computed together; fewer leave out more of what is hidden
 
 
 @loop
@@ -34,17 +35,35 @@ def queries_together(sources, causal):
 
 
 @loop
-def place_of(places, strides, number, b, h, first, size):
+def place_of(places, strides, number, b, h, first):
     """The address of an array's part that begins with a query (or key) of a head."""
-    return places[number] + (b * strides[number, 0] + h * strides[number, 1] + first * strides[number, 2]) * size
+    return places[number] + b * strides[number, 0] + h * strides[number, 1] + first * strides[number, 2]
 
 
 @loop
-def score(scores, q, q_step, k, k_step, rows, seen, width, factor):
-    """``factor * q @ k.T``, into the first rows of ``scores``."""
-    alpha, zero = like(scores[0, 0], factor), like(scores[0, 0], 0.0)
-    target, step = np.intp(scores.ctypes.data), scores.shape[1]
-    gemm((False, True), (rows, seen, width), alpha, q, q_step, k, k_step, zero, target, step)
+def address(array):
+    return np.intp(array.ctypes.data)
+
+
+@loop
+def new_panels(rows, columns, zero):
+    """Memory for a matrix in panels, one in each row."""
+    width = ACROSS // bytes_of(zero)
+    return np.empty((-(-columns // width), width * rows), np.array(zero).dtype)
+
+
+@loop
+def whole_panels(columns, size):
+    """The columns of so many panels as these take."""
+    width = ACROSS // size
+    return -(-columns // width) * width
+
+
+@loop
+def product(a, steps, panels, c, step, rows, inner, columns, fresh):
+    """Add a matrix times another in panels to a third, or set that, by their addresses and bytes between elements."""
+    zero, below = like(panels[0, 0], 0.0), panels.shape[1] * panels.itemsize
+    multiply(zero, zero, inner, a, steps, address(panels), below, c, step, rows, columns, fresh, False)
 
 
 @loop
@@ -60,62 +79,93 @@ def add_mask(scores, rows, seen, mask, offset, row_step, step):
 
 
 @loop
-def multiplied(scores, rows, seen, noise, offset, result):
+def multiplied(scores, rows, seen, noise, offset, sources, result):
     """Rows times those of the noise, into another array or the same."""
     for i in range(rows):
-        start, row, target = np.uintp(offset + i * scores.shape[1]), scores[i], result[i]
+        start, row, target = np.uintp(offset + i * sources), scores[i], result[i]
         for j in range(np.uintp(seen)):
             target[j] = row[j] * noise[start + j]
 
 
+# Loops go over whole panels, so that no numbers are left to be taken one by one: what a query does not see becomes -inf
+# on the way.
+
+
 @loop
-def softmax_in_place(scores, rows, width, first, causal, sums):
-    """Softmax of rows; what a query does not see becomes 0, and all of a query that sees nothing."""
+def powers_in_place(scores, rows, width, first, causal, sums, shares):
+    """Softmax of rows but for the factors in ``shares``; what a query does not see becomes 0."""
+    size, hidden = scores.itemsize, like(scores[0, 0], -math.inf)
     for i in range(rows):
-        seen = visible(causal, width, first + i + 1)
-        row = scores[i]
-        most = row[0]
-        for j in range(seen):
-            most = maximum(most, row[j])
-        if most == like(most, -math.inf):
-            row[:] = 0
-            sums[first + i] = math.inf
-            continue
-        total = like(most, 0.0)
-        for j in range(seen):
-            power = exp(row[j] - most)
+        seen = np.uintp(visible(causal, width, first + i + 1))
+        row, most, total = scores[i], hidden, like(hidden, 0.0)
+        whole = np.uintp(whole_panels(seen, size))
+        for j in range(whole):
+            most = larger(most, row[j] if j < seen else hidden)  # nan comes into the sum in any case
+        shift = like(most, 0.0) if most == hidden else most
+        for j in range(whole):
+            power = exp((row[j] if j < seen else hidden) - shift)
             row[j] = power
             total += power
-        share = like(total, 1.0) / total
-        for j in range(seen):
-            row[j] *= share
-        row[seen:width] = 0
-        sums[first + i] = most + log(total)
+        for j in range(whole, np.uintp(width)):
+            row[j] = 0
+        sums[first + i], shares[i] = shift, total
+    for i in range(np.uintp(rows)):
+        total = shares[i]
+        sums[first + i] = sums[first + i] + log(total) if total != 0 else like(total, math.inf)  # it may see nothing
+        shares[i] = like(total, 1.0) / total if total != 0 else total
+
+
+@loop
+def multiply_rows(o, step, columns, rows, shares):
+    """Multiply each row by its factor."""
+    for i in range(rows):
+        row = array_at(o + i * step, columns, shares)
+        for j in range(np.uintp(columns)):
+            row[j] *= shares[i]
+
+
+@loop
+def arrange(zero, source, step, flipped, rows, columns, panels):
+    """Set panels to a matrix, by the address and the bytes from a row of memory to the next."""
+    set_panels(zero, source, step, flipped, rows, columns, address(panels), panels.shape[1] * panels.itemsize)
+
+
+@loop
+def set_keys(keys, k, step, sources, width, factor):
+    """Set panels to the keys times a factor, transposed: what queries are multiplied by."""
+    arrange(like(keys[0, 0], 0.0), k, step, True, width, sources, keys)
+    flat = keys.reshape(-1)
+    for i in range(np.uintp(flat.size)):
+        flat[i] *= like(flat[i], factor)
 
 
 @loop
 def attend(places, strides, shape, factor, causal, mask, mask_strides, noise, sums, lo, hi):
-    """Heads of ``places``: the addresses of queries, keys, values and outputs, and of each the strides in elements."""
+    """Heads of ``places``: the addresses of queries, keys, values and outputs, and of each the strides in bytes."""
     heads, length, sources, width, value_width, size = shape
-    step = queries_together(sources, causal)
-    scores = np.empty((step, sources), sums.dtype)
-    one, zero, target = like(scores[0, 0], 1.0), like(scores[0, 0], 0.0), np.intp(scores.ctypes.data)
+    step, zero = queries_together(sources, causal), like(sums[0, 0], 0.0)
+    keys, values = new_panels(width, sources, zero), new_panels(sources, value_width, zero)
+    lines = whole_panels(sources, size)
+    scores, shares = np.empty((step, lines), sums.dtype), np.empty(step, sums.dtype)
+    below, target = lines * size, address(scores)
     for head in range(lo, hi):
         b, h = np.intp(head) // heads, np.intp(head) % heads
-        k, v = place_of(places, strides, 1, b, h, 0, size), place_of(places, strides, 2, b, h, 0, size)
+        set_keys(keys, place_of(places, strides, 1, b, h, 0), strides[1, 2], sources, width, factor)
+        v = place_of(places, strides, 2, b, h, 0)
+        arrange(zero, v, strides[2, 2], False, sources, value_width, values)
         for first in range(0, length, step):
             rows = min(step, length - first)
             seen = visible(causal, sources, first + rows)
-            q, o = place_of(places, strides, 0, b, h, first, size), place_of(places, strides, 3, b, h, first, size)
-            score(scores, q, strides[0, 2], k, strides[1, 2], rows, seen, width, factor)
+            q, o = place_of(places, strides, 0, b, h, first), place_of(places, strides, 3, b, h, first)
+            product(q, (strides[0, 2], size), keys, target, below, rows, width, whole_panels(seen, size), True)
             if mask.size:
                 offset = b * mask_strides[0] + h * mask_strides[1] + first * mask_strides[2]
                 add_mask(scores, rows, seen, mask, offset, mask_strides[2], mask_strides[3])
-            softmax_in_place(scores, rows, seen, first, causal, sums[head])
+            powers_in_place(scores, rows, seen, first, causal, sums[head], shares)
             if noise.size:
-                multiplied(scores, rows, seen, noise, (np.intp(head) * length + first) * sources, scores)
-            sizes = (rows, value_width, seen)
-            gemm((False, False), sizes, one, target, sources, v, strides[2, 2], zero, o, strides[3, 2])
+                multiplied(scores, rows, seen, noise, (np.intp(head) * length + first) * sources, sources, scores)
+            product(target, (below, size), values, o, strides[3, 2], rows, seen, value_width, True)
+            multiply_rows(o, strides[3, 2], value_width, rows, shares)
 
 
 @launcher
@@ -127,12 +177,14 @@ def attention(places, strides, shape, factor, causal, mask, mask_strides, noise,
 @loop
 def weights_again(scores, rows, width, first, causal, sums):
     """The softmax of rows by the logarithms of their sums."""
+    size, hidden = scores.itemsize, like(scores[0, 0], -math.inf)
     for i in range(rows):
-        seen = visible(causal, width, first + i + 1)
-        row, shift = scores[i], sums[first + i]
-        for j in range(seen):
-            row[j] = exp(row[j] - shift)
-        row[seen:width] = 0
+        seen = np.uintp(visible(causal, width, first + i + 1))
+        row, shift, whole = scores[i], sums[first + i], np.uintp(whole_panels(seen, size))
+        for j in range(whole):
+            row[j] = exp((row[j] if j < seen else hidden) - shift)
+        for j in range(whole, np.uintp(width)):
+            row[j] = 0
 
 
 @loop
@@ -151,35 +203,41 @@ def slope_in_place(slopes, weights, kept, rows, seen, factor):
 def attend_backward(places, strides, shape, factor, causal, mask, mask_strides, noise, sums, lo, hi):
     """As `attend`, for queries, keys, values and the output's gradient, and the gradients of the three."""
     heads, length, sources, width, value_width, size = shape
-    step = queries_together(sources, causal)
-    scores, slopes = np.empty((step, sources), sums.dtype), np.empty((step, sources), sums.dtype)
-    kept = np.empty((step, sources), sums.dtype) if noise.size else scores
-    one, zero = like(scores[0, 0], 1.0), like(scores[0, 0], 0.0)
-    from_kept, from_slopes = np.intp(kept.ctypes.data), np.intp(slopes.ctypes.data)
+    step, zero = queries_together(sources, causal), like(sums[0, 0], 0.0)
+    keys, values = new_panels(width, sources, zero), new_panels(value_width, sources, zero)
+    plain_keys = new_panels(sources, width, zero)
+    queries, grads = new_panels(step, width, zero), new_panels(step, value_width, zero)
+    lines = whole_panels(sources, size)
+    scores, slopes = np.empty((step, lines), sums.dtype), np.empty((step, lines), sums.dtype)
+    kept = np.empty((step, lines), sums.dtype) if noise.size else scores
+    below, target = lines * size, address(slopes)
     for head in range(lo, hi):
         b, h = np.intp(head) // heads, np.intp(head) % heads
-        k, v = place_of(places, strides, 1, b, h, 0, size), place_of(places, strides, 2, b, h, 0, size)
-        dk, dv = place_of(places, strides, 5, b, h, 0, size), place_of(places, strides, 6, b, h, 0, size)
+        k, v = place_of(places, strides, 1, b, h, 0), place_of(places, strides, 2, b, h, 0)
+        dk, dv = place_of(places, strides, 5, b, h, 0), place_of(places, strides, 6, b, h, 0)
+        set_keys(keys, k, strides[1, 2], sources, width, factor)
+        arrange(zero, k, strides[1, 2], False, sources, width, plain_keys)
+        arrange(zero, v, strides[2, 2], True, value_width, sources, values)
         for first in range(0, length, step):
             rows = min(step, length - first)
             seen = visible(causal, sources, first + rows)
-            q, grad = place_of(places, strides, 0, b, h, first, size), place_of(places, strides, 3, b, h, first, size)
-            dq = place_of(places, strides, 4, b, h, first, size)
-            score(scores, q, strides[0, 2], k, strides[1, 2], rows, seen, width, factor)
+            whole = whole_panels(seen, size)
+            q, grad = place_of(places, strides, 0, b, h, first), place_of(places, strides, 3, b, h, first)
+            product(q, (strides[0, 2], size), keys, address(scores), below, rows, width, whole, True)
             if mask.size:
                 offset = b * mask_strides[0] + h * mask_strides[1] + first * mask_strides[2]
                 add_mask(scores, rows, seen, mask, offset, mask_strides[2], mask_strides[3])
             weights_again(scores, rows, seen, first, causal, sums[head])
             if noise.size:
-                multiplied(scores, rows, seen, noise, (np.intp(head) * length + first) * sources, kept)
-            sizes = (seen, value_width, rows)
-            gemm((True, False), sizes, one, from_kept, sources, grad, strides[3, 2], one, dv, strides[6, 2])
-            score(slopes, grad, strides[3, 2], v, strides[2, 2], rows, seen, value_width, 1.0)
+                multiplied(scores, rows, seen, noise, (np.intp(head) * length + first) * sources, sources, kept)
+            arrange(zero, grad, strides[3, 2], False, rows, value_width, grads)
+            product(address(kept), (size, below), grads, dv, strides[6, 2], seen, rows, value_width, False)
+            product(grad, (strides[3, 2], size), values, target, below, rows, value_width, whole, True)
             slope_in_place(slopes, scores, kept, rows, seen, factor)
-            sizes = (rows, width, seen)
-            gemm((False, False), sizes, one, from_slopes, sources, k, strides[1, 2], zero, dq, strides[4, 2])
-            sizes = (seen, width, rows)
-            gemm((True, False), sizes, one, from_slopes, sources, q, strides[0, 2], one, dk, strides[5, 2])
+            dq = place_of(places, strides, 4, b, h, first)
+            product(target, (below, size), plain_keys, dq, strides[4, 2], rows, seen, width, True)
+            arrange(zero, q, strides[0, 2], False, rows, width, queries)
+            product(target, (size, below), queries, dk, strides[5, 2], seen, rows, width, False)
 
 
 @launcher
@@ -189,22 +247,16 @@ def attention_backward(places, strides, shape, factor, causal, mask, mask_stride
 
 
 def as_heads(array: Any) -> Any:
-    """An array (batch, heads, rows, columns) with adjacent columns and rows that do not overlap."""
+    """An array (batch, heads, rows, columns) with adjacent columns."""
     if array.ndim != 4:
         array = array.reshape((-1, *array.shape[-3:])) if array.ndim > 4 else array[(None,) * (4 - array.ndim)]
-    size = array.itemsize
-    rows, columns = array.strides[2:]
-    fits = (columns == size or array.shape[3] == 1) and (rows >= array.shape[3] * size or array.shape[2] == 1)
-    return array if fits and rows % size == 0 and min(array.strides) >= 0 else in_order(np, array)
+    return array if array.strides[3] == array.itemsize or array.shape[3] == 1 else in_order(np, array)
 
 
 def layout(arrays: list[Any]) -> tuple[Any, Any]:
-    """Addresses, and strides of all but the last dimension in elements; a single row has the stride of a full one."""
+    """Addresses, and strides of all but the last dimension."""
     places = np.array([each.ctypes.data for each in arrays], np.intp)
-    strides = [[step // each.itemsize for step in each.strides[:3]] for each in arrays]
-    for steps, each in zip(strides, arrays):
-        steps[2] = max(steps[2], each.shape[3]) if each.shape[2] == 1 else steps[2]
-    return places, np.array(strides, np.intp)
+    return places, np.array([each.strides[:3] for each in arrays], np.intp)
 
 
 def new_heads(make: Any, like: Any, columns: int) -> Any:
@@ -256,9 +308,6 @@ def product_work(shape: tuple[int, ...], batch: int) -> int:
 
 @serves("nn::attention", REAL)
 def attention_kernel(generic: Any) -> Any:
-    if not is_available():
-        return None
-
     def run(query: Any, key: Any, value: Any, mask: Any, noise: Any, factor: float, is_causal: bool) -> Any:
         found = prepared(query, key, value, mask, noise) if query.size >= LEAST else None
         if found is None:
@@ -268,8 +317,8 @@ def attention_kernel(generic: Any) -> Any:
         sums = np.empty(query.shape[:-1], query.dtype)
         flat = sums.reshape(-1, query.shape[-2])
         work = product_work(shape, heads[0].shape[0])
-        with on_one_thread():
-            attention(*layout([*heads, output]), shape, float(factor), bool(is_causal), *hidden, drawn, flat, work)
+        arrays = [*heads, output]  # alive as long as their addresses are used
+        attention(*layout(arrays), shape, float(factor), bool(is_causal), *hidden, drawn, flat, work)
         return output.reshape(*query.shape[:-1], value.shape[-1]), sums
 
     return run
@@ -277,9 +326,6 @@ def attention_kernel(generic: Any) -> Any:
 
 @serves("nn::attention_gradient", REAL)
 def attention_gradient_kernel(generic: Any) -> Any:
-    if not is_available():
-        return None
-
     def run(
         grad: Any, query: Any, key: Any, value: Any, mask: Any, noise: Any, sums: Any, factor: float, is_causal: bool
     ) -> Any:
@@ -292,8 +338,7 @@ def attention_gradient_kernel(generic: Any) -> Any:
         flat = in_order(np, sums).reshape(-1, query.shape[-2])
         work = 2 * product_work(shape, heads[0].shape[0])
         arrays = [*heads, as_heads(grad), *results]  # alive as long as their addresses are used
-        with on_one_thread():
-            attention_backward(*layout(arrays), shape, float(factor), bool(is_causal), *hidden, drawn, flat, work)
+        attention_backward(*layout(arrays), shape, float(factor), bool(is_causal), *hidden, drawn, flat, work)
         return tuple(each.reshape(own.shape) for each, own in zip(results, (query, key, value)))
 
     return run

@@ -100,6 +100,18 @@ def either(typingctx: Any, x: Any, single: Any, double: Any) -> Any:
 
 
 @intrinsic
+def larger(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger number, either if one is nan: in a reduction a fraction of what `maximum` takes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(args[0].type, [args[0].type] * 2)
+        function = builder.module.declare_intrinsic("llvm.maxnum", [args[0].type], kind)
+        return builder.call(function, args, fastmath=("nnan", "nsz"))
+
+    return a(a, a), generate
+
+
+@intrinsic
 def maximum(typingctx: Any, a: Any, b: Any) -> Any:
     """The larger number, nan if one is nan: a reduction by it is vector code, one by ``>`` is not."""
 
@@ -260,10 +272,15 @@ def remainder(x, k):
 
 @function
 def exp(x):
-    x = between(x, either(x, -104.0, -746.0), either(x, 89.0, 710.0))
+    none = x < either(
+        x, -104.0, -746.0
+    )  # so little that it is 0: to underflow takes the processor twenty times as long
+    most = either(x, 89.0, 710.0)
+    x = like(x, 0.0) if none else most if x > most else x
     shifted = x * like(x, 1.4426950408889634) + rounder(x)
     r = remainder(x, shifted - rounder(x))
-    return scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    power = scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    return like(x, 0.0) if none else power
 
 
 @function

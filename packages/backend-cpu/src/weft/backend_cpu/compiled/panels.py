@@ -16,16 +16,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft.backend_cpu.compiled.mathematics import like
+from weft.backend_cpu.compiled.mathematics import either, like
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
-__all__ = ["HAS_PAIRS", "PAIRS", "add_product", "in_panels"]
+__all__ = ["ACROSS", "HAS_PAIRS", "PAIRS", "add_product", "bytes_of", "in_panels", "multiply", "set_panels"]
 
 FEATURES = llvmlite.binding.get_host_cpu_features()
 BYTES = 64 if FEATURES.get("avx512f") else 32 if FEATURES.get("avx") else 16  # of a vector
 IS_SMALL = "sse2" in FEATURES and BYTES < 64  # a set of 16 registers, where others have 32
 ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
+ACROSS = VECTORS * BYTES  # bytes from a row of a panel to the next
 INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
 PAIRS = np.dtype(np.uint32)
 """The dtype of panels of pairs of bfloat16, of which two rows are one."""
@@ -37,7 +38,7 @@ Array = np.ndarray[Any, Any]
 
 def width_of(dtype: Any) -> int:
     """The columns of a panel."""
-    return VECTORS * BYTES // int(np.dtype(dtype).itemsize)
+    return ACROSS // int(np.dtype(dtype).itemsize)
 
 
 I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
@@ -86,35 +87,36 @@ def tile_of(rows: int) -> Any:
         a: Any,
         steps: Any,
         b: Any,
-        across: Any,
         c: Any,
         step: Any,
         last: Any,
+        fresh: Any,
     ) -> Any:
-        """Add ``inner`` columns of a times so many rows of b to c; all by their addresses.
+        """Add ``inner`` columns of a times so many rows of a panel b to c; all by their addresses.
 
-        ``steps`` are the bytes from a row of a to the next, and from a column to the next; ``across`` and ``step`` are
-        those from a row of b and of c to the next. What comes after row number ``last`` is that row once more, which
-        changes nothing. Columns of a and rows of b are pairs of bfloat16 where the type of ``kind`` is that of `PAIRS`.
+        ``steps`` are the bytes from a row of a to the next, and from a column to the next; ``step`` are those from a
+        row of c to the next. What comes after row number ``last`` is that row once more, which changes nothing. What c
+        was does not count if it is ``fresh``. Columns of a and rows of b are pairs of bfloat16 where the type of
+        ``kind`` is that of `PAIRS`.
         """
         integer, pair = types.intp, types.UniTuple(types.intp, 2)
-        signature = types.void(zero, kind, integer, integer, pair, *(integer,) * 5)
+        signature = types.void(zero, kind, integer, integer, pair, *(integer,) * 4, types.boolean)
         pairs = isinstance(kind, types.Integer)
 
         def generate(context: Any, caller: Any, signature: Any, values: Any) -> Any:
-            zero, _, inner, a, steps, b, across, c, step, last = values
-            given = inner, a, *(caller.extract_value(steps, i) for i in (0, 1)), b, across, c, step, last
+            zero, _, inner, a, steps, b, c, step, last, fresh = values
+            given = inner, a, *(caller.extract_value(steps, i) for i in (0, 1)), b, c, step, last, fresh
             element, word = zero.type, inner.type
             lanes = lanes_of(element)
             width = BYTES // lanes
             vector = ir.VectorType(element, lanes)
             factor = ir.VectorType(I32, lanes) if pairs else vector
-            kind = ir.FunctionType(ir.VoidType(), [word] * len(given))
+            kind = ir.FunctionType(ir.VoidType(), [each.type for each in given])
             function = ir.Function(caller.module, kind, caller.module.get_unique_name("tile"))
             function.linkage = "internal"
             function.attributes.add("noinline")  # it is long, and compiled once so
             builder = ir.IRBuilder(function.append_basic_block())
-            inner, a, from_row, from_column, b, across, c, step, last = function.args
+            inner, a, from_row, from_column, b, c, step, last, fresh = function.args
 
             def load(kind: Any, address: Any) -> Any:
                 found = builder.load(builder.inttoptr(address, kind.as_pointer()))
@@ -154,7 +156,7 @@ def tile_of(rows: int) -> Any:
             changes = [
                 (counter, word(0), following),
                 (offset, word(0), plus(offset, from_column)),
-                (panel, b, plus(panel, across)),
+                (panel, b, plus(panel, ACROSS)),
                 *((each, ir.Constant(vector, None), then) for each, then in zip(sums, after)),
             ]
             for phi, first, then in changes:
@@ -164,7 +166,8 @@ def tile_of(rows: int) -> Any:
 
             builder.position_at_end(done)
             addresses = [plus(targets[row], k * BYTES) for row, k in places]
-            totals = [builder.fadd(load(vector, address), each) for address, each in zip(addresses, after)]
+            before = [builder.select(fresh, ir.Constant(vector, None), load(vector, each)) for each in addresses]
+            totals = [builder.fadd(each, sum) for each, sum in zip(before, after)]
             for address, each in zip(addresses, totals):  # not before all are read: some rows may be the same
                 builder.store(each, builder.inttoptr(address, vector.as_pointer())).align = width
             builder.ret_void()
@@ -218,89 +221,140 @@ def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, ac
     return types.void(zero, *(types.intp,) * 4), generate
 
 
+@intrinsic
+def copy(typingctx: Any, target: Any, source: Any, size: Any) -> Any:
+    """Copy so many bytes, by the addresses."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        target, source = (builder.inttoptr(each, POINTER) for each in values[:2])
+        cgutils.raw_memcpy(builder, target, source, values[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(*(types.intp,) * 3), generate
+
+
+@intrinsic
+def clear(typingctx: Any, target: Any, size: Any) -> Any:
+    """Set so many bytes to 0, by the address."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        cgutils.memset(builder, builder.inttoptr(values[0], POINTER), values[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), generate
+
+
 @loop
-def add_rows_of_tile(zero, kind, inner, a, steps, b, across, c, step, count):
+def bytes_of(number):
+    """How many a number has."""
+    return np.intp(either(number, 4.0, 8.0))
+
+
+@loop
+def add_rows_of_tile(zero, kind, inner, a, steps, b, c, step, count, fresh):
     """Add to a tile of which ``count`` rows are there."""
     if count > ROWS // 2:
-        add_to_tile(zero, kind, inner, a, steps, b, across, c, step, count - 1)
+        add_to_tile(zero, kind, inner, a, steps, b, c, step, count - 1, fresh)
     else:
-        add_to_half(zero, kind, inner, a, steps, b, across, c, step, count - 1)
+        add_to_half(zero, kind, inner, a, steps, b, c, step, count - 1, fresh)
+
+
+@loop
+def add_edge(zero, kind, inner, a, steps, b, c, step, count, fresh, columns):
+    """The same for a tile of fewer columns than a panel has, by one that has all."""
+    whole = np.empty(ROWS * ACROSS, np.uint8)
+    tile, size = np.intp(whole.ctypes.data), columns * bytes_of(zero)
+    for row in range(0 if fresh else count):
+        copy(tile + row * ACROSS, c + row * step, size)
+    add_rows_of_tile(zero, kind, inner, a, steps, b, tile, ACROSS, count, fresh)
+    for row in range(count):
+        copy(c + row * step, tile + row * ACROSS, size)
+
+
+@loop
+def multiply(zero, kind, inner, a, steps, panels, below, c, step, rows, columns, fresh, backwards):
+    """Add a matrix times another in panels to a third, by the addresses; all but the first are as tiles have them.
+
+    A panel begins ``below`` bytes after the one before. Who multiplies by one matrix again and again takes its panels
+    ``backwards`` every other time: so the first of them are those that are still near, where the processor's second
+    cache does not hold all.
+    """
+    width = ACROSS // bytes_of(zero)
+    count = -(-columns // width)
+    for k in range(0, inner, INNER):
+        terms, first, source = min(INNER, inner - k), fresh and k == 0, a + k * steps[1]
+        for number in range(count):
+            p = count - 1 - number if backwards else number
+            panel, left = panels + p * below + k * ACROSS, columns - p * width
+            for i in range(0, rows, ROWS):
+                some, at, tile = min(ROWS, rows - i), source + i * steps[0], c + i * step + p * ACROSS
+                if left >= width:
+                    add_rows_of_tile(zero, kind, terms, at, steps, panel, tile, step, some, first)
+                else:
+                    add_edge(zero, kind, terms, at, steps, panel, tile, step, some, first, left)
 
 
 @loop
 def add_product(a, place, panels, c, target, count, backwards=False):
     """Add rows of a, ``count`` from ``place`` on, times a matrix in panels to the rows of c from ``target`` on.
 
-    a and c are contiguous. Pairs of bfloat16 are numbers of a as far as their size goes, and `PAIRS` in panels. Who
-    multiplies by one matrix again and again takes its panels ``backwards`` every other time: so the first of them are
-    those that are still near, where the processor's second cache does not hold all.
+    a and c are contiguous. Pairs of bfloat16 are numbers of a as far as their size goes, and `PAIRS` in panels.
     """
-    inner, columns, width = a.shape[1], c.shape[1], panels.shape[2]
-    size, zero, kind = a.itemsize, like(c[0, 0], 0.0), panels[0, 0, 0]
-    steps, step, across = (inner * size, size), columns * size, width * size
-    sources, matrix, targets = np.intp(a.ctypes.data), np.intp(panels.ctypes.data), np.intp(c.ctypes.data)
+    inner, columns, zero = a.shape[1], c.shape[1], like(c[0, 0], 0.0)
+    steps, step, below = (inner * a.itemsize, a.itemsize), columns * c.itemsize, inner * ACROSS
+    matrix, kind = np.intp(panels.ctypes.data), panels[0, 0, 0]
     for top in range(0, count, BLOCK):
-        bottom = min(top + BLOCK, count)
-        for k in range(0, inner, INNER):
-            terms = min(INNER, inner - k)
-            for number in range(panels.shape[0]):
-                p = panels.shape[0] - 1 - number if backwards else number
-                panel, left = matrix + (p * inner + k) * across, min(width, columns - p * width)
-                for i in range(top, bottom, ROWS):
-                    rows = min(ROWS, bottom - i)
-                    source = sources + ((place + i) * inner + k) * size
-                    if left == width:
-                        tile = targets + (target + i) * step + p * across
-                        add_rows_of_tile(zero, kind, terms, source, steps, panel, across, tile, step, rows)
-                    else:
-                        add_edge(zero, kind, terms, source, steps, panel, c[target + i : target + i + rows], width)
+        source = np.intp(a.ctypes.data) + (place + top) * steps[0]
+        result = np.intp(c.ctypes.data) + (target + top) * step
+        rows = min(BLOCK, count - top)
+        multiply(zero, kind, inner, source, steps, matrix, below, result, step, rows, columns, False, backwards)
 
 
 @loop
-def add_edge(zero, kind, inner, a, steps, b, c, width):
-    """Add to the last columns of some rows, which do not fill a panel, by a tile that has all."""
-    tile, left = np.zeros((ROWS, width), c.dtype), c.shape[1] % width
-    first = c.shape[1] - left
-    for row in range(c.shape[0]):
-        for j in range(left):
-            tile[row, j] = c[row, first + j]
-    across = width * c.itemsize
-    add_rows_of_tile(zero, kind, inner, a, steps, b, across, np.intp(tile.ctypes.data), across, c.shape[0])
-    for row in range(c.shape[0]):
-        for j in range(left):
-            c[row, first + j] = tile[row, j]
+def set_panel(zero, source, step, flipped, rows, columns, panel):
+    """Set a panel to some columns of a matrix, by the addresses and the bytes from a row of memory to the next.
+
+    In memory the matrix may be ``flipped``: then it is transposed by squares as wide as a vector, and what is left.
+    """
+    size = bytes_of(zero)
+    if columns * size < ACROSS:
+        clear(panel, rows * ACROSS)
+    if not flipped:
+        for row in range(rows):
+            if columns * size == ACROSS:
+                copy(panel + row * ACROSS, source + row * step, ACROSS)  # which the compiler knows how to do at once
+            else:
+                copy(panel + row * ACROSS, source + row * step, columns * size)
+        return
+    lanes = BYTES // size
+    down, right = rows // lanes * lanes, columns // lanes * lanes
+    for column in range(0, right, lanes):
+        for row in range(0, down, lanes):
+            place = panel + row * ACROSS + column * size
+            transpose(zero, source + column * step + row * size, step, place, ACROSS)
+    for column in range(columns):
+        for row in range(down if column < right else 0, rows):
+            copy(panel + row * ACROSS + column * size, source + column * step + row * size, size)
+
+
+@loop
+def set_panels(zero, source, step, flipped, rows, columns, panels, below):
+    """Set panels, each of which begins ``below`` bytes after the one before, to a matrix."""
+    size = bytes_of(zero)
+    width = ACROSS // size
+    for first in range(0, columns, width):
+        place, some = source + first * (step if flipped else size), min(width, columns - first)
+        set_panel(zero, place, step, flipped, rows, some, panels + first // width * below)
 
 
 @loop
 def arrange_panels(matrix, flipped, result, lo, hi):
+    columns, size, zero = matrix.shape[0] if flipped else matrix.shape[1], matrix.itemsize, like(matrix[0, 0], 0.0)
+    step, width = matrix.shape[1] * size, result.shape[2]
     for p in range(np.intp(lo), np.intp(hi)):
-        columns = matrix.shape[0] if flipped else matrix.shape[1]
-        first, panel = p * result.shape[2], result[p]
-        left = min(result.shape[2], columns - first)
-        if left < result.shape[2]:
-            panel[:] = 0
-        if flipped:
-            arrange_flipped(matrix[first : first + left], panel)
-        else:
-            for k in range(panel.shape[0]):
-                row, target = matrix[k, first:], panel[k]
-                for j in range(np.uintp(left)):
-                    target[j] = row[j]
-
-
-@loop
-def arrange_flipped(rows, panel):
-    """Set the columns of a panel to rows: squares as wide as a vector, and what is left."""
-    size, zero, lanes = rows.itemsize, like(rows[0, 0], 0.0), BYTES // rows.itemsize
-    source, target = np.intp(rows.ctypes.data), np.intp(panel.ctypes.data)
-    step, across, whole = rows.shape[1] * size, panel.shape[1] * size, rows.shape[1] // lanes * lanes
-    for j in range(0, rows.shape[0], lanes):
-        if j + lanes <= rows.shape[0]:
-            for k in range(0, whole, lanes):
-                transpose(zero, source + j * step + k * size, step, target + k * across + j * size, across)
-    for j in range(rows.shape[0]):
-        for k in range(whole if j < rows.shape[0] // lanes * lanes else 0, rows.shape[1]):
-            panel[k, j] = rows[j, k]
+        source = np.intp(matrix.ctypes.data) + p * width * (step if flipped else size)
+        panel, some = np.intp(result[p].ctypes.data), min(width, columns - p * width)
+        set_panel(zero, source, step, flipped, result.shape[1], some, panel)
 
 
 @launcher

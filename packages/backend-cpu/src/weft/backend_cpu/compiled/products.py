@@ -1,142 +1,19 @@
-"""Matrix products inside of compiled loops: those of NumPy's BLAS, found by name as `weft.backend_cpu.threads` does.
-
-They are small, and many side by side: each runs on the thread that asks for it. So the BLAS is kept from starting
-threads of its own while such a loop runs.
-"""
+"""Products without sums: outer products, those of vectors in three dimensions, and of matrices block by block."""
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
+from numba import njit
 
 from weft.backend import BySize
-from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.compiled.vectors import WideVectors
 from weft.backend_cpu.libraries import FEW, LEAST, serves
 
-__all__ = ["ADDRESS", "gemm", "is_available", "on_one_thread", "outer"]
-
-# How the libraries that NumPy is built with name the function, and the bits of its integers.
-NAMES = (
-    ("scipy_cblas_{}gemm64_", 64),
-    ("scipy_cblas_{}gemm", 32),
-    ("cblas_{}gemm64_", 64),
-    ("cblas_{}gemm", 32),
-)
-ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
-ADDRESS = types.intp
-
-
-def found() -> int:
-    """Make the functions known to the compiler; returns the bits of their integers, 0 if there are none."""
-    try:
-        library = ctypes.CDLL(_multiarray_umath.__file__)
-    except OSError:
-        return 0
-    for name, bits in NAMES:
-        if hasattr(library, name.format("s")):
-            for letter in "sd":
-                function = getattr(library, name.format(letter))
-                address = ctypes.cast(function, ctypes.c_void_p).value
-                llvmlite.binding.add_symbol(f"weft_{letter}gemm_{bits}", address)
-            return bits
-    return 0
-
-
-BITS = found()
-
-
-def is_available() -> bool:
-    """Whether NumPy's BLAS was found."""
-    return BITS > 0
-
-
-@contextmanager
-def on_one_thread() -> Iterator[None]:
-    """Matrix products within start no threads."""
-    functions = None if threads.blas_is_serial else threads.blas()
-    before = functions[0]() if functions is not None else 1
-    if functions is None or before == 1:
-        yield
-        return
-    functions[1](1)
-    try:
-        yield
-    finally:
-        functions[1](before)
-
-
-@intrinsic
-def gemm(
-    typingctx: Any,
-    flips: Any,
-    sizes: Any,
-    alpha: Any,
-    a: Any,
-    a_stride: Any,
-    b: Any,
-    b_stride: Any,
-    beta: Any,
-    c: Any,
-    c_stride: Any,
-) -> Any:
-    """``c = alpha * a @ b + beta * c`` for matrices by their addresses and the distances of their rows, in elements.
-
-    ``flips`` says of a and of b whether it is transposed in memory; ``sizes`` are (rows, columns, inner). The type of
-    ``alpha`` is that of the elements.
-    """
-    integers = types.UniTuple(types.intp, 3)
-    signature = types.void(
-        types.UniTuple(types.boolean, 2),
-        integers,
-        alpha,
-        ADDRESS,
-        types.intp,
-        ADDRESS,
-        types.intp,
-        alpha,
-        ADDRESS,
-        types.intp,
-    )
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        flips, sizes, alpha, a, a_stride, b, b_stride, beta, c, c_stride = args
-        whole, code, pointer = ir.IntType(BITS), ir.IntType(32), ir.IntType(8).as_pointer()
-        real = alpha.type
-
-        def integer(value: Any) -> Any:
-            return value if value.type == whole else builder.trunc(value, whole)
-
-        def order(number: int) -> Any:
-            flip = context.cast(builder, builder.extract_value(flips, number), types.boolean, types.int32)
-            return builder.add(flip, code(PLAIN))
-
-        def address(value: Any) -> Any:
-            return builder.inttoptr(value, pointer)
-
-        parameters = [code] * 3 + [whole] * 3 + [real, pointer, whole, pointer, whole, real, pointer, whole]
-        letter = "s" if signature.args[2] == types.float32 else "d"
-        kind = ir.FunctionType(ir.VoidType(), parameters)
-        name = f"weft_{letter}gemm_{BITS}"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        extents = [integer(builder.extract_value(sizes, i)) for i in range(3)]
-        matrices = [alpha, address(a), integer(a_stride), address(b), integer(b_stride), beta, address(c)]
-        builder.call(function, [code(ROW_MAJOR), order(0), order(1), *extents, *matrices, integer(c_stride)])
-        return context.get_dummy_value()
-
-    return signature, generate
-
+__all__ = ["outer"]
 
 # A column times a row: NumPy's loop takes twice as long
 
