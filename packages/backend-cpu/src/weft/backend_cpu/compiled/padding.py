@@ -51,7 +51,7 @@ class Plan(NamedTuple):
     address: int
 
 
-LEAD, IMAGES, WIDTH, FIRST, STOP, ROWS, COLUMNS, PLACES = range(8)
+LEAD, IMAGES, WIDTH, FIRST, STOP, INSIDE, ROWS, COLUMNS, PLACES = range(9)
 
 
 @lru_cache(maxsize=256)
@@ -68,7 +68,7 @@ def plan_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: t
     first = min(max(before[last], 0), made[last])
     stop = max(made[last] - max(after[last], 0), first)
     lead, images = math.prod(shape[:outer]), math.prod(shape[outer:last])
-    words = lead, images, shape[last], first, stop, len(rows), len(columns)
+    words = lead, images, shape[last], first, stop, mode != "constant", len(rows), len(columns)
     table = np.concatenate([words, rows, columns]).astype(np.int64)
     return Plan(made, table, table.ctypes.data)
 
@@ -81,10 +81,19 @@ def put(target, source, like, near, columns, first, stop):
         item(target + i * like.itemsize, source + column * like.itemsize if column >= 0 else near, like)
 
 
+@njit(fastmath={"reassoc", "contract"}, error_model="numpy", forceinline=True)
+def put_value(target, like, near, count):
+    """The padding's value, again and again."""
+    for _ in range(count):
+        item(target, near, like)
+        target += like.itemsize
+
+
 @loop
 def pad_loop(x, y, like, near, table, lo, hi):
     images, width, count = word_at(table + 8 * IMAGES), word_at(table + 8 * WIDTH), word_at(table + 8 * ROWS)
     first, stop, total = word_at(table + 8 * FIRST), word_at(table + 8 * STOP), word_at(table + 8 * COLUMNS)
+    inside = word_at(table + 8 * INSIDE) != 0
     size, rows, columns = like.itemsize, table + 8 * PLACES, table + 8 * (PLACES + count)
     begin, value = word_at(columns + 8 * first) if stop > first else 0, array_at(near, 1, like)[0]
     image = np.int64(lo) // count
@@ -97,9 +106,13 @@ def pad_loop(x, y, like, near, table, lo, hi):
                 made[i] = value
         else:
             source = x + (image * images + place) * width * size
-            put(target, source, like, near, columns, 0, first)
             copy_bytes(target + first * size, source + begin * size, (stop - first) * size)
-            put(target, source, like, near, columns, stop, total)
+            if inside:
+                put(target, source, like, near, columns, 0, first)
+                put(target, source, like, near, columns, stop, total)
+            else:
+                put_value(target, like, near, first)
+                put_value(target + stop * size, like, near, total - stop)
         target += total * size
         row += 1
         if row == count:
@@ -120,7 +133,8 @@ def padded(x: Any, before: Any, after: Any, mode: str, value: Any) -> Any:
     plan = plan_of(mode, x.shape, tuple(before), tuple(after)) if like is not None and x.flags.c_contiguous else None
     if plan is None:
         return None
-    made, near = np.empty(plan.shape, x.dtype), np.full(1, value, x.dtype)
+    made = np.empty(plan.shape, x.dtype)
+    near = np.zeros(1, x.dtype) if type(value) is int and value == 0 else np.full(1, value, x.dtype)
     pad(id(x), id(made), like, id(near), plan.address)
     return made
 

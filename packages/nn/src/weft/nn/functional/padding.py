@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -13,6 +14,8 @@ from weft.ops._geometry import elements, integers
 from weft.ops.creation import fitting, from_host
 
 __all__ = ["pad"]
+
+Sizes = tuple[int, ...]
 
 FEW = 4096  # elements up to which all are filled, and the inner ones written over
 
@@ -156,21 +159,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     value : float, optional
         For "constant"; 0 unless given.
     """
-    amounts = list(integers("pad", (tuple(pad),), "pad"))
+    amounts = integers("pad", (tuple(pad),), "pad")
     if mode not in MODES:
         raise NotImplementedError(f"pad: Unrecognised padding mode {mode!r}; expected one of {', '.join(MODES)}")
-    have = input._array.shape
-    if len(amounts) % 2 or len(amounts) // 2 > len(have):
-        raise RuntimeError(
-            f"pad: Padding length should be even and at most twice the number of dimensions of the input; got "
-            f"pad={amounts} and input {list(input.shape)}"
-        )
-    rest = [0] * (len(have) - len(amounts) // 2)
-    before, after = [*rest, *amounts[-2::-2]], [*rest, *amounts[-1::-2]]
-    shape = [n + b + a for n, b, a in zip(have, before, after)]
-    if min(shape, default=0) < 0:
-        raise RuntimeError(f"pad: pad={amounts} would make a negative size: input {list(input.shape)}, result {shape}")
-    elements("pad", shape)
+    before, after = at_ends(input._array.shape, amounts)
     if mode != "constant":
         return in_layout_of(pad_from_inside(input, amounts, before, after, mode), input)
     number: Any = value
@@ -180,20 +172,37 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return in_layout_of(pad_constant.op(input, before, after, filling), input)
 
 
-def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after: list[int], mode: str) -> Tensor:
+@lru_cache(maxsize=1024)
+def at_ends(shape: Sizes, amounts: Sizes) -> tuple[Sizes, Sizes]:
+    """What is added before and after each dimension, by amounts for the last ones, the last first."""
+    if len(amounts) % 2 or len(amounts) // 2 > len(shape):
+        raise RuntimeError(
+            f"pad: Padding length should be even and at most twice the number of dimensions of the input; got "
+            f"pad={list(amounts)} and input {list(shape)}"
+        )
+    rest = (0,) * (len(shape) - len(amounts) // 2)
+    before, after = (*rest, *amounts[-2::-2]), (*rest, *amounts[-1::-2])
+    made = [n + b + a for n, b, a in zip(shape, before, after)]
+    if min(made, default=0) < 0:
+        raise RuntimeError(f"pad: pad={list(amounts)} would make a negative size: input {list(shape)}, result {made}")
+    elements("pad", made)
+    return before, after
+
+
+def pad_from_inside(input: Tensor, amounts: Sizes, before: Sizes, after: Sizes, mode: str) -> Tensor:
     """Padding with the input's own elements; where it is cropped too, rows are chosen one dimension after another."""
     count = len(amounts) // 2
     if count == 0 or count > 3 or input.ndim not in (count + 1, count + 2):
         raise NotImplementedError(
             f"pad: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: mode {mode!r} pads the "
             "last "
-            f"1, 2 or 3 dimensions of an input with channels; got pad={amounts} and input {list(input.shape)}"
+            f"1, 2 or 3 dimensions of an input with channels; got pad={list(amounts)} and input {list(input.shape)}"
         )
     padded = [dim for dim in range(input.ndim - count, input.ndim) if before[dim] or after[dim]]
     for dim in padded:
         check_amounts(mode, dim, before[dim], after[dim], input._array.shape[dim], amounts, input)
     if min(amounts) >= 0:
-        return pad_inside.op(input, tuple(before), tuple(after), mode)
+        return pad_inside.op(input, before, after, mode)
     for dim in padded:
         first, last, size = before[dim], after[dim], input._array.shape[dim]
         rows = numpy.arange(-first, size + last)
@@ -210,7 +219,7 @@ def pad_from_inside(input: Tensor, amounts: list[int], before: list[int], after:
     return input
 
 
-def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts: list[int], input: Tensor) -> None:
+def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts: Sizes, input: Tensor) -> None:
     if size == 0:
         raise RuntimeError(
             f"pad: Expected input to have non-zero size along the padded dimensions for mode {mode!r}, but got "
@@ -224,5 +233,6 @@ def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts
         )
     if mode == "circular" and max(first, last) > size:
         raise RuntimeError(
-            f"pad: Padding value causes wrapping around more than once: got pad={amounts} for input {list(input.shape)}"
+            f"pad: Padding value causes wrapping around more than once: got pad={list(amounts)} for input "
+            f"{list(input.shape)}"
         )
