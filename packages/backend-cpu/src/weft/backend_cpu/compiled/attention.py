@@ -13,7 +13,7 @@ import numpy as np
 
 from weft._layout import in_order
 from weft.backend_cpu.compiled.lists import array_at
-from weft.backend_cpu.compiled.mathematics import exp, larger, like, log
+from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.panels import ACROSS, bytes_of, multiply, set_panels
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import LEAST, serves
@@ -100,7 +100,7 @@ def powers_in_place(scores, rows, width, first, causal, sums, shares):
         row, most, total = scores[i], hidden, like(hidden, 0.0)
         whole = np.uintp(whole_panels(seen, size))
         for j in range(whole):
-            most = larger(most, row[j] if j < seen else hidden)  # nan comes into the sum in any case
+            most = maximum(most, row[j] if j < seen else hidden)
         shift = like(most, 0.0) if most == hidden else most
         for j in range(whole):
             power = exp((row[j] if j < seen else hidden) - shift)

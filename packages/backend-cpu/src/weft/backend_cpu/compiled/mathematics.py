@@ -100,24 +100,16 @@ def either(typingctx: Any, x: Any, single: Any, double: Any) -> Any:
 
 
 @intrinsic
-def larger(typingctx: Any, a: Any, b: Any) -> Any:
-    """The larger number, either if one is nan: in a reduction a fraction of what `maximum` takes."""
+def maximum(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger number, and any if one is nan: for sums that are nan then in any case.
+
+    A reduction by it is vector code of one instruction, where what keeps nan takes several.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(args[0].type, [args[0].type] * 2)
         function = builder.module.declare_intrinsic("llvm.maxnum", [args[0].type], kind)
         return builder.call(function, args, fastmath=("nnan", "nsz"))
-
-    return a(a, a), generate
-
-
-@intrinsic
-def maximum(typingctx: Any, a: Any, b: Any) -> Any:
-    """The larger number, nan if one is nan: a reduction by it is vector code, one by ``>`` is not."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(args[0].type, [args[0].type] * 2)
-        return builder.call(builder.module.declare_intrinsic("llvm.maximum", [args[0].type], kind), args)
 
     return a(a, a), generate
 

@@ -10,9 +10,8 @@ import numpy as np
 from weft._layout import in_order
 from weft.backend import BySize
 from weft.backend_cpu.compiled.halves import BITS, narrow, rows_at_once, widen
-from weft.backend_cpu.compiled.mathematics import exp, like, log
+from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.reductions import larger
 from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
@@ -25,7 +24,7 @@ REAL = "float32 float64"
 def row_maximum(x, row):
     most = x[row, 0]
     for j in range(x.shape[1]):
-        most = larger(most, x[row, j])
+        most = maximum(most, x[row, j])
     return most
 
 
@@ -125,7 +124,7 @@ def column_maxima(x, block, start, count, most):
         most[j] = x[block, 0, start + j]
     for k in range(1, x.shape[1]):
         for j in range(count):
-            most[j] = larger(most[j], x[block, k, start + j])
+            most[j] = maximum(most[j], x[block, k, start + j])
 
 
 @loop
