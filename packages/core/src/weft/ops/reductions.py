@@ -774,15 +774,6 @@ def variance(input, dim, correction, keepdim):
 @variance.kernel
 def _(xp, input, dim, correction, keepdim):
     count = count_of(input, dim)
-    if (
-        0 < input.size < BLOCK
-        and input.dtype.char in "fd"
-        and type(input) is numpy.ndarray
-        and input.flags.c_contiguous
-    ):
-        found = variances_of_few(input, dim, count, builtins.max(count - correction, 0))
-        if found is not None:
-            return found.reshape(kept_shape(input.shape, dim, keepdim))
     deviation = input - reduce("sum", input, axes(input, dim), True) / input.dtype.type(count) if count else input
     if input.dtype.kind == "c":
         square = deviation.real**2 + deviation.imag**2
@@ -790,23 +781,6 @@ def _(xp, input, dim, correction, keepdim):
         square = xp.multiply(deviation, deviation, deviation if count else None)
     found = reduce("sum", square, axes(input, dim), keepdim) / square.dtype.type(builtins.max(count - correction, 0))
     return in_order(xp, xp.asarray(found))
-
-
-def variances_of_few(input: Any, dim: tuple[int, ...], count: int, divisor: Any) -> Any:
-    """The variances over the last dims of a small contiguous array, in one row; None over others."""
-    if len(dim) != input.ndim and (len(dim) != 1 or dim[0] != input.ndim - 1):
-        return None
-    rows = input.reshape(-1, count)
-    number = input.dtype.type
-    deviation = rows - rows_total(rows) / number(count)
-    return rows_total(numpy.multiply(deviation, deviation, deviation), False) / number(divisor)
-
-
-def kept_shape(shape: tuple[int, ...], dim: tuple[int, ...], keepdim: bool) -> tuple[int, ...]:
-    """The shape that a reduction leaves."""
-    if keepdim:
-        return tuple([1 if place in dim else size for place, size in enumerate(shape)])
-    return () if len(dim) == len(shape) else tuple([size for place, size in enumerate(shape) if place not in dim])
 
 
 @variance.gradient("input")

@@ -7,7 +7,6 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine.functions import first
 from weft._engine.tensor import local
 from weft._precision import in_half_precision
 from weft.nn.functional._common import require_flags
@@ -19,28 +18,6 @@ from weft.ops.joining import triangle_mask
 from weft.ops.matrices import with_product
 from weft.ops.reductions import peaks
 from weft.ops.reductions import total as total_of
-
-
-def usual_attention(args: tuple[Any, ...]) -> Any:
-    """Attention without a mask or dropout, with as many heads in each; see `weft._engine.functions`."""
-    if not 3 <= len(args) <= 8:
-        return None
-    *tensors, mask, dropout_p, is_causal, scale, gqa = args + (None, 0.0, False, None, False)[len(args) - 3 :]
-    if mask is not None or dropout_p != 0.0 or type(is_causal) is not bool or gqa is not False:
-        return None
-    if not all(isinstance(each, Tensor) for each in tensors) or (scale is not None and type(scale) is not float):
-        return None
-    kind = tensors[0].kind
-    queries, keys, values = shapes = [each._array.shape for each in tensors]
-    if not kind.fast or not kind.is_real_float or kind.dtype.is_half or any(each.kind is not kind for each in tensors):
-        return None
-    if min(map(len, shapes)) < 2 or 0 in queries or not queries[:-2] == keys[:-2] == values[:-2]:
-        return None
-    if queries[-1] != keys[-1] or keys[-2] != values[-2]:
-        return None
-    options = (None, None, float(1 / math.sqrt(queries[-1]) if scale is None else scale), is_causal)
-    grads = sum(1 << place for place, each in enumerate(tensors) if each._requires_grad)
-    return first(attention_op.op, kind, (*tensors, *options), [*[each._array for each in tensors], *options], grads)
 
 
 @in_half_precision
@@ -92,9 +69,6 @@ def scaled_dot_product_attention(
         mask = attn_mask if attn_mask is None or attn_mask.dtype is weft.bool else attn_mask.float()
         return attended(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
     return attended(query, key, value, attn_mask, dropout_p, is_causal, scale)
-
-
-scaled_dot_product_attention.quick = usual_attention  # type: ignore[attr-defined]
 
 
 def attended(
