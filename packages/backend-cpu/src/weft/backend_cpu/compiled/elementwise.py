@@ -27,7 +27,7 @@ from weft.backend import destination
 from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.vectors import WideVectors
+from weft.backend_cpu.compiled.vectors import SeveralVectors
 
 __all__ = ["operation", "results"]
 
@@ -154,7 +154,7 @@ OPTIONS: Any = {
     "cache": True,
     "fastmath": {"contract"},
     "error_model": "numpy",
-    "pipeline_class": WideVectors,
+    "pipeline_class": SeveralVectors,
 }
 
 
