@@ -28,8 +28,3 @@ def test_no_element_is_left_out(roots, size):
     roots(x, y)
     np.testing.assert_allclose(y[:size], np.sqrt(x) + x * x, rtol=1e-6)
     assert y[size] == -1
-
-
-def test_the_compiler_is_told(roots):
-    roots(np.ones(3), np.ones(3))
-    assert all("llvm.loop.interleave.count" in text for text in roots.inspect_llvm().values())
