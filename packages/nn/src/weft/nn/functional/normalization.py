@@ -532,7 +532,7 @@ def usual_layer_norm(args: tuple[Any, ...]) -> Any:
     """`layer_norm` of one dtype, and of no number that is not usual; see `weft._engine.functions`."""
     if not 2 <= len(args) <= 5:
         return None
-    input, sizes, weight, bias, eps = (*args, None, None, 1e-5)[:5] if len(args) < 5 else args
+    input, sizes, weight, bias, eps = args + (None, None, 1e-5)[len(args) - 2 :]
     if not isinstance(input, Tensor) or type(sizes) is not tuple or type(eps) is not float:
         return None
     kind, array = input.kind, input._array
