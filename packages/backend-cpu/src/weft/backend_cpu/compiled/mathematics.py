@@ -264,15 +264,18 @@ def remainder(x, k):
 
 @function
 def exp(x):
-    none = x < either(
-        x, -104.0, -746.0
-    )  # so little that it is 0: to underflow takes the processor twenty times as long
-    most = either(x, 89.0, 710.0)
-    x = like(x, 0.0) if none else most if x > most else x
-    shifted = x * like(x, 1.4426950408889634) + rounder(x)
-    r = remainder(x, shifted - rounder(x))
+    least, most = either(x, -104.0, -746.0), either(x, 89.0, 710.0)  # beyond which there is 0, and infinity
+    some = above(x, least, most)
+    shifted = some * like(x, 1.4426950408889634) + rounder(x)
+    r = remainder(some, shifted - rounder(x))
     power = scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
-    return like(x, 0.0) if none else power
+    return like(x, 0.0) if x < least else power
+
+
+@function
+def above(x, least, most):
+    """``x`` up to a limit; 0 below the other: what is 0 by underflow takes a processor twenty times as long."""
+    return like(x, 0.0) if x < least else most if x > most else x
 
 
 @function
@@ -410,10 +413,12 @@ def tanh(x):
 @function
 def exp2(x):
     """``2 ** x``."""
-    x = between(x, either(x, -151.0, -1076.0), either(x, 129.0, 1025.0))
-    shifted = x + rounder(x)
-    r = (x - (shifted - rounder(x))) * like(x, 0.6931471805599453)
-    return scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    least, most = either(x, -151.0, -1076.0), either(x, 129.0, 1025.0)  # beyond which there is 0, and infinity
+    some = above(x, least, most)
+    shifted = some + rounder(x)
+    r = (some - (shifted - rounder(x))) * like(x, 0.6931471805599453)
+    power = scaled(like(x, 1.0) + r * (like(x, 1.0) + r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)), shifted)
+    return like(x, 0.0) if x < least else power
 
 
 @function
