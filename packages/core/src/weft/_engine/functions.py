@@ -241,32 +241,8 @@ def same(args: tuple[Any, ...]) -> Any:
     return truths.find(0) < 0
 
 
-def selecting(op: Op) -> Any:
-    """The slices along a dimension at the positions that a vector gives."""
-
-    def quick(args: tuple[Any, ...]) -> Any:
-        if len(args) != 3 or type(args[1]) is not int:
-            return None
-        tensor, dim, index = args
-        if not isinstance(tensor, TensorBase) or not isinstance(index, TensorBase):
-            return None
-        kind = tensor.kind
-        if not kind.fast or not index.kind.fast or index.kind is not kind.siblings.get(INT64):
-            return None
-        ndim: int = tensor._array.ndim
-        place: int = dim
-        if place < 0:
-            place += ndim
-        if not 0 <= place < ndim or index._array.ndim != 1:
-            return None
-        arrays: list[Any] = [tensor._array, place, index._array]
-        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0)
-
-    return quick
-
-
-def choosing(op: Op) -> Any:
-    """Elements along a dimension at the positions that a tensor of as many dimensions gives."""
+def choosing(op: Op, slices: bool = False) -> Any:
+    """Elements along a dimension at the positions that a tensor of as many dimensions gives; or slices, by a vector."""
 
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) != 3 or type(args[1]) is not int:
@@ -282,15 +258,21 @@ def choosing(op: Op) -> Any:
         place: int = dim
         if place < 0:
             place += len(shape)
-        if len(shape) != len(wanted) or not 0 <= place < len(shape):
+        if not 0 <= place < len(shape) or len(wanted) != (1 if slices else len(shape)):
             return None
-        for at, size in enumerate(wanted):
-            if size > shape[at] and at != place:
-                return None
+        if not slices:
+            for at, size in enumerate(wanted):
+                if size > shape[at] and at != place:
+                    return None
         arrays: list[Any] = [tensor._array, place, index._array]
         return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0)
 
     return quick
+
+
+def selecting(op: Op) -> Any:
+    """The slices along a dimension at the positions that a vector gives."""
+    return choosing(op, slices=True)
 
 
 def matrix_product(op: Op) -> Any:
