@@ -26,6 +26,7 @@ divide: Final[Any] = numpy.divide
 exp: Final[Any] = numpy.exp
 log: Final[Any] = numpy.log
 multiply: Final[Any] = numpy.multiply
+reciprocal: Final[Any] = numpy.reciprocal
 sqrt: Final[Any] = numpy.sqrt
 subtract: Final[Any] = numpy.subtract
 units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  # ones, by the character of their dtype
@@ -214,9 +215,10 @@ def layer_norm(kernel: Any) -> BySize:
         divide(mean, size, mean)
         normal = subtract(rows, mean)
         inverse = row_sums(multiply(normal, normal), True)
-        add(inverse, number(eps * shape[-1]), inverse)
-        divide(size, inverse, inverse)
+        divide(inverse, size, inverse)
+        add(inverse, number(eps), inverse)
         sqrt(inverse, inverse)
+        reciprocal(inverse, inverse)
         multiply(normal, inverse, normal)
         if weight is not None:
             multiply(normal, weight, normal)

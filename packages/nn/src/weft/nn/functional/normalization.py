@@ -437,9 +437,10 @@ def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, resul
 
 def inverse_root(xp: Any, squares: Any, count: Any, eps: float) -> Any:
     """``1 / sqrt(squares / count + eps)``, in the memory of the sums of squares."""
-    squares += squares.dtype.type(eps * count)
-    xp.divide(count, squares, squares)
-    return xp.sqrt(squares, squares)
+    squares /= count
+    squares += squares.dtype.type(eps)
+    xp.sqrt(squares, squares)
+    return xp.reciprocal(squares, squares)
 
 
 def row_products(xp: Any, a: Any, b: Any) -> Any:
