@@ -46,6 +46,14 @@ def assert_close(found, expected, within):
     np.testing.assert_allclose(found, expected, rtol=within * unit, atol=within * unit / 4)
 
 
+@pytest.mark.parametrize("element", ["float16", "bfloat16"])
+def test_the_neighbours_of_halves_are_halves(element):
+    x = weft.linspace(-3, 3, 9000).to(getattr(weft, element))
+    above, below = weft.nextafter(x, weft.full_like(x, 4)), weft.nextafter(x, weft.full_like(x, -4))
+    assert bool((below < x).all()) and bool((x < above).all())
+    assert weft.equal(weft.nextafter(above, below), x)
+
+
 @pytest.mark.parametrize("element", ["float32", "float64"])
 @pytest.mark.parametrize("name", ONE)
 def test_a_function_of_one_number_is_that_of_its_own_kernel(name, element):

@@ -208,6 +208,9 @@ class Backend:
         """How many kernels were compiled and are kept on disk, for `weft warm`."""
         return 0
 
+    def compile_at_once(self) -> None:
+        """Compile kernels when they are first called, even if other ones could do a short program's work sooner."""
+
     # What is beyond an array library
 
     def scientific(self, module: str) -> Any:

@@ -78,6 +78,10 @@ class CPUBackend(ArrayNamespaceBackend):
         """How many kernels Numba keeps on disk."""
         return libraries.compiled_kernels()
 
+    def compile_at_once(self) -> None:
+        """Compile each kernel when it is first called."""
+        libraries.compile_at_once()
+
     def random_stream(self, seed: int, index: int | None) -> Any:
         """The stream with PyTorch's numbers, in compiled loops where Numba is installed."""
         if not any(hasattr(library, "AT_ONCE") for library in libraries.available()):

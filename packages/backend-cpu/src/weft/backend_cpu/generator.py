@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft._mt19937 import BLOCK, MersenneStream, in_chunks
-from weft.backend_cpu.libraries import LEAST
+from weft.backend_cpu.libraries import LEAST, may_wait
 
 __all__ = ["CompiledStream"]
 
@@ -16,6 +16,14 @@ Array = np.ndarray[Any, Any]
 MANY = 32 * LEAST
 """The number of normals from which their loop is worth its second of compilation, which is ten times that of others."""
 
+EACH = 5e-9
+"""About the seconds that NumPy takes for a sample."""
+
+
+def by_numpy(n: int) -> bool:
+    """Whether NumPy makes so many samples, which compiled loops would make no other."""
+    return n < LEAST or may_wait("random samples", EACH * n)
+
 
 class CompiledStream(MersenneStream):
     """The stream of `weft._mt19937`, with the same words; which loops make the samples depends on their number."""
@@ -23,7 +31,7 @@ class CompiledStream(MersenneStream):
     _key: Any = None  # the generator's words in its own memory
 
     def _draw(self, n: int) -> Array:
-        if n < LEAST:
+        if by_numpy(n):
             return super()._draw(n)
         from weft.backend_cpu.compiled import mersenne
 
@@ -36,13 +44,13 @@ class CompiledStream(MersenneStream):
         return out
 
     def floats(self, n: int) -> Array:
-        return super().floats(n) if n < LEAST else self._made("floats", n, 1, np.float32)
+        return super().floats(n) if by_numpy(n) else self._made("floats", n, 1, np.float32)
 
     def doubles(self, n: int) -> Array:
-        return super().doubles(n) if n < LEAST else self._made("doubles", n, 2, np.float64)
+        return super().doubles(n) if by_numpy(n) else self._made("doubles", n, 2, np.float64)
 
     def bernoulli(self, n: int, p: float) -> Array:
-        if n < LEAST:
+        if by_numpy(n):
             return super().bernoulli(n, p)
         from weft.backend_cpu.compiled import mersenne
 
@@ -58,7 +66,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _between(self, standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
-        if len(standard) < LEAST or dtype != standard.dtype:
+        if dtype != standard.dtype or by_numpy(len(standard)):
             return super()._between(standard, low, high, dtype)
         from weft.backend_cpu.compiled import mersenne
 
@@ -90,7 +98,7 @@ class CompiledStream(MersenneStream):
         return in_chunks(n, dtype, sample)
 
     def _whole(self, n: int, low: int, span: int, wide: bool, dtype: np.dtype[Any]) -> Array:
-        if n < LEAST or span >= 1 << 64 or not -(1 << 63) <= low < 1 << 63 or dtype.kind not in "iu":
+        if by_numpy(n) or span >= 1 << 64 or not -(1 << 63) <= low < 1 << 63 or dtype.kind not in "iu":
             return super()._whole(n, low, span, wide, dtype)
         if not wide and span >= 1 << 32:
             return super()._whole(n, low, span, wide, dtype)
@@ -98,7 +106,7 @@ class CompiledStream(MersenneStream):
         return in_chunks(n, dtype, lambda count: self._made(name, count, each, dtype, most, low))
 
     def permutation(self, n: int) -> Array:
-        if not LEAST <= n < 0xFFFFFFFF // 20 or n < 2:
+        if not 2 <= n < 0xFFFFFFFF // 20 or by_numpy(n):
             return super().permutation(n)
         from weft.backend_cpu.compiled import mersenne
 

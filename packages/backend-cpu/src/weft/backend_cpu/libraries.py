@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import cache, partial
 from types import ModuleType
@@ -83,8 +85,11 @@ def by_size(maker: Maker, least: int, generic: Any) -> BySize:
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype, which falls back on the others' and on NumPy's; None without."""
     found: Kernel | None = None
-    if generic is not None and (least := asleep(name, element)):
-        found = BySize(generic, partial(wake, name, element, generic), least)
+    if generic is not None and (least := least_of(name, element)):
+        if WITH_NUMBA not in sys.modules:
+            found = BySize(generic, partial(wake, name, element, generic), least)
+        elif is_on_trial(name, element):
+            found = BySize(generic, partial(timed, name, element, generic), least)
     for maker in reversed(makers(name, element, found is not None)):
         found = maker(found or generic) or found
     return found
@@ -97,11 +102,9 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 WITH_NUMBA = "weft.backend_cpu.compiled.parallel"  # what all compiled kernels import, and nothing else
 
 
-def asleep(name: str, element: dtype) -> int:
-    """From which size on an array is worth the import of Numba for an op; 0 if it is imported, or not waited for."""
-    if not LEAST or WITH_NUMBA in sys.modules:
-        return 0
-    for library in available():
+def least_of(name: str, element: dtype) -> int:
+    """From which size on an array is worth a compiled kernel of an op; 0 where there is none, or always."""
+    for library in available() if LEAST else ():
         if name in library.MODULES and hasattr(library, "AT_ONCE"):
             family = library.MODULES[name].removeprefix(".")
             few = element.is_half or family in library.FUSED  # NumPy converts halves
@@ -114,6 +117,54 @@ def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     importlib.import_module(WITH_NUMBA)
     ask_again()
     return (kernel(name, element, generic) or generic)(*args)
+
+
+# Compiling a kernel takes as long as NumPy's takes for some hundred large arrays. Where both compute the same bits,
+# NumPy's goes on until it has taken about as long. So no program takes much longer than it would have with the better
+# choice, whichever that was, and a short one never waits. What is found to be worth it, or was compiled by `weft warm`, is not tried.
+
+PATIENCE = float(os.environ.get("WEFT_CPU_PATIENCE", 0.3))
+"""Seconds that NumPy's kernel of an op may take in all, before the one that computes the same is compiled; 0: none."""
+
+taken: dict[str, float] = {}  # by NumPy's kernels on trial; infinite where the trial is over
+
+
+def compile_at_once() -> None:
+    """Try no kernels of NumPy's, but compile what is called."""
+    global PATIENCE
+    PATIENCE = 0.0
+
+
+def is_on_trial(name: str, element: dtype) -> bool:
+    """Whether NumPy's kernel of an op, with whose results the compiled one's agree to the bit, is to go on."""
+    from weft.backend_cpu import compiled
+
+    return name in compiled.EXACT and may_wait(f"{name} {element.name}")
+
+
+def may_wait(work: str, seconds: float = 0.0) -> bool:
+    """Whether NumPy is to do some work, after so many seconds more; if not, this process and later ones keep to it."""
+    from weft.backend_cpu.compiled import keeping
+
+    if work not in taken:
+        taken[work] = math.inf if keeping.is_decided(work) else 0.0
+    if taken[work] == math.inf:
+        return False
+    taken[work] += seconds
+    if taken[work] < PATIENCE:
+        return True
+    taken[work] = math.inf
+    keeping.decide(work)
+    return False
+
+
+def timed(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
+    """Run a kernel on trial."""
+    start = time.perf_counter()
+    result = generic(*args)
+    if not may_wait(f"{name} {element.name}", time.perf_counter() - start):
+        ask_again()
+    return result
 
 
 @cache  # kernels of whole lists are asked for at every call

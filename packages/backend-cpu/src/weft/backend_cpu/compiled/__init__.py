@@ -95,6 +95,18 @@ FUSED = (
     "sorting",
 )  # what NumPy does in several steps
 AT_ONCE = ("optimizers", "recurrent")  # which choose by other sizes than that of the first array
+EXACT = frozenset(
+    """
+    core::abs core::add core::all core::amax core::amin core::angle core::any core::argmax core::argmin
+    core::cat core::clone core::contiguous_copy core::convert core::copysign core::count_nonzero core::cummax
+    core::cummin core::div core::eq core::flip core::fmod core::frac core::gather core::ge core::gt core::index
+    core::index_select core::le core::lt core::masked_fill core::max core::min core::mul core::nan_to_num
+    core::ne core::neg core::nonzero core::reciprocal core::relu core::remainder core::roll core::sgn core::sign
+    core::sqrt core::square core::stack core::sub core::threshold_backward core::topk core::tril core::triu
+    core::where nn::dropout nn::embedding nn::hardtanh nn::hardtanh_backward nn::leaky_relu
+    nn::leaky_relu_backward nn::max_pool_with_indices nn::pad_constant nn::pad_inside nn::prelu nn::threshold
+    """.split()
+)  # ops whose compiled kernels compute the same bits as NumPy's
 MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
 

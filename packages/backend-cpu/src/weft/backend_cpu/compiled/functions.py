@@ -29,7 +29,7 @@ from weft.backend_cpu.compiled.mathematics import (
     whole,
 )
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.pointwise import REAL, element_of, operands_of, serve
+from weft.backend_cpu.compiled.pointwise import REAL, element_of, operands_of, run_of, serve
 from weft.backend_cpu.libraries import FEW, HALF, serves
 
 KERNELS = pointwise.__dict__["KERNELS"]  # where `serve` declares them
@@ -55,7 +55,9 @@ def neighbour(a, b):
     return value if a == a and b == b else a + b
 
 
-serve("core::nextafter", lambda a, b: neighbour(a, b), FLOATS, least=FEW)
+@serves("core::nextafter", FLOATS)  # and not halves: their neighbours are not those of float32
+def nextafter_kernel(generic: Any) -> BySize:
+    return BySize(generic, run_of(operation("core::nextafter", lambda a, b: neighbour(a, b)), 2, generic), FEW)
 
 
 @function
