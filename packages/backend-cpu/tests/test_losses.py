@@ -45,21 +45,31 @@ def assert_same(found, exact):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize("shape", [(6, 5, 1), (3, 4, 7), (2, 3, 600)], ids=str)
+@pytest.mark.parametrize("shape", [(150, 5), (9, 70), (6, 5, 1), (3, 4, 7), (2, 3, 600)], ids=str)
 def test_cross_entropy_is_numpys(shape, reduction, weighted, smoothing):
-    batch, classes, places = shape
+    batch, classes, *places = shape
     input = random(*shape) * 3
-    target = np.random.default_rng(0).integers(0, classes, (batch, places))
-    target[0, 0] = 1  # which is ignored
+    target = np.random.default_rng(0).integers(0, classes, (batch, *places))
+    target.flat[0] = 1  # which is ignored
     weight = np.abs(random(classes)) if weighted else None
     options = (reduction, 1, smoothing)
     generic, kernel = kernels("nn::cross_entropy")
     exact = generic(input, target, weight, *options)
     assert_same(kernel(input, target, weight, *options), exact)
-    grad = random(batch, places) if reduction == "none" else np.asarray(np.float32(0.7))
+    grad = random(batch, *places) if reduction == "none" else np.asarray(np.float32(0.7))
     generic, kernel = kernels("nn::cross_entropy_gradient")
     args = (grad, input, target, weight, *exact[1:], *options)
     assert_same([kernel(*args)], [generic(*args)])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_cross_entropy_of_ignored_rows_alone(reduction):
+    input, target = random(4, 5), np.full(4, 2)
+    loss, count, statistics = kernels("nn::cross_entropy")[1](input, target, None, reduction, 2, 0.0)
+    assert count == 0 and (np.isnan(loss) if reduction == "mean" else loss == 0)
+    grad = np.asarray(np.float32(1))
+    kernel = kernels("nn::cross_entropy_gradient")[1]
+    assert not kernel(grad, input, target, None, count, statistics, reduction, 2, 0.0).any()
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -121,7 +121,8 @@ def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
 
 # Compiling a kernel takes as long as NumPy's takes for some hundred large arrays. Where both compute the same bits,
 # NumPy's goes on until it has taken about as long. So no program takes much longer than it would have with the better
-# choice, whichever that was, and a short one never waits. What is found to be worth it, or was compiled by `weft warm`, is not tried.
+# choice, whichever that was, and a short one never waits. What was found to be worth it is not tried again, nor what
+# `weft warm` compiled.
 
 PATIENCE = float(os.environ.get("WEFT_CPU_PATIENCE", 0.3))
 """Seconds that NumPy's kernel of an op may take in all, before the one that computes the same is compiled; 0: none."""

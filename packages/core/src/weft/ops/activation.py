@@ -23,7 +23,7 @@ def relu(xp, input):
 
 @relu.gradient("input")
 def _(grad, output):
-    return threshold_backward.op(grad, output, 0)
+    return threshold_backward.op(grad, output, 0.0)
 
 
 @op(

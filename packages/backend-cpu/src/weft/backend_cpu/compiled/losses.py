@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from weft.backend import BySize
-from weft.backend_cpu.compiled.mathematics import exp, like, log, sigmoid, softplus
+from weft.backend_cpu.compiled.mathematics import exp, like, log, maximum, sigmoid, softplus
 from weft.backend_cpu.compiled.normalization import contiguous, parameter
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.softmax import EXP, WIDTH, column_maxima, columns_of, parts_of, row_maximum
+from weft.backend_cpu.compiled.softmax import EXP, SIDE, WIDTH, column_maxima, columns_of, parts_of, row_maximum
 from weft.backend_cpu.libraries import FEW, serves
 
 REAL = "float32 float64"
@@ -19,17 +19,43 @@ REAL = "float32 float64"
 # exponentials; a place that is ignored has a count of 0.
 
 
+ROWS = 8192  # fewer are read by one thread
+NARROW = np.uintp(32)  # classes; vectors for so few are of several rows
+
+
+@loop
+def log_sums(x, most, sums, lo, hi):
+    """Of each row the largest score, and the logarithm of the sum of the exponentials of the distances from it."""
+    if x.shape[1] <= NARROW:
+        across = np.empty((NARROW, SIDE), x.dtype)
+        for first in range(lo, hi, SIDE):
+            count = min(SIDE, hi - first)
+            for k in range(count):
+                for j in range(x.shape[1]):
+                    across[j, k] = x[first + k, j]
+            for k in range(count):
+                most[first + k], sums[first + k] = across[0, k], 0
+            for j in range(1, x.shape[1]):
+                for k in range(count):
+                    most[first + k] = maximum(most[first + k], across[j, k])
+            for j in range(x.shape[1]):
+                for k in range(count):
+                    sums[first + k] += exp(across[j, k] - most[first + k])
+    else:
+        for row in range(lo, hi):
+            top = row_maximum(x, row)
+            total = like(top, 0.0)
+            for j in range(x.shape[1]):
+                total += exp(x[row, j] - top)
+            most[row], sums[row] = top, total
+    for row in range(lo, hi):
+        sums[row] = log(sums[row])
+
+
 @loop
 def cross_entropy_rows(x, target, weight, ignored, smoothing, most, sums, losses, counts, lo, hi):
     classes = x.shape[1]
-    for row in range(lo, hi):
-        top = row_maximum(x, row)
-        total = like(top, 0.0)
-        for j in range(classes):
-            total += exp(x[row, j] - top)
-        most[row], sums[row] = top, total
-    for row in range(lo, hi):
-        sums[row] = log(sums[row])
+    log_sums(x, most, sums, lo, hi)
     for row in range(lo, hi):
         top, shift = most[row], sums[row]
         counts[row], losses[row] = 0, 0
@@ -101,6 +127,32 @@ def cross_entropy_by_columns(x, target, weight, ignored, smoothing, most, sums, 
     return totals(losses.reshape(-1), counts.reshape(-1))
 
 
+@launcher
+def cross_entropy_of_rows(x, target, ignored, mean, most, sums, loss, count):
+    """The sum or mean for rows of which each counts the same; False if a class is out of range."""
+    parallel(log_sums, (x, most, sums), x.shape[0], EXP * x.size)
+    total, number, classes = 0.0, 0, np.uintp(x.shape[1])
+    for row in range(np.uintp(target.size)):
+        chosen = np.uintp(target[row])
+        if target[row] == ignored:
+            continue
+        if chosen >= classes:
+            return False
+        total += sums[row] - (x[row, chosen] - most[row])
+        number += 1
+    loss[()] = total / number if mean else total
+    count[()] = number
+    return True
+
+
+def are_usual(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> bool:
+    """Whether there are rows of scores and a class for each, of which each counts the same, and not very many."""
+    if weight is not None or smoothing or reduction == "none" or input.ndim != 2 or target.size >= ROWS:
+        return False
+    flat: bool = input.flags.c_contiguous and target.flags.c_contiguous
+    return flat and target.dtype == np.int64
+
+
 def by_row_or_column(input: Any, target: Any, *arrays: Any) -> tuple[Any, list[Any]]:
     """Scores as (N, C) where each sample has one place, else as (N, C, places), and what is there of each place."""
     batch, classes = input.shape[:2]
@@ -117,6 +169,11 @@ def cross_entropy_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
         if not input.size:
             return generic(input, target, weight, reduction, ignore_index, smoothing)
+        if are_usual(input, target, weight, reduction, smoothing):
+            statistics = np.empty((2, target.size), input.dtype)
+            loss, count = np.empty((), input.dtype), np.empty((), input.dtype)
+            if cross_entropy_of_rows(input, target, ignore_index, reduction == "mean", *statistics, loss, count):
+                return loss, count, statistics
         arrays = np.empty((4, *target.shape), input.dtype)  # the largest scores, logarithms of sums, losses, counts
         x, (chosen, *flat) = by_row_or_column(input, target, *arrays)
         launch = cross_entropy_by_rows if x.ndim == 2 else cross_entropy_by_columns
@@ -175,6 +232,34 @@ def cross_entropy_backward_columns(shares, x, target, weight, whole, ignored, sm
                 y[block, np.uintp(chosen), start + j] -= own[j]
 
 
+@loop
+def log_sums_backward(grad, x, target, total, ignored, most, sums, y, lo, hi):
+    """The gradients of rows of which each counts the same, one of a ``total`` of them."""
+    share, classes = grad / total, np.uintp(x.shape[1])
+    if classes <= NARROW:
+        for row in range(lo, hi):
+            for j in range(classes):
+                y[row, j] = (x[row, j] - most[row]) - sums[row]
+        flat = y.reshape(-1)
+        for i in range(lo * classes, hi * classes):
+            flat[i] = exp(flat[i]) * share
+    else:
+        for row in range(lo, hi):
+            for j in range(classes):
+                y[row, j] = exp((x[row, j] - most[row]) - sums[row]) * share
+    for row in range(lo, hi):
+        if target[row] == ignored:
+            y[row] = 0
+        else:
+            y[row, np.uintp(target[row])] -= share
+
+
+@launcher
+def cross_entropy_backward_of_rows(grad, x, target, total, ignored, most, sums, y):
+    arguments = (grad[()], x, target, total[()], ignored, most, sums, y)
+    parallel(log_sums_backward, arguments, x.shape[0], EXP * x.size)
+
+
 @launcher
 def cross_entropy_backward_by_rows(shares, x, target, weight, whole, ignored, smoothing, most, sums, y):
     arguments = (shares, x, target, weight, whole, ignored, smoothing, most, sums, y)
@@ -200,6 +285,11 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         ignore_index: int,
         smoothing: float,
     ) -> Any:
+        if are_usual(input, target, weight, reduction, smoothing):
+            result = np.empty_like(input)
+            total = total if reduction == "mean" else np.ones_like(total)
+            cross_entropy_backward_of_rows(grad, input, target, total, ignore_index, *statistics, result)
+            return result
         shares = np.empty(target.shape, input.dtype)
         shares[...] = grad / total if reduction == "mean" else grad
         result = np.empty(input.shape, input.dtype)
@@ -255,9 +345,6 @@ def picked_loop(x, target, weight, ignored, losses, counts, wrong, lo, hi):
 def picked(x, target, weight, ignored, losses, counts, wrong):
     parallel(picked_loop, (x, target, weight, ignored, losses, counts, wrong), target.size, 8 * target.size)
     return totals(losses, counts)
-
-
-ROWS = 8192  # fewer are read by one thread
 
 
 @serves("nn::nll_loss", REAL)
