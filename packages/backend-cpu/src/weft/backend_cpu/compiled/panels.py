@@ -27,6 +27,7 @@ IS_SMALL = "sse2" in FEATURES and BYTES < 64  # a set of 16 registers, where oth
 ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
 ACROSS = VECTORS * BYTES  # bytes from a row of a panel to the next
+AT_ONCE = 8  # terms of a sum in one round of the innermost loop, and how many of a panel's rows are fetched ahead
 INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
 PAIRS = np.dtype(np.uint32)
 """The dtype of panels of pairs of bfloat16, of which two rows are one."""
@@ -44,11 +45,11 @@ def width_of(dtype: Any) -> int:
 I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
 
 
-def fetch(builder: Any, address: Any) -> None:
-    """Bring a cache line that will be written to nearer."""
+def fetch(builder: Any, address: Any, to_write: bool) -> None:
+    """Bring a cache line nearer."""
     kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(function, [address, I32(1), I32(3), I32(1)])
+    builder.call(function, [builder.inttoptr(address, POINTER), I32(int(to_write)), I32(3), I32(1)])
 
 
 class BFloat(ir.Type):  # type: ignore[misc]
@@ -141,30 +142,56 @@ def tile_of(rows: int) -> Any:
             sources, targets = at_rows(a, from_row), at_rows(c, step)
             places = [(row, k) for row in range(rows) for k in range(VECTORS)]
             for row, k in places:  # what is added to comes nearer meanwhile
-                fetch(builder, builder.inttoptr(plus(targets[row], k * BYTES), POINTER))
-            entry, body, done = builder.block, builder.append_basic_block(), builder.append_basic_block()
-            builder.branch(body)
-
-            builder.position_at_end(body)
-            counter, offset, panel = (builder.phi(word) for _ in range(3))
-            sums = [builder.phi(vector) for _ in places]
-            factors = [load(factor, plus(panel, k * BYTES)) for k in range(VECTORS)]
-            spreads = [spread(load(factor.element, plus(source, offset))) for source in sources]
+                fetch(builder, plus(targets[row], k * BYTES), True)
             multiply = add_product_of_pairs if pairs else add_product_of_vectors
-            after = [multiply(builder, each, spreads[row], factors[k]) for (row, k), each in zip(places, sums)]
-            following = plus(counter, 1)
-            changes = [
-                (counter, word(0), following),
-                (offset, word(0), plus(offset, from_column)),
-                (panel, b, plus(panel, ACROSS)),
-                *((each, ir.Constant(vector, None), then) for each, then in zip(sums, after)),
-            ]
-            for phi, first, then in changes:
-                phi.add_incoming(first, entry)
-                phi.add_incoming(then, body)
-            builder.cbranch(builder.icmp_signed("<", following, inner), body, done)
+            beside = factor.element.get_abi_size(context.target_data)
 
+            def add_term(offset: Any, panel: Any, sums: list[Any]) -> list[Any]:
+                factors = [load(factor, plus(panel, k * BYTES)) for k in range(VECTORS)]
+                spreads = [spread(load(factor.element, plus(source, offset))) for source in sources]
+                return [multiply(builder, each, spreads[row], factors[k]) for (row, k), each in zip(places, sums)]
+
+            def add_terms(count: int, step: Any, end: Any, start: list[Any], before: Any, done: Any) -> list[Any]:
+                """A loop that adds so many terms in each round: what it starts with, as it is after it."""
+                block = builder.block
+                now = [builder.phi(each.type) for each in start]
+                for phi, each in zip(now, start):
+                    phi.add_incoming(each, before)
+                number, offset, panel, *sums = now
+                for _ in range(count):
+                    for line in range(0, ACROSS if count > 1 else 0, 64):  # one term alone is not worth it (measured)
+                        fetch(builder, plus(panel, AT_ONCE * ACROSS + line), False)
+                    sums = add_term(offset, panel, sums)
+                    offset, panel = plus(offset, step), plus(panel, ACROSS)
+                then = [plus(number, count), offset, panel, *sums]
+                for phi, each in zip(now, then):
+                    phi.add_incoming(each, block)
+                builder.cbranch(builder.icmp_signed("<", then[0], end), block, done)
+                return then
+
+            def either_of(first: list[Any], before: Any, second: list[Any], after: Any) -> list[Any]:
+                found = [builder.phi(each.type) for each in first]
+                for phi, *each in zip(found, first, second):
+                    for value, block in zip(each, (before, after)):
+                        phi.add_incoming(value, block)
+                return found
+
+            entry = builder.block
+            many, rest, few, done = (builder.append_basic_block() for _ in range(4))
+            # A step that is known needs no registers: with another, terms one by one take less time (measured)
+            is_beside = builder.icmp_signed("==", from_column, word(beside))
+            end = builder.select(is_beside, builder.and_(inner, word(-AT_ONCE)), word(0))
+            start = [word(0), word(0), b, *(ir.Constant(vector, None) for _ in places)]
+            builder.cbranch(builder.icmp_signed("<", word(0), end), many, rest)
+            builder.position_at_end(many)
+            then = add_terms(AT_ONCE, beside, end, start, entry, rest)
+            builder.position_at_end(rest)
+            start = either_of(start, entry, then, many)
+            builder.cbranch(builder.icmp_signed("<", start[0], inner), few, done)
+            builder.position_at_end(few)
+            then = add_terms(1, from_column, inner, start, rest, done)
             builder.position_at_end(done)
+            after = either_of(start[3:], rest, then[3:], few)
             addresses = [plus(targets[row], k * BYTES) for row, k in places]
             before = [builder.select(fresh, ir.Constant(vector, None), load(vector, each)) for each in addresses]
             totals = [builder.fadd(each, sum) for each, sum in zip(before, after)]
