@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import c_float, c_int, c_int64, c_size_t, c_uint, c_void_p
+from ctypes import c_char, c_float, c_int, c_int64, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
@@ -61,6 +61,10 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "dnnl_primitive_execute": (c_void_p, c_void_p, c_int, c_void_p),
     "dnnl_primitive_destroy": (c_void_p,),
     "dnnl_reorder_primitive_desc_create": (NEW, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
+    "dnnl_sgemm": (
+        *(c_char, c_char, c_int64, c_int64, c_int64, c_float),
+        *(c_void_p, c_int64, c_void_p, c_int64, c_float, c_void_p, c_int64),
+    ),
     "dnnl_matmul_primitive_desc_create": (NEW, *(c_void_p,) * 6),
     "dnnl_convolution_forward_primitive_desc_create": (
         *(NEW, c_void_p, c_int, c_int, c_void_p, c_void_p, c_void_p, c_void_p),

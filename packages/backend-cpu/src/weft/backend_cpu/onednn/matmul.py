@@ -16,7 +16,7 @@ import numpy
 from weft._layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.libraries import serves
-from weft.backend_cpu.onednn.library import UnsupportedError, make
+from weft.backend_cpu.onednn.library import UnsupportedError, call, make
 from weft.backend_cpu.onednn.primitives import (
     BIAS,
     DST,
@@ -36,6 +36,8 @@ from weft.backend_cpu.onednn.primitives import (
 
 Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
+
+WIDTH = 4  # bytes of a float32
 
 LEAST = 400_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy on one thread (measured)."""
@@ -89,12 +91,46 @@ def contiguous(shape: Sizes, width: int) -> Sizes:
     return tuple(width * prod(shape[dim + 1 :]) for dim in range(len(shape)))
 
 
+ALIAS = 2048
+"""Bytes: memory so far apart, or by a multiple of it, shares few lines of the cache, and more often the longer the rows."""
+FEW_ROWS = 8
+
+
+def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
+    """``a @ b`` by the library's function for matrices of float32; None for those that its primitives take sooner.
+
+    The function is faster (by a quarter, measured) where the rows of b go on in memory, and those of a or of its
+    transpose: as in the gradients of a layer. It reads them where they are, so that not too many may alias.
+    """
+    rows, columns = shape
+    inner = a.shape[1]
+    step, next_column = b.strides
+    if next_column != WIDTH or step < columns * WIDTH:
+        return None
+    if a.strides[1] == WIDTH and a.strides[0] >= inner * WIDTH:
+        order, lead = b"N", a.strides[0]
+    elif a.strides[0] == WIDTH and a.strides[1] >= rows * WIDTH:
+        order, lead = b"T", a.strides[1]
+    else:
+        return None
+    if rows > FEW_ROWS and (step % ALIAS == 0 or lead % ALIAS == 0) or step % WIDTH or lead % WIDTH:
+        return None
+    result = numpy.empty(shape, numpy.float32)
+    operands = address(a), lead // WIDTH, address(b), step // WIDTH, 0.0, address(result), columns
+    call("dnnl_sgemm", order, b"N", rows, columns, inner, 1.0, *operands)
+    return result
+
+
 def multiply(
     a: Array, b: Array, bias: Array | None, shape: Sizes, activation: str = "", into: Any = None
 ) -> Array | None:
     """``activation(a @ b + bias)``, contiguous, in the dtype of a or another; None where the library cannot do it."""
     on_this_thread()
     into = a.dtype if into is None else numpy.dtype(into)
+    if bias is None and not activation and len(shape) == 2 and a.dtype == b.dtype == into == numpy.float32:
+        found = sgemm(a, b, shape)
+        if found is not None:
+            return found
     elements = a.dtype.type.__name__, b.dtype.type.__name__, into.type.__name__  # a name takes NumPy a microsecond
     found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, elements)
     if found is None:
