@@ -178,11 +178,11 @@ def cross_entropy_kernel(generic: Any) -> Any:
         x, (chosen, *flat) = by_row_or_column(input, target, *arrays)
         launch = cross_entropy_by_rows if x.ndim == 2 else cross_entropy_by_columns
         weights = parameter(weight, input.shape[1], 1, input)
-        loss, count = launch(x, chosen, weights, int(ignore_index), float(smoothing), *flat)
+        total, number = launch(x, chosen, weights, int(ignore_index), float(smoothing), *flat)
         if reduction == "none":
             return arrays[2], np.zeros((), input.dtype), arrays[:2]
-        loss = loss / count if reduction == "mean" and count else loss if reduction == "sum" else np.nan
-        return np.asarray(loss, input.dtype), np.asarray(count, input.dtype), arrays[:2]
+        total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
+        return np.asarray(total, input.dtype), np.asarray(number, input.dtype), arrays[:2]
 
     return BySize(generic, run, FEW)
 

@@ -23,9 +23,11 @@ from weft.backend_cpu.onednn.primitives import (
     SRC,
     WEIGHTS,
     WIDTHS,
+    Arranged,
     Handle,
     Primitive,
     address,
+    any_layout,
     attributes,
     described,
     engine,
@@ -38,6 +40,8 @@ Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 WIDTH = 4  # bytes of a float32
+MANY_ROWS, MOST_WEIGHTS = 1024, 1 << 20
+"""A matrix of up to so many elements is rearranged for products with so many rows: it pays (measured)."""
 
 LEAST = 400_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy on one thread (measured)."""
@@ -51,7 +55,7 @@ def product(
     with_bias: bool,
     activation: str,
     elements: tuple[str, str, str],
-) -> Primitive:
+) -> Primitive | Arranged:
     """The primitive ``activation(a @ b + bias)`` with a contiguous result; arrays in this order, bias third.
 
     ``elements`` are the dtypes of a, of b, and of the result; a bias has that of a.
@@ -72,11 +76,14 @@ def product(
     bias = described(row, contiguous(row, WIDTHS[elements[0]]), elements[0]) if with_bias else None
     options = attributes(activation)
     create = "dnnl_matmul_primitive_desc_create"
-    description = Handle("primitive_desc", make(create, engine(), a, b, bias, result, options))
+    arranges = ndim == 2 and shape[0] >= MANY_ROWS and prod(b_shape) <= MOST_WEIGHTS and elements[1] == "float32"
+    chosen = any_layout(b_shape, elements[1]) if arranges else b
+    description = Handle("primitive_desc", make(create, engine(), a, chosen, bias, result, options))
     if not is_fast(description):
         raise UnsupportedError(f"{create}: only the plain loops")
     operands = [(SRC, a), (WEIGHTS, b), (BIAS, bias), (DST, result)]
-    return Primitive(description, [(number, layout) for number, layout in operands if layout is not None])
+    given = [(number, layout) for number, layout in operands if layout is not None]
+    return Arranged(description, given, [DST]) if arranges else Primitive(description, given)
 
 
 def expanded(shape: Sizes, strides: Sizes, ndim: int) -> tuple[Sizes, Sizes]:
@@ -92,7 +99,7 @@ def contiguous(shape: Sizes, width: int) -> Sizes:
 
 
 ALIAS = 2048
-"""Bytes: memory so far apart, or by a multiple of it, shares few lines of the cache, and more often the longer the rows."""
+"""Bytes: what lies so far apart, or a multiple of it, shares few lines of the cache."""
 FEW_ROWS = 8
 
 
@@ -113,7 +120,7 @@ def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
         order, lead = b"T", a.strides[1]
     else:
         return None
-    if rows > FEW_ROWS and (step % ALIAS == 0 or lead % ALIAS == 0) or step % WIDTH or lead % WIDTH:
+    if step % WIDTH or lead % WIDTH or (rows > FEW_ROWS and not (step % ALIAS and lead % ALIAS)):
         return None
     result = numpy.empty(shape, numpy.float32)
     operands = address(a), lead // WIDTH, address(b), step // WIDTH, 0.0, address(result), columns
@@ -128,9 +135,9 @@ def multiply(
     on_this_thread()
     into = a.dtype if into is None else numpy.dtype(into)
     if bias is None and not activation and len(shape) == 2 and a.dtype == b.dtype == into == numpy.float32:
-        found = sgemm(a, b, shape)
-        if found is not None:
-            return found
+        result = sgemm(a, b, shape)
+        if result is not None:
+            return result
     elements = a.dtype.type.__name__, b.dtype.type.__name__, into.type.__name__  # a name takes NumPy a microsecond
     found = pool(product, a.shape, a.strides, b.shape, b.strides, bias is not None, activation, elements)
     if found is None:
