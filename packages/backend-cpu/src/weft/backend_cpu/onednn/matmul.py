@@ -107,7 +107,7 @@ def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
     """``a @ b`` by the library's function for matrices of float32; None for those that its primitives take sooner.
 
     The function is faster (by a quarter, measured) where the rows of b go on in memory, and those of a or of its
-    transpose: as in the gradients of a layer. It reads them where they are, so that not too many may alias.
+    transpose: as in the gradients of a layer. It is slower for some sizes if it reads rows that share lines of the cache.
     """
     rows, columns = shape
     inner = a.shape[1]
@@ -115,12 +115,12 @@ def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
     if next_column != WIDTH or step < columns * WIDTH:
         return None
     if a.strides[1] == WIDTH and a.strides[0] >= inner * WIDTH:
-        order, lead = b"N", a.strides[0]
+        order, lead, suits = b"N", a.strides[0], inner < 256 or min(inner, columns) >= 1024
     elif a.strides[0] == WIDTH and a.strides[1] >= rows * WIDTH:
-        order, lead = b"T", a.strides[1]
+        order, lead, suits = b"T", a.strides[1], inner < 512 or columns >= 1024
     else:
         return None
-    if step % WIDTH or lead % WIDTH or (rows > FEW_ROWS and not (step % ALIAS and lead % ALIAS)):
+    if step % WIDTH or lead % WIDTH or not (suits or rows <= FEW_ROWS or (step % ALIAS and lead % ALIAS)):
         return None
     result = numpy.empty(shape, numpy.float32)
     operands = address(a), lead // WIDTH, address(b), step // WIDTH, 0.0, address(result), columns
