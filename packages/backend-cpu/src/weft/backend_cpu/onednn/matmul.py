@@ -107,7 +107,7 @@ def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
     """``a @ b`` by the library's function for matrices of float32; None for those that its primitives take sooner.
 
     The function is faster (by a quarter, measured) where the rows of b go on in memory, and those of a or of its
-    transpose: as in the gradients of a layer. It is slower for some sizes if it reads rows that share lines of the cache.
+    transpose: as in the gradients of a layer. It is slower for some sizes where rows share lines of the cache.
     """
     rows, columns = shape
     inner = a.shape[1]
