@@ -23,11 +23,9 @@ from weft.backend_cpu.onednn.primitives import (
     SRC,
     WEIGHTS,
     WIDTHS,
-    Arranged,
     Handle,
     Primitive,
     address,
-    any_layout,
     attributes,
     described,
     engine,
@@ -40,8 +38,6 @@ Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 WIDTH = 4  # bytes of a float32
-MANY_ROWS, MOST_WEIGHTS = 1024, 1 << 20
-"""A matrix of up to so many elements is rearranged for products with so many rows: it pays (measured)."""
 
 LEAST = 400_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy on one thread (measured)."""
@@ -55,7 +51,7 @@ def product(
     with_bias: bool,
     activation: str,
     elements: tuple[str, str, str],
-) -> Primitive | Arranged:
+) -> Primitive:
     """The primitive ``activation(a @ b + bias)`` with a contiguous result; arrays in this order, bias third.
 
     ``elements`` are the dtypes of a, of b, and of the result; a bias has that of a.
@@ -76,14 +72,11 @@ def product(
     bias = described(row, contiguous(row, WIDTHS[elements[0]]), elements[0]) if with_bias else None
     options = attributes(activation)
     create = "dnnl_matmul_primitive_desc_create"
-    arranges = ndim == 2 and shape[0] >= MANY_ROWS and prod(b_shape) <= MOST_WEIGHTS and elements[1] == "float32"
-    chosen = any_layout(b_shape, elements[1]) if arranges else b
-    description = Handle("primitive_desc", make(create, engine(), a, chosen, bias, result, options))
+    description = Handle("primitive_desc", make(create, engine(), a, b, bias, result, options))
     if not is_fast(description):
         raise UnsupportedError(f"{create}: only the plain loops")
     operands = [(SRC, a), (WEIGHTS, b), (BIAS, bias), (DST, result)]
-    given = [(number, layout) for number, layout in operands if layout is not None]
-    return Arranged(description, given, [DST]) if arranges else Primitive(description, given)
+    return Primitive(description, [(number, layout) for number, layout in operands if layout is not None])
 
 
 def expanded(shape: Sizes, strides: Sizes, ndim: int) -> tuple[Sizes, Sizes]:
