@@ -45,3 +45,20 @@ def test_panels_have_the_columns_of_a_matrix_and_zeros(shape):
         found = panels.transpose(1, 0, 2).reshape(plain.shape[0], -1)
         assert np.array_equal(found[:, : plain.shape[1]], plain)
         assert not found[:, plain.shape[1] :].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("terms", "rows", "columns"), [(1, 3, (5, 0)), (8, 8, (32, 7)), (130, 70, (33, 64)), (300, 417, (1, 96))]
+)
+def test_products_of_columns_are_those_of_the_transpose(terms, rows, columns, dtype):
+    from weft.backend_cpu.compiled.panels import products_of_columns
+
+    random = np.random.default_rng(rows)
+    a, *others = (random.standard_normal((terms, each)).astype(dtype) for each in (rows, *columns))
+    tolerance = 1e-4 if dtype == np.float32 else 1e-11
+    for given in (others, others[:1]):
+        found = products_of_columns(a, *given)
+        assert len(found) == len(given)
+        for result, other in zip(found, given):
+            np.testing.assert_allclose(result, a.T @ other, rtol=tolerance, atol=tolerance)

@@ -63,14 +63,7 @@ def agree(found, expected):
         np.testing.assert_allclose(first, second, rtol=tolerance, atol=tolerance * scale)
 
 
-@pytest.mark.parametrize(
-    ("op", "options"),
-    [(LSTM, ()), (GRU, ()), (RNN, (False,)), (RNN, (True,))],
-    ids=["lstm", "gru", "rnn_tanh", "rnn_relu"],
-)
-@pytest.mark.parametrize(("sizes", "width"), SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("reverse", [False, True])
-def test_layers_and_gradients_are_those_of_numpys_kernel(op, options, sizes, width, reverse):
+def compare(op, options, sizes, width, reverse):
     for bias, dtype in ((True, np.float32), (False, np.float64)):
         args = arguments(op, sizes, width, bias, dtype)
         generic, run = kernels(op)
@@ -84,6 +77,26 @@ def test_layers_and_gradients_are_those_of_numpys_kernel(op, options, sizes, wid
         for given in (grads, [grads[0], *[None] * states], [None, *grads[1:]]):
             call = (args[0], *weights, *expected[1 + states :], *given, sizes, reverse, *options, needs)
             agree(run(*call), generic(*call))
+
+
+@pytest.mark.parametrize(
+    ("op", "options"),
+    [(LSTM, ()), (GRU, ()), (RNN, (False,)), (RNN, (True,))],
+    ids=["lstm", "gru", "rnn_tanh", "rnn_relu"],
+)
+@pytest.mark.parametrize(("sizes", "width"), SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_layers_and_gradients_are_those_of_numpys_kernel(op, options, sizes, width, reverse):
+    compare(op, options, sizes, width, reverse)
+
+
+@pytest.mark.parametrize(("op", "options"), [(LSTM, ()), (RNN, (False,))], ids=["lstm", "rnn"])
+def test_gradients_of_large_weights_are_those_of_numpys_kernel(op, options, monkeypatch):
+    from weft.backend_cpu.compiled import recurrent
+
+    monkeypatch.setattr(recurrent, "LEAST_PRODUCT", 0)
+    monkeypatch.setattr(recurrent, "LEAST_COLUMNS", 0)
+    compare(op, options, (40, 40, 33, 5), 40, False)
 
 
 def test_only_the_gradients_that_are_asked_for_come():

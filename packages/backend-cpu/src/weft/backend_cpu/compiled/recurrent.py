@@ -16,10 +16,10 @@ import numpy as np
 
 from weft import bfloat16, dtype, float32, float64
 from weft._layout import in_order
-from weft.backend_cpu import libraries
+from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.compiled.halves import BITS, narrow
 from weft.backend_cpu.compiled.mathematics import function, like, sigmoid, tanh
-from weft.backend_cpu.compiled.panels import HAS_PAIRS, PAIRS, add_product, in_panels
+from weft.backend_cpu.compiled.panels import HAS_PAIRS, PAIRS, add_product, in_panels, products_of_columns
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.together import together
 from weft.backend_cpu.libraries import LEAST, serves
@@ -30,6 +30,8 @@ Kernel = Callable[..., Any]
 REAL = "float32 float64"
 LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
 LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
+LEAST_PRODUCT = 1 << 16  # elements of weights whose gradients are computed here (measured)
+LEAST_COLUMNS = 128  # of a thread in these products: each reads all of one matrix
 MANY_ROWS = 4  # times the columns of a product, from which it may be computed transposed (measured)
 FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
@@ -574,6 +576,22 @@ def product_of_columns(a: Array, b: Array) -> Array:
     return matmul(a.T, b)
 
 
+def products_for_weights(
+    by_input: Array, by_hidden: Array, input: Array, before: Array, needs: Sequence[bool]
+) -> list[Array | None]:
+    """The gradients of both weights that are asked for: those of large ones of one layer together."""
+    pairs = [(by_input, input), (by_hidden, before)]
+    if by_input is by_hidden and all(needs) and is_for_panels(*pairs[0]) and is_for_panels(*pairs[1]):
+        return list(products_of_columns(by_input, dense(input), before))
+    return [product_of_columns(*pair) if wanted else None for pair, wanted in zip(pairs, needs)]
+
+
+def is_for_panels(a: Array, b: Array) -> bool:
+    """Whether ``a.T @ b`` is not left to a library, which takes a sixth longer on two threads (measured)."""
+    is_large = a.shape[1] * b.shape[1] >= LEAST_PRODUCT and a.shape[1] >= LEAST_COLUMNS * threads.count()
+    return is_large and a.dtype == b.dtype == np.float32
+
+
 def weight_gradients(
     by_input: Array,
     by_hidden: Array,
@@ -588,10 +606,11 @@ def weight_gradients(
 
     That of the input is ``by_x``, unless this is empty. ``totals`` have the same sum as the rows of ``by_input``.
     """
+    products = products_for_weights(by_input, by_hidden, input, before, needs[1:3])
     rules = (
         lambda: by_x if by_x.size else matmul(by_input, weight_ih),
-        lambda: product_of_columns(by_input, input),
-        lambda: product_of_columns(by_hidden, before),
+        lambda: products[0],
+        lambda: products[1],
         lambda: np.add.reduce(by_input if totals is None else totals, axis=0),
         lambda: np.add.reduce(by_hidden, axis=0),
     )
