@@ -733,16 +733,24 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
 
 
 def remember_view(counter: Version, view: TensorBase) -> None:
-    """Keep a weak reference to a view of a tensor that does not require grad: a recorded write may change that."""
+    """Keep a weak reference to a view of a tensor that does not require grad: a recorded write may change that.
+
+    That to the youngest stands first: most views are gone when the next one is made, which then takes the place.
+    """
+    reference = weakref.ref(view)
     views = counter.views
     if views is None:
-        counter.views = [weakref.ref(view)]
+        counter.views = [reference]
+        return
+    if views[0]() is None:
+        views[0] = reference
         return
     if len(views) >= counter.views_limit:
         views = [each for each in views if each() is not None]
         counter.views = views
         counter.views_limit = 2 * len(views) + 8
-    views.append(weakref.ref(view))
+    views.append(reference)
+    views[0], views[-1] = views[-1], views[0]
 
 
 def spread_history(base: TensorBase) -> None:
@@ -759,7 +767,7 @@ def spread_history(base: TensorBase) -> None:
             view._requires_grad = True
         else:
             others.append(reference)
-    counter.views = others
+    counter.views = others if others else None
 
 
 LEAST: Final = -(2.0**63)  # between these a whole number is one of 64 bits for sure

@@ -8,12 +8,11 @@ are used most, on plain tensors with nobody watching, and leaves all else, and w
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final, Optional
 from weakref import ref
 
-import numpy
-
-from weft._engine.arrays import FEW
+from weft._engine.arrays import FEW, new_array
 from weft._engine.dispatch import Op, View, bump, record_one, remember_view
 from weft._engine.kinds import fitting_number
 from weft._engine.tensor import TensorBase, Version, blank, local, state
@@ -165,12 +164,10 @@ class TensorMethods(TensorBase):
     def expand(self, *args: Any, size: Any = None, implicit: bool = False) -> Any:
         """The view in which dimensions of size 1 are repeated, without memory for it; -1 keeps a size."""
         if size is None and self.kind.quick:
-            sizes = whole_numbers(args, 0)
-            array = self._array
-            if sizes is not None and type(array) is numpy.ndarray:
-                taken = expanded(array, sizes)
-                if taken is not None:
-                    return view_of(ops.expand, self, taken, (sizes,))
+            sizes = args if len(args) != 1 else one_by_one(args)
+            taken = expanded(self._array, sizes)
+            if taken is not None:
+                return view_of(ops.expand, self, taken, (sizes,))
         return quick_methods["expand"](self, *args, size=size, implicit=implicit)
 
     def select(self, dim: Any, index: Any) -> Any:
@@ -321,7 +318,7 @@ def written(target: TensorBase, index: Any, value: Any) -> bool:
         operand = fitting_number(value, kind)
     key = basic_key(index)
     array = target._array
-    if operand is None or key is None or type(array) is not numpy.ndarray or 0 in array.strides:
+    if operand is None or key is None or type(array) is not new_array or 0 in array.strides:
         return False
     try:
         place = array[key]
@@ -344,12 +341,16 @@ def is_plain_slice(index: Any) -> bool:
     return (start is None or type(start) is int) and (stop is None or type(stop) is int)
 
 
+def one_by_one(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The sizes of a call that has one argument: that one, or what is in it."""
+    first = args[0]
+    return tuple(first) if isinstance(first, (tuple, list)) else args
+
+
 def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]]:
     """Numbers given one by one or as one sequence, if all are plain ints, and none is too small."""
     if len(args) == 1:
-        first = args[0]
-        if isinstance(first, (tuple, list)):
-            args = tuple(first)
+        args = one_by_one(args)
     for each in args:
         if type(each) is not int or each < least:
             return None
@@ -358,45 +359,48 @@ def whole_numbers(args: tuple[Any, ...], least: int) -> Optional[tuple[int, ...]
 
 def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     """A view with another shape, where the strides allow it; else None."""
-    if not args:
+    if len(args) == 0:
         return None
-    sizes: Optional[tuple[int, ...]] = args
-    known = True  # no size is to be found from the others
-    for each in args:
-        if type(each) is not int or each < 0:  # a frame less for sizes one by one, which most are
-            sizes = whole_numbers(args, -1)
-            known = False
-            break
-    if sizes is None:
-        return None
+    sizes = args if len(args) != 1 else one_by_one(args)
     array = source._array
     try:
         taken = array.reshape(sizes)
-    except ValueError:
+    except (TypeError, ValueError):  # sizes that are no whole numbers, too
+        return None
+    shape = taken.shape
+    if shape != sizes and -1 not in sizes:  # NumPy takes any negative size for -1
         return None
     base = taken.base
     if base is not array and (base is None or base is not array.base):  # a copy, or a library that does not say
         return None
-    return view_of(ops.view, source, taken, (sizes if known else taken.shape,))
+    return view_of(ops.view, source, taken, (shape,))
 
 
 def expanded(array: Any, sizes: tuple[int, ...]) -> Any:
     """A contiguous array with dimensions of size 1 repeated; None for another array, or sizes that do not fit it."""
-    shape: tuple[Any, ...] = array.shape
-    strides: tuple[Any, ...] = array.strides
+    if type(array) is not new_array:
+        return None
+    try:
+        return new_array(sizes, array.dtype, array, 0, repeating(array.shape, array.strides, sizes))
+    except (TypeError, ValueError):  # also sizes that NumPy takes for none
+        return None
+
+
+@lru_cache(256)  # finding them takes several times as long as finding them again
+def repeating(shape: tuple[int, ...], strides: tuple[int, ...], sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    """The strides by which an array has other sizes, its dimensions of size 1 being repeated."""
     lead = len(sizes) - len(shape)
     if lead < 0:
-        return None
-    steps: list[Any] = [0] * lead
-    for place, have in enumerate(shape):
-        wanted = sizes[lead + place]
+        raise ValueError("fewer sizes than dimensions")
+    steps = [0] * lead
+    for have, wanted, stride in zip(shape, sizes[lead:], strides):
         if wanted != have and have != 1:
-            return None
-        steps.append(strides[place] if wanted == have else 0)
-    try:
-        return numpy.ndarray(sizes, array.dtype, array, 0, tuple(steps))
-    except (TypeError, ValueError):
-        return None
+            raise ValueError("a size that is not 1 is not repeated")
+        steps.append(stride if wanted == have else 0)
+    for each in sizes:
+        if type(each) is not int:  # the memory that a tensor is in must not be kept for it
+            raise TypeError("sizes are whole numbers")
+    return tuple(steps)
 
 
 def plain_twin(source: TensorBase, array: Any) -> TensorBase:
@@ -449,10 +453,10 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
         record_one(op, out, source, args)
     if not base._requires_grad:
         views = counter.views
-        if views is None or len(views) >= counter.views_limit:
+        if views is None or views[0]() is not None:
             remember_view(counter, out)
         else:
-            views.append(ref(out))
+            views[0] = ref(out)
     elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
     return out

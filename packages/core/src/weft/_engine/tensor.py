@@ -34,7 +34,7 @@ class Version:
     inference : bool
         The memory was made in inference mode: it is never recorded.
     views : list or None
-        Weak references to views of tensors that do not require grad: a recorded write may change that.
+        Weak references to views of tensors that do not require grad: a recorded write may change that. Never empty.
     views_limit : int
         How many of them there may be before the dead ones are dropped.
     """

@@ -304,7 +304,7 @@ def expand(input, *args, size=None, implicit=False):
 
 @expand.kernel
 def _(xp, input, size):
-    taken = expanded(input, size) if type(input) is numpy.ndarray else None
+    taken = expanded(input, size)
     if taken is not None:
         return taken
     strides = (0,) * (len(size) - input.ndim) + tuple(
