@@ -176,6 +176,18 @@ def test_matrix_norms_are_those_of_numpy(ord):
     assert float(linalg.norm(A, ord)) == pytest.approx(np.linalg.norm(A.numpy(), ord))
 
 
+@pytest.mark.parametrize("order", [2**64, 2**2000, -(2**63) - 1])
+@pytest.mark.parametrize("call", [
+    lambda x, p: weft.norm(x, p), lambda x, p: x.norm(p, 0), lambda x, p: linalg.vector_norm(x, p),
+    lambda x, p: weft.dist(x, x, p), lambda x, p: weft.renorm(x, p, 0, 1.0),
+])  # fmt: skip
+def test_orders_of_norms_beyond_64_bits_are_refused(order, call):
+    for dtype in (weft.float16, weft.float32):
+        with pytest.raises(OverflowError, match="int too big"):
+            call(weft.ones(2, 2, dtype=dtype), order)
+    assert weft.norm(weft.ones(2), 2**64 - 1).item() == 1.0
+
+
 def test_least_squares_solution_is_that_of_numpy():
     A, B = matrix(5, 3), matrix(5, 2, seed=1)
     solution, residuals, rank, _ = linalg.lstsq(A, B, driver="gelsd")

@@ -67,6 +67,7 @@ def test_two_numbers_make_a_tensor_without_dimensions(call, expected):
     lambda x, n: x * n, lambda x, n: n + x, lambda x, n: weft.sub(n, x), lambda x, n: x.add_(n), lambda x, n: x == n,
     lambda x, n: x.clamp(max=n), lambda x, n: x.fill_(n), lambda x, n: x.masked_fill(x > 0, n), lambda x, n: x**n,
     lambda x, n: weft.where(x > 0, x, n), lambda x, n: weft.full_like(x, n), lambda x, n: x.add(x, alpha=n),
+    lambda x, n: x.add(n, alpha=2), lambda x, n: weft.result_type(x, n), lambda x, n: (x > 1).add(x > 1, alpha=n),
 ])  # fmt: skip
 def test_integers_beyond_64_bits_are_refused(number, dtype, call):
     with pytest.raises(OverflowError, match="int too big"):

@@ -331,7 +331,7 @@ def result_dtype(args: Any, name: str = "result_type") -> dtype:
         kind = getattr(arg, "kind", None)
         if kind is None:
             found = scalar_dtype(arg)
-            if found is int64 and arg >= 1 << 63:
+            if found is int64 and not -(1 << 63) <= arg < 1 << 63:
                 check_bits(name, arg)
                 found = uint64
             number = found if number is None else promote_types(number, found)

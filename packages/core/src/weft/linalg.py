@@ -22,6 +22,7 @@ from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_squar
 from weft.ops.joining import cat
 from weft.ops.matrices import matmul, matrix_power, vector_product
 from weft.ops.matrix_functions import matrix_exp, tolerances
+from weft.ops.softmax import exponent
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal
 
@@ -647,7 +648,7 @@ def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
         raise RuntimeError(
             f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
         )
-    return vector_norm_op.op(input, float(ord), dims, bool(keepdim))
+    return vector_norm_op.op(input, exponent(name, ord), dims, bool(keepdim))
 
 
 @composite(out="exact")

@@ -133,7 +133,11 @@ def norm(op: Op) -> Any:
             return None
         order: Any = args[1] if len(args) > 1 else None
         power = 2.0
-        if type(order) is int or type(order) is float:
+        if type(order) is float:
+            power = order
+        elif type(order) is int:
+            if not -(1 << 63) <= order < 1 << 64:
+                return None
             power = float(order)
         elif order is not None and order != "fro":
             return None

@@ -122,7 +122,8 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
         alpha = alpha.item()  # type: ignore[attr-defined]
     check_factor(name, "alpha", alpha, common)
     if common.name == "bool":
-        return other * bool(alpha) if isinstance(other, TensorBase) else bool(other and alpha)
+        alpha = fit_number(name, alpha, common)
+        return other * alpha if isinstance(other, TensorBase) else bool(other and alpha)
     if not isinstance(other, TensorBase):
         product = fit_number(name, other, common) * in_range(name, alpha, common)
         return wrap_around(product, common) if common.category == INTEGER else product

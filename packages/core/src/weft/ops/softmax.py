@@ -6,6 +6,7 @@ import builtins
 import math
 from typing import Any
 
+from weft._dtypes import check_bits
 from weft._engine import dimensions
 from weft._layout import in_order
 from weft._tensor import Tensor
@@ -275,8 +276,24 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
         raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
     power = 2 if p is None or p == "fro" else p
     return vector_norm.op(
-        input, float(power), wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim), keepdim
+        input,
+        exponent("norm", power),
+        wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim),
+        keepdim,
     )
+
+
+def exponent(name: str, value: Any) -> float:
+    """The order of a norm.
+
+    Raises
+    ------
+    OverflowError
+        For an integer that has more than 64 bits.
+    """
+    if isinstance(value, int):
+        check_bits(name, value)
+    return float(value)
 
 
 @composite()
@@ -291,7 +308,8 @@ Tensor.dist = dist
 @composite("renorm", "renorm_", out="exact")
 def renorm(input, p, dim, maxnorm):
     """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
-    if p <= 0:
+    order = exponent("renorm", p)
+    if order <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported; got p={p}")
     if not maxnorm >= 0:  # nan is not
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
@@ -299,6 +317,6 @@ def renorm(input, p, dim, maxnorm):
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = wrap_dim("renorm", dim, input.ndim)
     rest = tuple(d for d in builtins.range(input.ndim) if d != dim)
-    length = vector_norm.op(input, float(p), rest, True)
+    length = vector_norm.op(input, order, rest, True)
     scale = (maxnorm / (length + 1e-7)).where(length > maxnorm, length.new_ones(()))
     return input * scale.to(input.dtype)
