@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._devices import kind_of
-from weft._engine.dispatch import link_view, make, record, record_many
+from weft._engine.dispatch import link_view, make, record, record_many, replay, share_view
 from weft._engine.tensor import Extra, TensorBase, local, set_grad
 
 __all__ = [
@@ -102,7 +102,7 @@ class Level:
     def keep_history(self, target: Any, source: Any) -> None:
         """Record that a tensor was written into another of this level."""
 
-    def replay(self, base: Wrapped, view: Any) -> Wrapped:
+    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
         """The record for a view, from that of its base, which was adopted."""
         raise NotImplementedError
 
@@ -277,8 +277,8 @@ class GradLevel(Level):
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor))
 
-    def replay(self, base: Wrapped, view: Any) -> Wrapped:
-        return Wrapped(self, view.replay(base.value))
+    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
+        return Wrapped(self, replay(recipe, base.value))
 
     def keep_history(self, target: Any, source: Any) -> None:
         from weft.ops._inplace import take_history
@@ -315,19 +315,19 @@ def write(name: str, target: Any, source: Any) -> None:
 
 def adopt(tensor: Any, level: Level) -> None:
     """Wrap a tensor in place, its base and the other views of it too: what is written to it is of that level."""
-    view = tensor._view
-    if view is None:
+    base = tensor._view_base
+    if base is None:
         become(tensor, level.adopt(tensor))
         counter = tensor._version_counter
         for reference in () if counter is None or counter.views is None else counter.views:
             other = reference()
-            if other is not None and other._view is not None and other._view.base is tensor:
-                become(other, level.replay(record_of(tensor), other._view))
+            if other is not None and other._view_base is tensor:
+                become(other, level.replay(record_of(tensor), other._view_recipe))
         return
-    if not level.holds(view.base):
-        adopt(view.base, level)
+    if not level.holds(base):
+        adopt(base, level)
     if not level.holds(tensor):
-        become(tensor, level.replay(record_of(view.base), view))
+        become(tensor, level.replay(record_of(base), tensor._view_recipe))
 
 
 def become(tensor: Any, wrapped: Wrapped) -> None:
@@ -343,7 +343,8 @@ def twin(tensor: Any) -> Any:
     """Another object for the same tensor: memory, history, version counter and what it is a view of."""
     made: Any = make(tensor._array, tensor.kind)
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
-    made._version_counter, made._extra, made._view = tensor._version_counter, tensor._extra, tensor._view
+    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    share_view(made, tensor)
     return made
 
 

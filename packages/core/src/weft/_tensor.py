@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
-from weft._engine.dispatch import make
+from weft._engine.dispatch import current_node, make, share_view
 from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import Extra, TensorBase, local
 from weft._intercept import arm, default_torch_function
@@ -208,8 +208,7 @@ class Tensor(Methods):
     @property
     def grad_fn(self) -> Any:
         """The node of the operation that made it; None for a leaf."""
-        view = self._view
-        return self._node if view is None else view.current_node(self)
+        return current_node(self)
 
     @property
     def is_leaf(self) -> bool:
@@ -286,8 +285,7 @@ class Tensor(Methods):
 
     @property
     def _base(self) -> Any:
-        view = self._view
-        return None if view is None else view.base
+        return self._view_base
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -348,7 +346,8 @@ def as_subclass(tensor: Any, cls: Any) -> Any:
     made._array = tensor._array
     made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
-    made._version_counter, made._extra, made._view = tensor._version_counter, tensor._extra, tensor._view
+    made._version_counter, made._extra = tensor._version_counter, tensor._extra
+    share_view(made, tensor)
     return made
 
 

@@ -310,8 +310,7 @@ class UntypedStorage:
             tensor = user()
             if tensor is None:
                 continue
-            view, counter = tensor._view, tensor._version_counter
-            base = tensor if view is None else view.base
+            base, counter = tensor._view_base, tensor._version_counter
             views = [] if counter is None or counter.views is None else [each() for each in counter.views]
             found.update((id(each), each) for each in (tensor, base, *views) if each is not None)
         return list(found.values())

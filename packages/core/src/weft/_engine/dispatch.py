@@ -415,7 +415,7 @@ def make(array: Any, kind: Kind) -> TensorBase:
     out._grad = None
     out._version_counter = None if state.intercepting == 0 or not local.inference else inference_version()
     out._extra = None
-    out._view = None
+    out._view_base = None
     return out
 
 
@@ -430,8 +430,7 @@ def edge_of(tensor: TensorBase) -> Any:
     """Where the gradient of an input goes: to the node that made it, to the leaf itself, nowhere."""
     if not tensor._requires_grad:
         return None
-    view: Optional[View] = tensor._view
-    node = tensor._node if view is None else view.current_node(tensor)
+    node = tensor._node if tensor._view_base is None else current_node(tensor)
     return tensor if node is None else node
 
 
@@ -630,84 +629,54 @@ def changed_in_place(node: Node, value: Any, expected: int, found: int) -> Runti
     )
 
 
-class View:
-    """How a view comes from its base, so that it can be made again after the base was changed.
+def replay(recipe: tuple[Any, ...], tensor: Any) -> Any:
+    """The view of a tensor that a view with this recipe is of its base.
 
-    Attributes
-    ----------
-    base : TensorBase
-        The tensor that is no view itself.
-    parent : View or None
-        The view that this one is a view of; None directly on the base.
+    A recipe is a tuple, as every view has one and a tuple is made in half the time: the recipe of the view that it is a
+    view of, or None directly on the base; the op; its arguments behind the tensor; which of several outputs it is, or
+    -1; and whether the op was to be recorded. It has no base, in whose history it may be: that would be a reference
+    cycle.
     """
+    parent, op, args, index, _ = recipe
+    made = op(tensor if parent is None else replay(parent, tensor), *args)
+    return made if index < 0 else made[index]
 
-    base: Any
-    parent: Optional[View]
-    op: Op
-    args: tuple[Any, ...]  # without the tensor itself, which is the first
-    version: int
-    index: int = -1  # which output, for ops that return several views; else -1
-    recorded: bool = True
-    order: tuple[int, ...] = ()  # of the base's dimensions in memory, where it is needed without its base
 
-    def without_base(self) -> View:
-        """How the view is made, for a node in its base's history: with the base, that would be a reference cycle."""
-        parent = None if self.parent is None else self.parent.without_base()
-        return new_view(None, parent, self.op, self.args, self.index, self.version)
-
-    def replay(self, tensor: Any) -> Any:
-        """The same view of another tensor of the base's shape."""
-        if self.parent is not None:
-            tensor = self.parent.replay(tensor)
-        made = self.op(tensor, *self.args)
-        return made if self.index < 0 else made[self.index]
-
-    def current_node(self, tensor: TensorBase) -> Optional[Node]:
-        """The node of the view, made again if the base got another history since."""
-        counter = tensor._version_counter
-        if counter is not None and counter.value != self.version:
-            base = self.base
-            if base._requires_grad and self.op is not None:
-                if not self.recorded or self.index >= 0:
-                    raise stale_view(self)
-                before = local.grad_enabled
-                set_grad(True)
-                try:
-                    again = self.replay(base)
-                finally:
-                    set_grad(before)
-                tensor._node = again._node
-                tensor._requires_grad = True
-                set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
-            self.version = counter.value
+def current_node(tensor: TensorBase) -> Optional[Node]:
+    """The node of a tensor; that of a view is made again if its base got another history since."""
+    base = tensor._view_base
+    counter = tensor._version_counter
+    if base is None or counter is None or counter.value == tensor._view_version:
         return tensor._node
+    if base._requires_grad:
+        recipe = tensor._view_recipe
+        if not recipe[4] or recipe[3] >= 0:
+            raise stale_view(recipe)
+        before = local.grad_enabled
+        set_grad(True)
+        try:
+            again = replay(recipe, base)
+        finally:
+            set_grad(before)
+        tensor._node = again._node
+        tensor._requires_grad = True
+        set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
+    tensor._view_version = counter.value
+    return tensor._node
 
 
-def new_view(base: Any, parent: Optional[View], op: Op, args: tuple[Any, ...], index: int, version: int) -> View:
-    """How a view was made just now."""
-    view = View()  # without arguments: interpreted, that is the dearest part of making one
-    view.base = base
-    view.parent = parent
-    view.op = op
-    view.args = args
-    view.version = version
-    view.index = index
-    if state.unrecorded and not local.grad_enabled:
-        view.recorded = False
-    return view
-
-
-def stale_view(view: View) -> RuntimeError:
+def stale_view(recipe: tuple[Any, ...]) -> RuntimeError:
     """The error for a view that cannot be made again after its base, or another view of it, was written to."""
-    if not view.recorded:
+    _, op, _, index, recorded = recipe
+    if not recorded:
         return RuntimeError(
-            f"{view.op.name.partition('::')[2]}: A view was created in no_grad mode and its base or another view of "
+            f"{op.name.partition('::')[2]}: A view was created in no_grad mode and its base or another view of "
             "its base has been modified inplace with grad mode enabled. Given that this use case is ambiguous and "
             "error-prone, it is forbidden. Make the view where gradients are recorded, or detach() it"
         )
-    label: str = view.op.declaration.label
     return RuntimeError(
-        f"Output {view.index} of {label} is a view and its base or another view of its base has been modified inplace. "
+        f"Output {index} of {op.declaration.label} is a view and its base or another view of its base has been "
+        "modified inplace. "
         "This view is the output of a function that returns multiple views, which cannot be made again one by one. "
         "Replace the in-place operation by an out-of-place one, or take the views one by one (narrow, select)"
     )
@@ -723,13 +692,28 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
     out._version_counter = counter
     if not op.differentiable:  # detach: the memory is shared, the history is not
         return
-    parent: Optional[View] = source._view
-    base: TensorBase = source if parent is None else parent.base
-    out._view = new_view(base, parent, op, args[1:], index, counter.value)
+    base = source._view_base
+    parent: Any = None
+    if base is None:
+        base = source
+    else:
+        parent = source._view_recipe
+    out._view_base = base
+    out._view_recipe = (parent, op, args[1:], index, not state.unrecorded or local.grad_enabled)
+    out._view_version = counter.value
     if not base._requires_grad:
         remember_view(counter, out)
     elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
+
+
+def share_view(out: TensorBase, source: TensorBase) -> None:
+    """Make a tensor the view that another one is, if that is one."""
+    base = source._view_base
+    out._view_base = base
+    if base is not None:
+        out._view_recipe = source._view_recipe
+        out._view_version = source._view_version
 
 
 def remember_view(counter: Version, view: TensorBase) -> None:
@@ -763,7 +747,7 @@ def spread_history(base: TensorBase) -> None:
         view: Any = reference()
         if view is None or not view.kind.is_differentiable:
             continue
-        if view._view is not None and view._view.base is base:
+        if view._view_base is base:
             view._requires_grad = True
         else:
             others.append(reference)
@@ -858,7 +842,7 @@ def binary_operator(op: Op, slow: Any) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
-        out._view = None
+        out._view_base = None
         if (self._requires_grad or right._requires_grad) and not (state.unrecorded and not local.grad_enabled):
             mask = 2 if not self._requires_grad else 3 if right._requires_grad else 1
             plan = pair_plans[mask]
@@ -1038,7 +1022,7 @@ def unary_operator(op: Op) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
-        out._view = None
+        out._view_base = None
         if self._requires_grad and local.grad_enabled:
             record(op, out, (self,), 1)
         return out

@@ -441,7 +441,6 @@ def joining(op: Op, stacks: bool = False) -> Any:
 
     Or along a new one, where they all have one shape, which kernels do not look at.
     """
-
     kernels = op.kernels
 
     def quick(args: tuple[Any, ...]) -> Any:
@@ -498,7 +497,7 @@ def joining(op: Op, stacks: bool = False) -> Any:
         out._grad = None
         out._version_counter = None
         out._extra = None
-        out._view = None
+        out._view_base = None
         if mask and not (state.unrecorded and not local.grad_enabled):
             record(op, out, (tensors, place), mask)
         return out

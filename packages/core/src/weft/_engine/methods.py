@@ -13,7 +13,7 @@ from typing import Any, Final, Optional
 from weakref import ref
 
 from weft._engine.arrays import FEW, new_array
-from weft._engine.dispatch import Op, View, bump, record_one, remember_view
+from weft._engine.dispatch import Op, bump, record_one, remember_view
 from weft._engine.kinds import fitting_number
 from weft._engine.tensor import TensorBase, Version, blank, local, state
 
@@ -417,7 +417,7 @@ def plain_twin(source: TensorBase, array: Any) -> TensorBase:
     out._grad = None
     out._version_counter = counter
     out._extra = None
-    out._view = None
+    out._view_base = None
     return out
 
 
@@ -430,8 +430,12 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
     if counter is None:
         counter = Version(0)
         source._version_counter = counter
-    parent: Optional[View] = source._view
-    base: TensorBase = source if parent is None else parent.base
+    base = source._view_base
+    parent: Any = None
+    if base is None:
+        base = source
+    else:
+        parent = source._view_recipe
     out: TensorBase = blank(state.tensor_class)  # as `plain_twin`, whose call is a tenth of a view's cost
     out._array = array
     out.kind = source.kind
@@ -440,15 +444,9 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
     out._grad = None
     out._version_counter = counter
     out._extra = None
-    view = View()  # as `new_view`
-    view.base = base
-    view.parent = parent
-    view.op = op
-    view.args = args
-    view.version = counter.value
-    if state.unrecorded and not local.grad_enabled:
-        view.recorded = False
-    out._view = view
+    out._view_base = base
+    out._view_recipe = (parent, op, args, -1, not state.unrecorded or local.grad_enabled)
+    out._view_version = counter.value
     if source._requires_grad:
         record_one(op, out, source, args)
     if not base._requires_grad:

@@ -153,11 +153,26 @@ class TensorBase:
         its node, is no view and was never written to: the fast path asks only this.
     _extra : Extra or None
         What few tensors have: hooks, the number of the output.
-    _view : View or None
-        For a view, how it comes from its base.
+    _view_base : TensorBase or None
+        For a view, the tensor that is no view itself. Only then there are:
+    _view_recipe : tuple
+        How it comes from its base; see `dispatch.replay`.
+    _view_version : int
+        The version that its history is of.
     """
 
-    __slots__ = ("_array", "_extra", "_grad", "_node", "_requires_grad", "_version_counter", "_view", "kind")
+    __slots__ = (
+        "_array",
+        "_extra",
+        "_grad",
+        "_node",
+        "_requires_grad",
+        "_version_counter",
+        "_view_base",
+        "_view_recipe",
+        "_view_version",
+        "kind",
+    )
 
     _array: Any
     kind: Kind
@@ -166,7 +181,9 @@ class TensorBase:
     _grad: Optional[TensorBase]
     _version_counter: Optional[Version]
     _extra: Optional[Extra]
-    _view: Any
+    _view_base: Optional[TensorBase]
+    _view_recipe: tuple[Any, ...]
+    _view_version: int
 
     def __new__(cls) -> TensorBase:
         """Make one of a subclass, whose own ``__new__`` takes data. Compiled, it is called as a function in C is."""

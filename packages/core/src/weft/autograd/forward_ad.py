@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import edge_of, extra_of
+from weft._engine.dispatch import edge_of, extra_of, replay
 from weft._engine.tensor import Node, TensorBase, local, next_sequence
 from weft._levels import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
@@ -71,8 +71,8 @@ class DualLevel(Level):
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))
 
-    def replay(self, base: Wrapped, view: Any) -> Wrapped:
-        return Wrapped(self, view.replay(base.value), tangent=view.replay(base.tangent))
+    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
+        return Wrapped(self, replay(recipe, base.value), tangent=replay(recipe, base.tangent))
 
     def write(self, target: Wrapped, source: Any) -> None:
         target.value.copy_(self.below(source))

@@ -95,7 +95,7 @@ class Packed(NamedTuple):
         if isinstance(edge, TensorBase):  # a leaf: an alias of it leads there
             with enable_grad():
                 found: Any = edge.view_as(edge)  # type: ignore[attr-defined]
-            found._array, found._version_counter, found._view = tensor._array, None, None
+            found._array, found._version_counter, found._view_base = tensor._array, None, None
             return found
         found = make(tensor._array, tensor.kind)
         if edge is not None and found.kind.is_differentiable:

@@ -245,7 +245,7 @@ def detach_(self: Any) -> Any:
     RuntimeError
         For a view, whose history is its base's.
     """
-    if self._view is not None:
+    if self._view_base is not None:
         raise RuntimeError("detach_: can't detach views in-place. Use detach() instead")
     self._node, self._requires_grad = None, False
     return self

@@ -11,7 +11,7 @@ import numpy
 from weft import _levels
 from weft._devices import backend_of
 from weft._dtypes import can_cast
-from weft._engine.dispatch import Op, make, make_node, set_output_index, spread_history
+from weft._engine.dispatch import Op, current_node, make, make_node, set_output_index, share_view, spread_history
 from weft._engine.dispatch import bump as bump
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly
 from weft._float8 import assigned
@@ -48,33 +48,34 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
         )
     if not local.grad_enabled:
         return
-    view = tensor._view
-    if view is None:
+    base = tensor._view_base
+    if base is None:
         if tensor._requires_grad and tensor._node is None:
             raise RuntimeError(
                 f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
                 "weft.no_grad(), or use the out-of-place variant"
             )
         return
-    if tensor._requires_grad and view.current_node(tensor) is None:
+    if tensor._requires_grad and current_node(tensor) is None:
         raise RuntimeError(
             f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
             "weft.no_grad(), or use the out-of-place variant"
         )
-    if not (others_require_grad or view.base._requires_grad):
+    if not (others_require_grad or base._requires_grad):
         return
-    if view.base._requires_grad and view.base._node is None:
+    if base._requires_grad and base._node is None:
         raise RuntimeError(
             f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation. Write "
             "inside weft.no_grad(), or clone() the leaf first"
         )
-    if view.index >= 0:
+    _, op, _, index, recorded = tensor._view_recipe
+    if index >= 0:
         raise RuntimeError(
-            f"{name}: Output {view.index} of {view.op.declaration.label} is a view and is being modified inplace. "
+            f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
             "This view is the output of a function that returns multiple views. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
         )
-    if not view.recorded:
+    if not recorded:
         raise RuntimeError(
             f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
             "the view where gradients are recorded, or write inside weft.no_grad()"
@@ -84,15 +85,15 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
     check_writable(name, self, False)
-    view = self._view
-    made = function(alias(self) if view is None else self, *args, **kwargs)
+    base = self._view_base
+    made = function(alias(self) if base is None else self, *args, **kwargs)
     self._array = made._array
     if self.kind.wrapped:
         self._extra.wrapped = made._extra.wrapped
     bump(self, name)
-    if view is not None:
-        self._view = made._view
-        self._view.version = self._version_counter.value
+    if base is not None:
+        share_view(self, made)
+        self._view_version = self._version_counter.value
     self._node = made._node
     set_output_index(self, output_index(made))
     return self
@@ -165,8 +166,7 @@ def alias(tensor: Any) -> Any:
     if tensor.kind.wrapped:
         out._extra = Extra()
         out._extra.wrapped = tensor._extra.wrapped
-    view = tensor._view
-    out._node = tensor._node if view is None else view.current_node(tensor)
+    out._node = current_node(tensor)
     set_output_index(out, output_index(tensor))
     return out
 
@@ -250,8 +250,8 @@ def assign(name: str, self: Any, result: Any) -> None:
 
 def take_history(self: Any, result: Any) -> None:
     """Give a tensor that was written to the history of the result; a view's base gets one that has it in it."""
-    view = self._view
-    if view is None:
+    base = self._view_base
+    if base is None:
         if not self._requires_grad:
             spread_history(self)
         before = self._node, output_index(self)
@@ -259,13 +259,10 @@ def take_history(self: Any, result: Any) -> None:
         set_output_index(self, output_index(result))
         follow_history(self, before)
         return
-    base = view.base
     scatter = view_scatter()
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
-    recipe = view.without_base()
-    recipe.order = memory_order(base)
-    node = make_node(scatter, scatter.plan(mask), (before, result, recipe), mask)
+    node = make_node(scatter, scatter.plan(mask), (before, result, self._view_recipe, memory_order(base)), mask)
     node._shape = base._array.shape
     if not base._requires_grad:
         spread_history(base)

@@ -435,7 +435,7 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
     require_tensors("addbmm_", batch1=batch1, batch2=batch2)
     shape = (*batch1.shape[1:2], *batch2.shape[2:3])
-    if self.shape != shape and self._view is None:
+    if self.shape != shape and self._view_base is None:
         broadcast_shapes("addbmm_", [self._array.shape, shape])
         view_inplace("addbmm_", self, lambda before: before.expand(shape).clone(), (), {})
     return write_inplace("addbmm_", self, addbmm, (batch1, batch2), {"beta": beta, "alpha": alpha})

@@ -83,7 +83,7 @@ def quick_fill(sampler: str, *defaults: float) -> Any:
         kind, array, counter = self.kind, self._array, self._version_counter
         if not kind.fast or not kind.is_real_float or kind.dtype.itemsize < 4 or local.levels:
             return False
-        if local.grad_enabled and (self._requires_grad or self._view is not None):
+        if local.grad_enabled and (self._requires_grad or self._view_base is not None):
             return False
         if self._extra is not None or (counter is not None and counter.inference):
             return False

@@ -11,7 +11,7 @@ import numpy
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
 from weft._engine import dimensions
-from weft._engine.dispatch import View
+from weft._engine.dispatch import replay
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._layout import order_of
@@ -1285,13 +1285,13 @@ def resize_as_(input, the_template, *, memory_format=None):
 
 
 @op(tensors="base source", accepts=ALL_DTYPES, name="view_scatter")
-def view_scatter(base, source, view):
-    """A copy of ``base`` in which a view of it has the values of ``source``."""
-    return view_scatter.op(base, source, view)
+def view_scatter(base, source, recipe, order):
+    """A copy of ``base``, with its dimensions in memory in this order, in which a view of it has other values."""
+    return view_scatter.op(base, source, recipe, order)
 
 
 @view_scatter.kernel
-def _(xp, base, source, view):
+def _(xp, base, source, recipe, order):
     raise NotImplementedError("view_scatter: recorded by in-place writes, never computed")
 
 
@@ -1299,15 +1299,15 @@ view_scatter.declaration.label = "CopySlices"
 
 
 @view_scatter.gradient("base")
-def _(grad, view: View):
-    rest = in_order(grad.clone(), view.order)
-    view.replay(rest).zero_()
+def _(grad, recipe, order):
+    rest = in_order(grad.clone(), order)
+    replay(recipe, rest).zero_()
     return rest
 
 
 @view_scatter.gradient("source")
-def _(grad, view: View):
-    return view.replay(in_order(grad, view.order))
+def _(grad, recipe, order):
+    return replay(recipe, in_order(grad, order))
 
 
 def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
