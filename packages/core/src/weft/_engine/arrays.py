@@ -163,41 +163,40 @@ def rows_of(input: Any, dim: int) -> Any:
     return input if ndim == 2 else input.reshape(-1, size)
 
 
-def below_highest(rows: Any) -> Any:
-    """What each element of a matrix is below the highest of its row."""
-    return subtract(rows, highest_along(rows, 1, None, None, True, -math.inf))
-
-
-def softmax(kernel: Any) -> BySize:
-    """The softmax along the last dim: with sums as products with ones, and no frames between NumPy's functions."""
+def of_rows(kernel: Any, finish: Any) -> BySize:
+    """A function of how far each element is below the highest along the last dim, which ``finish`` makes of that."""
     generic = small_of(kernel)
 
     def small(input: Any, dim: Any) -> Any:
         rows = rows_of(input, dim)
         if rows is None:
             return generic(input, dim)
-        powers = below_highest(rows)
-        exp(powers, powers)
-        divide(powers, row_sums(powers, True), powers)
-        return powers if rows is input else powers.reshape(input.shape)
+        result = finish(subtract(rows, highest_along(rows, 1, None, None, True, -math.inf)))
+        return result if rows is input else result.reshape(input.shape)
 
     return beside(small, kernel)
+
+
+def softmax(kernel: Any) -> BySize:
+    """The softmax along the last dim: with sums as products with ones, and few frames between NumPy's functions."""
+    return of_rows(kernel, shares)
+
+
+def shares(shifted: Any) -> Any:
+    """Each row's exponentials over their sum."""
+    exp(shifted, shifted)
+    return divide(shifted, row_sums(shifted, True), shifted)
 
 
 def log_softmax(kernel: Any) -> BySize:
     """The logarithm of the softmax along the last dim, in the same way."""
-    generic = small_of(kernel)
+    return of_rows(kernel, logarithms_of_shares)
 
-    def small(input: Any, dim: Any) -> Any:
-        rows = rows_of(input, dim)
-        if rows is None:
-            return generic(input, dim)
-        shifted = below_highest(rows)
-        sums = row_sums(exp(shifted), True)
-        subtract(shifted, log(sums, sums), shifted)
-        return shifted if rows is input else shifted.reshape(input.shape)
 
-    return beside(small, kernel)
+def logarithms_of_shares(shifted: Any) -> Any:
+    """Their logarithms."""
+    sums = row_sums(exp(shifted), True)
+    return subtract(shifted, log(sums, sums), shifted)
 
 
 def layer_norm(kernel: Any) -> BySize:

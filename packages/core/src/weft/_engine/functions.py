@@ -453,7 +453,7 @@ def joining(op: Op, stacks: bool = False) -> Any:
         elif count != 1:
             return None
         tensors = args[0]
-        if (type(tensors) is not list and type(tensors) is not tuple) or len(tensors) == 0:
+        if type(tensors) is not list and type(tensors) is not tuple:
             return None
         kind: Optional[Kind] = None
         arrays: list[Any] = []

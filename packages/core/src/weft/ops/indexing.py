@@ -149,6 +149,7 @@ def getitem(self: Tensor, index: Any) -> Any:
 
 
 FULL = slice(None)
+MANY = 4096  # elements from which on a mask is best turned into positions
 
 
 def masked_few(self: Any, mask: Tensor) -> Any:
@@ -160,9 +161,6 @@ def masked_few(self: Any, mask: Tensor) -> Any:
         return None
     taken = array[where]
     return make(taken if taken.flags.c_contiguous else taken.copy(), kind)
-
-
-MANY = 4096  # elements from which on a mask is best turned into positions
 
 
 def no_op(index: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.functions import first
-from weft._engine.tensor import local
+from weft._engine.tensor import local, set_grad
 from weft._layout import in_order, is_channels_last
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples
@@ -52,7 +52,7 @@ def channel_sum(xp: Any, array: Any) -> Any:
     if array.ndim == 2:
         return reduce("sum", array, 0)
     flat = array.reshape(*array.shape[:2], math.prod(array.shape[2:]))
-    return xp.sum(xp.sum(flat, axis=2), axis=0)
+    return reduce("sum", reduce("sum", flat, 2), 0)
 
 
 @op(tensors="input weight bias", half="float32", accepts="float", namespace="nn")
@@ -65,15 +65,16 @@ def batch_norm_training(input, weight, bias, eps):
 def _(xp, input, weight, bias, eps):
     input = input if is_channels_last(input) else in_order(xp, input)
     count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
+    each = (-1, *(1,) * (input.ndim - 2))  # (C,) as (C, 1, ...)
     mean = channel_sum(xp, input)
     mean /= count
-    result = input - by_channel(mean, input.ndim)
+    result = input - mean.reshape(each)
     variance = channel_sum(xp, result * result)
     variance /= count
-    scale = inverse_root(xp, variance.copy(), 1, eps)
-    result *= by_channel(scale if weight is None else scale * weight, input.ndim)
+    scale = inverse_root(xp, variance.copy(), eps)
+    result *= (scale if weight is None else scale * weight).reshape(each)
     if bias is not None:
-        result += by_channel(bias, input.ndim)
+        result += bias.reshape(each)
     return result, mean, variance
 
 
@@ -379,12 +380,16 @@ def update_running(
     """Move the running statistics a share of the way to this batch's, if it has any."""
     if count == 0:
         return
-    with weft.no_grad():
+    before = local.grad_enabled
+    set_grad(False)  # as `weft.no_grad`, in half the time
+    try:
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(of_kind(running_mean, mean) * momentum)
         if running_var is not None:
             share = momentum * (count / max(count - 1, 1))  # of the unbiased variance
             running_var.mul_(1 - momentum).add_(of_kind(running_var, variance) * share)
+    finally:
+        set_grad(before)
 
 
 def of_kind(like: Tensor, tensor: Tensor) -> Tensor:
@@ -426,7 +431,9 @@ def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, resul
     mean = rows_total(rows)
     mean /= size
     xp.subtract(rows, mean, out=result)
-    inverse = inverse_root(xp, row_products(xp, result, result), size, eps)
+    inverse = row_products(xp, result, result)
+    inverse /= size
+    inverse_root(xp, inverse, eps)
     result *= inverse
     if weight is not None:
         result *= weight.reshape(-1)
@@ -435,12 +442,11 @@ def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, resul
     return mean, inverse
 
 
-def inverse_root(xp: Any, squares: Any, count: Any, eps: float) -> Any:
-    """``1 / sqrt(squares / count + eps)``, in the memory of the sums of squares."""
-    squares /= count
-    squares += squares.dtype.type(eps)
-    xp.sqrt(squares, squares)
-    return xp.reciprocal(squares, squares)
+def inverse_root(xp: Any, variance: Any, eps: float) -> Any:
+    """``1 / sqrt(variance + eps)``, in the memory of the variance."""
+    variance += variance.dtype.type(eps)
+    xp.sqrt(variance, variance)
+    return xp.reciprocal(variance, variance)
 
 
 def row_products(xp: Any, a: Any, b: Any) -> Any:
@@ -623,7 +629,9 @@ def _(xp, input, weight, count, eps):
     split = len(shape) - count
     size = math.prod(shape[split:])
     rows = in_order(xp, input).reshape(math.prod(shape[:split]), size)
-    inverse = inverse_root(xp, row_products(xp, rows, rows), rows.dtype.type(max(size, 1)), eps)
+    inverse = row_products(xp, rows, rows)
+    inverse /= rows.dtype.type(max(size, 1))
+    inverse_root(xp, inverse, eps)
     result = rows * inverse
     if weight is not None:
         result *= weight.reshape(-1)
