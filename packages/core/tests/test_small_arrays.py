@@ -1,7 +1,8 @@
-"""What the engine does itself with small NumPy arrays: ends joined as bytes, sums and products by `numpy.dot`."""
+"""What the engine does itself with small NumPy arrays: ends joined as bytes, sums by `numpy.dot`, views."""
 
 import ast
 import inspect
+import weakref
 
 import numpy as np
 import pytest
@@ -125,6 +126,49 @@ def test_dimensions_become_one(start, end):
     assert x.flatten(start, end).data_ptr() == x.data_ptr()
     with pytest.raises(RuntimeError, match="flatten"):
         x.flatten(2, 0)
+
+
+@pytest.mark.parametrize("sizes", [(6, 4), ((6, 4),), ([6, 4],), (np.int64(6), 4), (-1, 4), ((6, -1),), (2, 3, 4)])
+def test_sizes_of_a_view_are_given_one_by_one_or_as_a_sequence(sizes):
+    x = weft.arange(24.0).reshape(4, 6)
+    for made in (x.view(*sizes), x.reshape(*sizes)):
+        assert made.shape == np.arange(24).reshape(*sizes).shape
+        assert made.data_ptr() == x.data_ptr() and type(made.shape[0]) is int
+
+
+@pytest.mark.parametrize("sizes", [(-2, 4), (-2,), (True, 24), (6.0, 4), (None,), (), (-1, -1), (5, 5), ("64",)])
+def test_sizes_that_a_tensor_cannot_be_viewed_in_are_refused(sizes):
+    x = weft.arange(24.0).reshape(4, 6)
+    for method in (x.view, x.reshape):
+        with pytest.raises((RuntimeError, TypeError)):
+            method(*sizes)
+
+
+@pytest.mark.parametrize("sizes", [(4, -2), (4, True), (4.0, 4), (None,), (), (4,), (3, 4), (4, 2**70)])
+def test_sizes_that_a_tensor_cannot_be_repeated_to_are_refused(sizes):
+    x = weft.ones(4, 1)
+    assert x.expand(4, 1).shape == (4, 1)  # what is found for this must not be taken for True
+    with pytest.raises((RuntimeError, TypeError)):
+        x.expand(*sizes)
+
+
+def test_a_size_that_is_a_tensor_is_not_kept():
+    sizes = weft.arange(3, 5)
+    gone = weakref.ref(sizes)
+    assert weft.ones(1, 4).expand(sizes[0], 4).shape == (3, 4)
+    del sizes
+    assert gone() is None
+
+
+def test_views_that_live_get_a_history_with_their_base():
+    base, value = weft.zeros(4), weft.tensor(2.0, requires_grad=True)
+    kept = [base[:2], base[2:]]
+    base[0], base.view(2, 2)  # gone at once
+    kept.append(base.view(2, 2)[1])
+    base[3] = value * 3
+    assert [each.requires_grad for each in kept] == [True] * 3
+    (kept[1] * kept[2]).sum().backward()
+    assert value.grad.item() == 2 * 6 * 3
 
 
 @pytest.mark.parametrize("dtype", [weft.int8, weft.uint8, weft.int32, weft.int64])

@@ -9,7 +9,7 @@ from typing import Any, Final, Optional
 
 from weft._engine.dispatch import Op
 from weft._engine.functions import attempt, run, two
-from weft._engine.methods import reshaped
+from weft._engine.methods import flattened
 from weft._engine.tensor import TensorBase
 
 ALL_DIMS: Final[list[tuple[int, ...]]] = [tuple(range(ndim)) for ndim in range(65)]  # by their number, as NumPy's most
@@ -264,13 +264,4 @@ def flattening(args: tuple[Any, ...]) -> Any:
     tensor = first_of(args, 3)
     if tensor is None or not tensor.kind.quick:
         return None
-    shape: tuple[Any, ...] = tensor._array.shape
-    start = chosen_dim(args[1], len(shape)) if len(args) > 1 else 0
-    end = chosen_dim(args[2], len(shape)) if len(args) == 3 else len(shape) - 1
-    if not 0 <= start < end:
-        return None
-    size = 1
-    for place in range(start, end + 1):
-        length: int = shape[place]
-        size *= length
-    return reshaped(tensor, (*shape[:start], size, *shape[end + 1 :]))
+    return flattened(tensor, args[1] if len(args) > 1 else 0, args[2] if len(args) == 3 else -1)

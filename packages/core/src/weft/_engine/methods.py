@@ -32,6 +32,7 @@ quick_methods: Final[dict[str, Any]] = dict.fromkeys(
         "__setitem__",
         "detach",
         "expand",
+        "flatten",
         "item",
         "narrow",
         "permute",
@@ -125,6 +126,20 @@ class TensorMethods(TensorBase):
             if out is not None:
                 return out
         return quick_methods["reshape"](self, *args, shape=shape)
+
+    def flatten(self, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+        """The dimensions from ``start_dim`` to ``end_dim`` as one.
+
+        Raises
+        ------
+        RuntimeError
+            If ``start_dim`` comes after ``end_dim``.
+        """
+        if self.kind.quick:
+            out = flattened(self, start_dim, end_dim)
+            if out is not None:
+                return out
+        return quick_methods["flatten"](self, start_dim, end_dim)
 
     def transpose(self, dim0: Any, dim1: Any) -> Any:
         """The view with two dimensions exchanged."""
@@ -374,6 +389,26 @@ def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     if base is not array and (base is None or base is not array.base):  # a copy, or a library that does not say
         return None
     return view_of(ops.view, source, taken, (shape,))
+
+
+def flattened(source: TensorBase, start_dim: object, end_dim: object) -> Any:
+    """A view whose dimensions from one to another are one, where the strides allow it; else None."""
+    if type(start_dim) is not int or type(end_dim) is not int:
+        return None
+    array = source._array
+    shape: tuple[Any, ...] = array.shape
+    ndim = len(shape)
+    first: int = start_dim
+    last: int = end_dim
+    if first < 0:
+        first += ndim
+    if last < 0:
+        last += ndim
+    if not 0 <= first < last < ndim:
+        return None
+    if last - first == ndim - 1:
+        return reshaped(source, (array.size,))
+    return reshaped(source, (*shape[:first], -1, *shape[last + 1 :]))
 
 
 def expanded(array: Any, sizes: tuple[int, ...]) -> Any:
