@@ -376,7 +376,7 @@ def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     """A view with another shape, where the strides allow it; else None."""
     if len(args) == 0:
         return None
-    sizes = args if len(args) != 1 else one_by_one(args)
+    sizes = args if len(args) != 1 or type(args[0]) is int else one_by_one(args)
     array = source._array
     try:
         taken = array.reshape(sizes)
