@@ -384,9 +384,7 @@ def set_panels(zero, source, step, flipped, rows, columns, panels, below):
     size = bytes_of(zero)
     width = ACROSS // size
     whole = 0 if flipped else columns // width
-    for first in range(
-        0, whole, TOGETHER
-    ):  # what lies side by side is read at once, in two thirds of the time (measured)
+    for first in range(0, whole, TOGETHER):  # what lies side by side is read at once: two thirds of the time (measured)
         for row in range(rows):
             for p in range(first, min(first + TOGETHER, whole)):
                 copy(panels + p * below + row * ACROSS, source + row * step + p * ACROSS, ACROSS)
