@@ -145,17 +145,16 @@ def is_on_trial(name: str, element: dtype) -> bool:
 
 def may_wait(work: str, seconds: float = 0.0) -> bool:
     """Whether NumPy is to do some work, after so many seconds more; if not, this process and later ones keep to it."""
+    if taken.get(work) == math.inf:
+        return False
     from weft.backend_cpu.compiled import keeping
 
-    if work not in taken:
-        taken[work] = math.inf if keeping.is_decided(work) else 0.0
-    if taken[work] == math.inf:
-        return False
-    taken[work] += seconds
-    if taken[work] < PATIENCE:
-        return True
+    if work in taken or not keeping.is_decided(work):
+        taken[work] = taken.get(work, 0.0) + seconds
+        if taken[work] < PATIENCE:
+            return True
+        keeping.decide(work)
     taken[work] = math.inf
-    keeping.decide(work)
     return False
 
 

@@ -459,7 +459,8 @@ def plain_twin(source: TensorBase, array: Any) -> TensorBase:
 def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> TensorBase:
     """The tensor of an array that an op made of a tensor's memory, known as a view, and recorded.
 
-    `args` are those of the op after the tensor.
+    `args` are those of the op after the tensor. It has the lines of `link_view`, whose call would be a part of a view's
+    cost that is felt.
     """
     counter = source._version_counter
     if counter is None:

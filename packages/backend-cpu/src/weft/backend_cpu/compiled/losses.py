@@ -145,7 +145,7 @@ def cross_entropy_of_rows(x, target, ignored, mean, most, sums, loss, count):
     return True
 
 
-def are_usual(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> bool:
+def are_usual(input: Any, target: Any, weight: Any, reduction: str, smoothing: float = 0.0) -> bool:
     """Whether there are rows of scores and a class for each, of which each counts the same, and not very many."""
     if weight is not None or smoothing or reduction == "none" or input.ndim != 2 or target.size >= ROWS:
         return False
@@ -352,11 +352,10 @@ def nll_loss_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
         if not target.size:
             return generic(input, target, weight, reduction, ignore_index)
-        if weight is None and input.ndim == 2 and reduction != "none" and target.size < ROWS:
-            if input.flags.c_contiguous and target.flags.c_contiguous and target.dtype == np.int64:
-                loss, count = np.empty((), input.dtype), np.empty((), input.dtype)
-                if picked_rows(input, target, ignore_index, reduction == "mean", loss, count):
-                    return loss, count
+        if are_usual(input, target, weight, reduction):
+            loss, count = np.empty((), input.dtype), np.empty((), input.dtype)
+            if picked_rows(input, target, ignore_index, reduction == "mean", loss, count):
+                return loss, count
         losses, counts = np.empty((2, target.size), input.dtype)
         wrong = np.zeros(1, bool)
         x = contiguous(input).reshape(*input.shape[:2], -1)

@@ -37,7 +37,7 @@ from weft.backend_cpu.onednn.primitives import (
 Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
-WIDTH = 4  # bytes of a float32
+WIDTH = WIDTHS["float32"]
 
 LEAST = 400_000 if libraries.LEAST else 0
 """Multiplications from which the library is faster than NumPy on one thread (measured)."""

@@ -65,16 +65,15 @@ def batch_norm_training(input, weight, bias, eps):
 def _(xp, input, weight, bias, eps):
     input = input if is_channels_last(input) else in_order(xp, input)
     count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
-    each = (-1, *(1,) * (input.ndim - 2))  # (C,) as (C, 1, ...)
     mean = channel_sum(xp, input)
     mean /= count
-    result = input - mean.reshape(each)
+    result = input - by_channel(mean, input.ndim)
     variance = channel_sum(xp, result * result)
     variance /= count
     scale = inverse_root(xp, variance.copy(), eps)
-    result *= (scale if weight is None else scale * weight).reshape(each)
+    result *= by_channel(scale if weight is None else scale * weight, input.ndim)
     if bias is not None:
-        result += bias.reshape(each)
+        result += by_channel(bias, input.ndim)
     return result, mean, variance
 
 
