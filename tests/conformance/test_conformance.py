@@ -1,10 +1,9 @@
 """What is on the list of passing operators still agrees with PyTorch.
 
-Runs where PyTorch is importable. `WEFT_CONFORMANCE` chooses: `all`, `K/N` (the K-th of N parts), or nothing: one part
-of 30, another one each day, so that a month sees all of them.
+Runs where PyTorch is importable. `WEFT_CONFORMANCE` chooses, as tests/selection.py says: `all`, `K/N`, `changed`;
+without it, one part of 30.
 """
 
-import datetime
 import os
 import sys
 from collections.abc import Iterator
@@ -14,22 +13,15 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import selection
 from harness import ledger, workers
 
 LISTED = ledger.read()
-DAYS = 30
-
-
-def chosen() -> list[str]:
-    """Names on the list that this run checks."""
-    names = sorted({name for column in LISTED.values() for name in column})
-    choice = os.environ.get("WEFT_CONFORMANCE", f"{datetime.date.today().toordinal() % DAYS}/{DAYS}")
-    if choice == "all":
-        return names
-    part, parts = map(int, choice.split("/"))
-    return names[part % parts :: parts]
+NAMES = {name for column in LISTED.values() for name in column}
+SETTING = os.environ.get("WEFT_CONFORMANCE", "0/30")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +30,7 @@ def pool() -> Iterator[workers.Pool]:
         yield opened
 
 
-@pytest.mark.parametrize("name", chosen())
+@pytest.mark.parametrize("name", selection.chosen(NAMES, SETTING, selection.modules_of_function))
 def test_listed_operator_agrees_with_pytorch(name: str, pool: workers.Pool) -> None:
     columns = [column for column, names in LISTED.items() if name in names]
     tallies: dict[str, Any] = pool.run({name: columns})[name]
