@@ -246,3 +246,65 @@ def test_arrays_are_stacked_whatever_their_layout_and_type():
     assert default_collate([np.array(1), np.array(2)]).tolist() == [1, 2]
     with pytest.raises(RuntimeError, match="equal size"):
         default_collate([np.zeros(2), np.zeros(3)])
+
+
+class OwnIterator(IterableDataset):
+    """Counts to 5; an iterator of itself, which begins anew each time that it is asked for one."""
+
+    def __iter__(self):
+        self.n = 0
+        return self
+
+    def __next__(self):
+        if self.n == 5:
+            raise StopIteration
+        self.n += 1
+        return self.n
+
+
+class GoesOn:
+    """An iterator that ends after 3 items, and would go on if it were asked again."""
+
+    def __init__(self):
+        self.n = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.n += 1
+        if self.n == 4 or self.n > 9:
+            raise StopIteration
+        return self.n
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 2, 5, 7])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_dataset_that_is_its_own_iterator_is_read_to_its_end(batch_size, drop_last):
+    if batch_size is None:
+        loader, expected = DataLoader(OwnIterator(), batch_size=None), [1, 2, 3, 4, 5]
+    else:
+        loader = DataLoader(OwnIterator(), batch_size=batch_size, drop_last=drop_last)
+        expected = [list(range(i, min(i + batch_size, 6))) for i in range(1, 6, batch_size)]
+        expected = [batch for batch in expected if len(batch) == batch_size or not drop_last]
+    for _ in range(2):
+        got = [batch if batch_size is None else batch.tolist() for batch, _ in zip(loader, range(20))]
+        assert got == expected
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_sampler_that_is_its_own_iterator_is_read_to_its_end(drop_last):
+    batches = BatchSampler(OwnIterator(), 2, drop_last)
+    expected = [[1, 2], [3, 4]] if drop_last else [[1, 2], [3, 4], [5]]
+    for _ in range(2):
+        assert [batch for batch, _ in zip(batches, range(20))] == expected
+
+
+def test_an_iterator_that_has_ended_is_not_asked_again():
+    class Wrapped(IterableDataset):
+        def __iter__(self):
+            return GoesOn()
+
+    assert [batch.tolist() for batch in DataLoader(Wrapped(), batch_size=2)] == [[1, 2], [3]]
+    assert list(BatchSampler(GoesOn(), 2, drop_last=False)) == [[1, 2], [3]]
+    assert list(BatchSampler(GoesOn(), 2, drop_last=True)) == [[1, 2]]

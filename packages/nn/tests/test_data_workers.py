@@ -683,3 +683,25 @@ def test_a_program_that_guards_its_main_can_spawn(tmp_path):
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (done.stdout, done.stderr) == ("[[0, 1], [2, 3], [4, 5]]\n", "")
+
+
+class OwnIterator(IterableDataset):
+    """Counts to 5; an iterator of itself, which begins anew each time that it is asked for one."""
+
+    def __iter__(self):
+        self.n = 0
+        return self
+
+    def __next__(self):
+        if self.n == 5:
+            raise StopIteration
+        self.n += 1
+        return self.n
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_read_a_dataset_that_is_its_own_iterator_to_its_end(persistent):
+    loader = DataLoader(OwnIterator(), batch_size=2, num_workers=2, persistent_workers=persistent)
+    for _ in range(2):
+        got = [batch.tolist() for batch, _ in zip(loader, range(20))]
+        assert got == [[1, 2], [1, 2], [3, 4], [3, 4], [5], [5]]

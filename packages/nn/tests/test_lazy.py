@@ -61,3 +61,63 @@ def test_a_copy_of_a_lazy_layer_is_lazy_by_itself(copied):
 def test_an_input_of_the_wrong_number_of_axes_is_refused():
     with pytest.raises(RuntimeError, match="LazyConv2d"):
         nn.LazyConv2d(3, 2)(weft.ones(2, 2))
+
+
+USES = {
+    "operator": lambda p: p + 1,
+    "reflected": lambda p: 1 + p,
+    "method": lambda p: p.sum(),
+    "function": lambda p: weft.cat([p, p]),
+    "numel": lambda p: p.numel(),
+    "dim": lambda p: p.dim(),
+    "stride": lambda p: p.stride(),
+    "len": len,
+    "iter": list,
+    "bool": bool,
+    "index": lambda p: p[0],
+    "assignment": lambda p: p.__setitem__(0, 1),
+    "tolist": lambda p: p.tolist(),
+    "view": lambda p: p.view(-1),
+    "in place": lambda p: p.zero_(),
+    "detach": lambda p: p.detach(),
+    "hook": lambda p: p.register_hook(lambda grad: grad),
+    "parameters_to_vector": lambda p: nn.utils.parameters_to_vector([p]),
+    "vector_to_parameters": lambda p: nn.utils.vector_to_parameters(weft.ones(4), [p]),
+    "get_total_norm": lambda p: nn.utils.get_total_norm([p]),
+    "init": nn.init.normal_,
+    "uniform_": nn.init.uniform_,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", [nn.UninitializedParameter, nn.parameter.UninitializedBuffer])
+def test_a_tensor_without_a_shape_refuses_to_be_used(use, kind):
+    with pytest.raises(ValueError, match="uninitialized"):
+        USES[use](kind())
+
+
+def test_a_tensor_without_a_shape_is_moved_and_cast():
+    layer = nn.LazyBatchNorm1d(dtype=weft.float32)
+    layer.double()
+    assert nn.parameter.is_lazy(layer.weight)
+    assert nn.parameter.is_lazy(layer.running_mean)
+    layer(weft.ones(2, 3, dtype=weft.float64))
+    assert layer.weight.dtype == layer.running_mean.dtype == weft.float64
+    assert type(layer.weight) is nn.Parameter
+    assert (layer.weight + 1).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_norms_of_a_lazy_module_are_refused_before_anything_is_changed(norm):
+    layer = nn.LazyLinear(2)
+    with pytest.raises(ValueError, match="uninitialized"):
+        getattr(nn.utils, norm)(layer)
+    with pytest.raises((ValueError, RuntimeError), match="uninitialized"):
+        getattr(nn.utils.parametrizations, norm)(layer)
+    assert layer(weft.ones(1, 3)).shape == (1, 2)
+
+
+def test_memory_of_a_lazy_module_is_not_shared():
+    with pytest.raises(RuntimeError, match="share memory"):
+        nn.LazyLinear(2).share_memory()

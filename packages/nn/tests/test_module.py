@@ -408,3 +408,51 @@ def test_deepcopy_keeps_what_is_shared_shared():
 def test_a_shallow_copy_shares_modules():
     model = nn.Sequential(nn.Linear(1, 1))
     assert copy.copy(model)[0] is model[0]
+
+
+def overriding(register_buffer):
+    """A module of a class with its own `register_buffer`, and a buffer ``b``."""
+    cls = type("Overriding", (nn.Module,), {"register_buffer": register_buffer})
+    module = cls()
+    module.register_buffer("b", weft.ones(1))
+    return module
+
+
+def test_an_override_of_register_buffer_sees_each_assignment():
+    seen = []
+
+    def with_persistent(self, name, tensor, persistent=True):
+        seen.append((name, persistent))
+        nn.Module.register_buffer(self, name, tensor, persistent)
+
+    module = overriding(with_persistent)
+    module.b = weft.zeros(1)
+    module.b = nn.Buffer(weft.zeros(1), persistent=False)
+    module.b = weft.zeros(1)  # stays what it was
+    module.b = None
+    assert seen == [("b", True), ("b", True), ("b", False), ("b", False), ("b", False)]
+
+
+def test_an_override_of_register_buffer_may_lack_the_argument_persistent():
+    seen = []
+
+    def without(self, name, tensor):
+        seen.append(name)
+        nn.Module.register_buffer(self, name, tensor)
+
+    module = overriding(without)
+    module.b = nn.Buffer(weft.zeros(1))
+    module.c = nn.Buffer(weft.zeros(1))
+    assert seen == ["b", "b", "c"]
+    with pytest.raises(RuntimeError, match="without the persistent argument"):
+        module.d = nn.Buffer(weft.zeros(1), persistent=False)
+    assert not hasattr(module, "d")
+
+
+def test_a_buffer_does_not_take_the_name_of_an_attribute():
+    layer = nn.Linear(1, 1)
+    for name in ("in_features", "training"):
+        with pytest.raises(KeyError, match="already exists"):
+            setattr(layer, name, nn.Buffer(weft.ones(1)))
+    assert list(layer.state_dict()) == ["weight", "bias"]
+    assert layer.training is True

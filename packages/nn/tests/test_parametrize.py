@@ -171,3 +171,97 @@ def test_spectral_norm_checks_its_options():
         nn.utils.spectral_norm(nn.Linear(2, 2), n_power_iterations=0)
     with pytest.raises(ValueError, match="nothing"):
         parametrizations.spectral_norm(nn.Linear(2, 2), "nothing")
+
+
+class Maps(nn.Module):
+    """A parametrization made of two functions."""
+
+    def __init__(self, forward, inverse=None):
+        super().__init__()
+        self.forward = forward
+        if inverse is not None:
+            self.right_inverse = inverse
+
+
+def fails(*_):
+    raise RuntimeError("fails")
+
+
+REFUSED = {
+    "raises": (fails, None),
+    "changes the shape": (lambda x: x.unsqueeze(0), None),
+    "changes the dtype": (lambda x: x.double(), None),
+    "returns nothing": (lambda x: None, None),
+    "inverse raises": (lambda x: x, fails),
+    "inverse changes the dtype": (lambda x: x, lambda x: x.double()),
+    "inverse changes the shape": (lambda x: x, lambda x: x.unsqueeze(0)),
+    "inverse returns nothing": (lambda x: x, lambda x: None),
+    "inverse returns text": (lambda x: x, lambda x: "ab"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("name", ["weight", "running_mean"])
+@pytest.mark.parametrize("second", [False, True])
+def test_a_parametrization_that_is_refused_leaves_no_trace(case, name, second):
+    module = nn.BatchNorm1d(3) if name == "running_mean" else nn.Linear(3, 2)
+    if second:
+        parametrize.register_parametrization(module, name, Double())
+    value, names, cls = getattr(module, name).clone(), list(module.state_dict()), type(module)
+    with pytest.raises((ValueError, RuntimeError)):
+        parametrize.register_parametrization(module, name, Maps(*REFUSED[case]))
+    assert type(module) is cls
+    assert list(module.state_dict()) == names
+    assert getattr(module, name).tolist() == value.tolist()
+    assert getattr(module, name).dtype == value.dtype
+    parametrize.register_parametrization(module, name, Double())
+    assert len(module.parametrizations[name]) == 1 + second
+
+
+def test_a_later_parametrization_may_have_no_inverse_for_these_settings():
+    def unknown(value):
+        raise NotImplementedError
+
+    layer = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Double())
+    parametrize.register_parametrization(layer, "weight", Maps(lambda x: x + 1, unknown))
+    assert len(layer.parametrizations.weight) == 2
+
+
+@pytest.mark.parametrize("start", [lambda x: x.double(), lambda x: (x, x), lambda x: None])
+def test_assigning_what_does_not_fit_the_originals_changes_nothing(start):
+    inverse = {"now": lambda x: x}
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Maps(lambda x: x, lambda x: inverse["now"](x)))
+    before, inverse["now"] = layer.weight.tolist(), start
+    with pytest.raises(ValueError, match="right_inverse"):
+        layer.weight = weft.ones(2, 2)
+    assert layer.weight.tolist() == before
+
+
+@pytest.mark.parametrize("dim", [-3, 2, 5])
+def test_weight_norm_of_a_dimension_that_is_not_there_leaves_no_trace(dim):
+    layer = nn.Linear(3, 2)
+    with pytest.raises(IndexError, match="out of range"), pytest.warns(FutureWarning):
+        nn.utils.weight_norm(layer, dim=dim)
+    with pytest.raises(IndexError, match="out of range"):
+        parametrizations.weight_norm(layer, dim=dim)
+    assert list(layer.state_dict()) == ["weight", "bias"]
+
+
+def test_spectral_norm_reads_files_of_its_first_version():
+    layer = nn.utils.spectral_norm(nn.Linear(4, 3))
+    layer(weft.ones(1, 4))
+    layer.eval()
+    expected = layer(weft.ones(1, 4))
+    state = layer.state_dict()
+    assert state._metadata[""]["spectral_norm"] == {"weight.version": 1}
+    del state["weight_v"], state._metadata[""]["spectral_norm"]
+    old = {**state, "weight": layer.weight.detach()}  # which had the weight itself, and one vector
+    other = nn.utils.spectral_norm(nn.Linear(4, 3)).eval()
+    other.load_state_dict(old)
+    weft.testing.assert_close(other(weft.ones(1, 4)), expected)
+    with pytest.raises(RuntimeError, match="Missing key"):
+        other.load_state_dict({key: value for key, value in old.items() if key != "weight_u"})
+    nn.utils.remove_spectral_norm(layer)
+    assert not layer._state_dict_hooks
+    assert not layer._load_state_dict_pre_hooks

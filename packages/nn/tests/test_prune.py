@@ -89,3 +89,12 @@ def test_a_method_of_ones_own():
 def test_impossible_amounts_are_refused(layer, amount, error):
     with pytest.raises(error, match="amount"):
         prune.l1_unstructured(layer, "weight", amount)
+
+
+@pytest.mark.parametrize("shape", [(3,), (5,), (1, 3), (2, 3, 1)])
+def test_a_mask_of_another_shape_is_refused_and_changes_nothing(shape):
+    layer = nn.Linear(3, 2)
+    with pytest.raises(AssertionError, match="same shape"):
+        prune.custom_from_mask(layer, "weight", weft.ones(shape))
+    assert list(layer.state_dict()) == ["weight", "bias"]
+    assert not prune.is_pruned(layer)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
+
+from weft._engine.tensor import TensorBase
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -24,7 +26,8 @@ def functional_call(
     ----------
     module : nn.Module
     parameter_and_buffer_dicts : dict, or sequence of dicts
-        Tensors by their names in ``module.state_dict()``; what is not named stays.
+        Tensors by their names in ``module.state_dict()``; what is not named stays. A name that the module does not
+        have is an attribute during the call. In a single dict, buffers that `forward` assigns anew are replaced.
     args : tuple, or the only argument
     kwargs : dict, optional
     tie_weights : bool
@@ -35,11 +38,11 @@ def functional_call(
     Raises
     ------
     ValueError
-        If a name is in two of the dicts, or tied names are given different tensors.
+        If the dicts are no dicts, a name is in two of them, or tied names are given different tensors.
     TypeError
-        If the dicts are no dicts.
+        For a value that is no tensor, or a name of something else than a tensor.
     RuntimeError
-        With ``strict``, for missing or unknown names.
+        With ``strict``, for missing or unknown names; and for a `DataParallel`.
 
     Examples
     --------
@@ -47,6 +50,10 @@ def functional_call(
     >>> weft.func.functional_call(layer, {"weight": weft.ones(1, 1), "bias": weft.ones(1)}, weft.ones(1, 1))
     tensor([[2.]])
     """
+    from weft._portions import load
+
+    if isinstance(module, load("nn").DataParallel):
+        raise RuntimeError("functional_call: can't be used with nn.DataParallel; pass its module")
     given = merged(parameter_and_buffer_dicts)
     with replaced_tensors(module, given, tie_weights, strict):
         positional = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -57,10 +64,15 @@ def merged(dicts: Any) -> dict[str, Any]:
     """All names in one dict."""
     if isinstance(dicts, dict):
         return dicts
-    if not isinstance(dicts, Sequence) or not all(isinstance(each, dict) for each in dicts):
-        raise TypeError(
-            "functional_call: Expected all elements of parameter_and_buffer_dicts to be dictionaries, got "
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            "functional_call: Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(dicts).__name__}"
+        )
+    if not all(isinstance(each, dict) for each in dicts):
+        raise ValueError(
+            "functional_call: Expected all elements of parameter_and_buffer_dicts to be dictionaries, got "
+            f"{', '.join(type(each).__name__ for each in dicts)}"
         )
     found: dict[str, Any] = {}
     for each in dicts:
@@ -71,53 +83,84 @@ def merged(dicts: Any) -> dict[str, Any]:
     return found
 
 
-def owner_of(module: Any, name: str) -> tuple[Any, str]:
-    """The submodule that a name leads to, and the name there."""
-    path, _, last = name.rpartition(".")
-    return module.get_submodule(path), last
-
-
 @contextmanager
 def replaced_tensors(module: Any, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """The module with other tensors inside of the block."""
+    """The module with other tensors inside of the block.
+
+    What the block itself sets under one of the given names is what ``given`` has afterwards: a buffer that `forward`
+    assigns anew, as a count of batches, is a result of the call, and not the module's.
+    """
     own = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
-    check_names(own, given, strict)
     wanted = with_tied(own, given) if tie_weights else dict(given)
-    kept: list[tuple[dict[str, Any], str, Any]] = []
+    if strict:
+        check_names(own, wanted)
+    kept: list[tuple[Any, str, str, Any]] = []
     try:
         for name, tensor in wanted.items():
-            owner, last = owner_of(module, name)
-            table = owner._parameters if last in owner._parameters else owner._buffers
-            kept.append((table, last, table[last]))
-            table[last] = tensor
+            path, _, last = name.rpartition(".")
+            owner = module.get_submodule(path)
+            kept.append((owner, last, name, swapped(owner, last, tensor)))
         yield
     finally:
-        for table, last, tensor in reversed(kept):
-            table[last] = tensor
+        for owner, last, name, tensor in reversed(kept):
+            left = swapped(owner, last, tensor)
+            if name in given and left is not absent:
+                given[name] = left
 
 
-def check_names(own: dict[str, Any], given: dict[str, Any], strict: bool) -> None:
-    """The names are the module's.
+class _Absent:
+    """The type of `absent`."""
+
+
+absent: Final = _Absent()
+
+
+def swapped(owner: Any, name: str, tensor: Any) -> Any:
+    """Let ``owner`` have ``tensor`` under ``name``, and return what it had; `absent` is for nothing at all.
 
     Raises
     ------
-    RuntimeError
-        With ``strict``, for any difference.
-    KeyError, AttributeError
-        Else for a name that the module does not have.
+    KeyError
+        For the empty name.
+    TypeError
+        If either is no tensor.
     """
+    if name == "":
+        raise KeyError('functional_call: tensor name can\'t be empty string ""')
+    if tensor is not absent and tensor is not None and not isinstance(tensor, TensorBase):
+        raise TypeError(f"functional_call: {name} must be a Tensor, got {type(tensor).__name__}")
+    for table in (owner._parameters, owner._buffers):
+        if name in table:
+            before = table[name]
+            if tensor is absent:
+                del table[name]
+            else:
+                table[name] = tensor
+            return before
+    # No parameter or buffer: a tensor that is an ordinary attribute, one that is computed, or a new one.
+    before = getattr(owner, name, absent)
+    if before is not absent and before is not None and not isinstance(before, TensorBase):
+        raise TypeError(
+            f"functional_call: {name} of {type(owner).__name__} is no Tensor but a {type(before).__name__}; "
+            "name its tensors"
+        )
+    if tensor is not absent:
+        setattr(owner, name, tensor)
+    elif before is not absent:
+        delattr(owner, name)
+    return before
+
+
+def check_names(own: dict[str, Any], given: dict[str, Any]) -> None:
+    """Raise RuntimeError unless the names are all those of the module."""
     unknown = sorted(set(given) - set(own))
     missing = sorted(set(own) - set(given))
-    if strict and (unknown or missing):
+    if unknown or missing:
         raise RuntimeError(
             f"functional_call: Error(s) in strict mode: Unexpected key(s): {unknown}; Missing key(s): {missing}"
-        )
-    if unknown:
-        raise AttributeError(
-            f"functional_call: the module has no parameter or buffer {unknown[0]!r}; it has {', '.join(own)}"
         )
 
 
@@ -125,8 +168,9 @@ def with_tied(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """What was given, under all names of the same tensor."""
     wanted = dict(given)
     for name, tensor in given.items():
+        tensor_of = own.get(name)
         for other, same in own.items():
-            if other == name or same is not own[name] or same is None:
+            if tensor_of is None or other == name or same is not tensor_of:
                 continue
             if other in given and given[other] is not tensor:
                 raise ValueError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import Tensor, _spoken
+from weft._intercept import unmasked
 from weft._printing import tensor_repr
-from weft._tensor import disabled_torch_function
+from weft._tensor import as_subclass, disabled_torch_function
 
 if TYPE_CHECKING:
     from weft.nn._types import DeviceLike, DType
@@ -117,19 +120,84 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return buffer
 
 
-class UninitializedTensorMixin(Tensor):
-    """A tensor whose shape is not known yet; `materialize` gives it one."""
+# What may be asked of a tensor without a shape: where it is, what its elements are, and to be others there.
+_allowed = frozenset(
+    "bfloat16 char copy_ cpu cuda double float get_device half int is_complex is_floating_point long short size to "
+    "xpu".split()
+)
 
-    __torch_function__: Any = classmethod(disabled_torch_function)
+
+def _refuse(name: str, *args: Any, **kwargs: Any) -> Any:
+    raise ValueError(
+        f"{name}: Attempted to use an uninitialized parameter or buffer in {name}(). This happens when you use a lazy "
+        "module, or an UninitializedParameter of your own, before it has a shape: call the module once with a batch of "
+        "the right size, or materialize(shape) the parameter"
+    )
+
+
+class UninitializedTensorMixin(Tensor):
+    """A tensor whose shape is not known yet; `materialize` gives it one.
+
+    It counts as no plain tensor, so that every op asks ``__torch_function__``, which refuses; methods that are no ops
+    are refused where they are looked up.
+    """
+
+    __torch_function__: Any = classmethod(disabled_torch_function)  # replaced below
 
     cls_to_become: type[Tensor] = Tensor
+
+    @classmethod
+    def _make(cls, requires_grad: bool, device: DeviceLike, dtype: DType) -> Any:
+        return as_subclass(weft.empty(0, device=device, dtype=dtype).requires_grad_(requires_grad), cls)
 
     def materialize(self, shape: Any, device: DeviceLike = None, dtype: DType = None) -> None:
         """Become an ordinary tensor of ``shape``, with arbitrary values; optimizers keep hold of it."""
         device = self.device if device is None else device
         dtype = self.dtype if dtype is None else dtype
-        self.data = weft.empty(shape, device=device, dtype=dtype)
+        values = weft.empty(shape, device=device, dtype=dtype)
+        self.data = values
+        self.kind = values.kind
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if name[:1] == "_" or name == "share_memory_" or not isinstance(value, MethodType) or not hasattr(Tensor, name):
+            return value
+        return partial(self._convert, value) if name in _allowed else partial(_refuse, name)
+
+    def _convert(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run one of the allowed methods; a tensor that it makes has no shape yet, either."""
+        result = unmasked([self], method, args, kwargs)
+        if not isinstance(result, Tensor) or is_lazy(result):
+            return result
+        made = as_subclass(result, type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def share_memory_(self) -> Any:
+        """Refuse: there is no memory yet."""
+        raise RuntimeError(
+            "share_memory_: Can't share memory on an uninitialized parameter or buffer. Call the module once with a "
+            "batch of the right size before module.share_memory()"
+        )
+
+    def __len__(self) -> int:
+        return int(_refuse("__len__"))
+
+    def __iter__(self) -> Any:
+        return _refuse("__iter__")
+
+    def __bool__(self) -> bool:
+        return bool(_refuse("__bool__"))
+
+    def __getitem__(self, index: Any) -> Any:
+        return _refuse("__getitem__")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _refuse("__setitem__")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return _refuse("__array__")
 
     @property
     def shape(self) -> Any:
@@ -170,7 +238,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: DeviceLike = None, dtype: DType = None) -> Any:
         """Take the dtype and device to come."""
-        return Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
+        return cls._make(requires_grad, device, dtype)
 
 
 class UninitializedBuffer(UninitializedTensorMixin):
@@ -189,10 +257,21 @@ class UninitializedBuffer(UninitializedTensorMixin):
         cls, requires_grad: bool = False, device: DeviceLike = None, dtype: DType = None, persistent: bool = True
     ) -> Any:
         """Take the dtype and device to come."""
-        buffer = Tensor._make_subclass(cls, weft.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer = cls._make(requires_grad, device, dtype)
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
+
+
+def _refuse_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    return _refuse(getattr(func, "__name__", str(func)))
+
+
+# Only now, and not in the classes themselves: to define a class that overrides `__torch_function__` puts a check on
+# every public function of the process. That these are no plain tensors is enough for the ops to ask.
+UninitializedTensorMixin.__torch_function__ = classmethod(_refuse_function)
+for _class in (UninitializedTensorMixin, UninitializedParameter, UninitializedBuffer):
+    _class._is_plain = False
 
 
 def is_lazy(param: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -177,11 +178,26 @@ class Registry:
                 f"cannot assign '{_type_name(value)}' as buffer '{name}' of {type(self).__name__} "
                 "(Tensor, Buffer or None expected)"
             )
-        if isinstance(value, Buffer):
-            self.__dict__.pop(name, None)
-            self.register_buffer(name, value, value.persistent)
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        if type(self).register_buffer is not Registry.register_buffer:
+            self._register_by_override(name, value, persistent)
+        elif isinstance(value, Buffer):
+            self.register_buffer(name, value, persistent)
         else:
             self._buffers[name] = _replaced_by_hooks(buffer_registration_hooks, self, name, value)
+
+    def _register_by_override(self, name: str, value: Any, persistent: bool) -> None:
+        """Call a subclass's own `register_buffer`, which may be older than the argument ``persistent``."""
+        if "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                f"cannot assign the non-persistent buffer '{name}': Registering a non-persistent buffer on a Module "
+                f"subclass that implements register_buffer() without the persistent argument is not allowed; give "
+                f"{type(self).__name__}.register_buffer the argument"
+            )
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:

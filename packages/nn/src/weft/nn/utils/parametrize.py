@@ -74,12 +74,34 @@ class ParametrizationList(ModuleList):
                     with suppress(NotImplementedError):  # of some settings only: the tensor stays the original
                         start = module.right_inverse(start)
         self.is_tensor = isinstance(start, Tensor)
+        if not self.is_tensor and not isinstance(start, Sequence):
+            raise ValueError(
+                "register_parametrization: right_inverse must return a Tensor or a sequence of tensors, got "
+                f"{type(start).__name__}"
+            )
         starts = [start] if self.is_tensor else list(start)
         self.ntensors = len(starts)
-        for name, value in zip(self._names(), starts, strict=True):
-            self._keep(name, value, original)
-        if not unsafe:
-            self._check(original)
+        for value in starts:
+            if not isinstance(value, Tensor):
+                raise ValueError(
+                    "register_parametrization: right_inverse must return a Tensor or a sequence of tensors, got a "
+                    f"sequence with {type(value).__name__}"
+                )
+        if self.is_tensor and start.dtype != original.dtype:
+            raise ValueError(
+                f"register_parametrization: right_inverse may not change the dtype, {original.dtype} became "
+                f"{start.dtype}"
+            )
+        before = original.data
+        try:
+            for name, value in zip(self._names(), starts, strict=True):
+                self._keep(name, value, original)
+            if not unsafe:
+                with weft.no_grad():
+                    _check_unchanged(self(), before, "")
+        except BaseException:
+            original.data = before  # a parametrization that is refused leaves the module as it was
+            raise
 
     def _names(self) -> list[str]:
         return ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
@@ -95,27 +117,35 @@ class ParametrizationList(ModuleList):
         else:
             self.register_buffer(name, value)
 
-    def _check(self, original: Tensor) -> None:
-        result = self()
-        if not isinstance(result, Tensor):
-            raise ValueError(f"register_parametrization: must return a tensor, got {type(result).__name__}")
-        if result.dtype != original.dtype or result.shape != original.shape:
-            raise ValueError(
-                f"register_parametrization: may not change dtype or shape, {original.dtype} {tuple(original.shape)} "
-                f"became {result.dtype} {tuple(result.shape)}; unsafe=True allows it"
-            )
-
     def right_inverse(self, value: Tensor) -> None:
         """Set the originals so that the parametrized tensor becomes ``value``."""
         with weft.no_grad():
+            start: Any = value
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
                         f"parametrize: {type(module).__name__} has no right_inverse, so that the tensor cannot be set"
                     )
-                value = module.right_inverse(value)
-            for name, part in zip(self._names(), [value] if self.is_tensor else value, strict=True):
-                getattr(self, name).copy_(part)
+                start = module.right_inverse(start)
+            names = self._names()
+            originals = [getattr(self, name) for name in names]
+            parts = [start] if self.is_tensor else start
+            if not isinstance(parts, Sequence) or len(parts) != len(names):
+                raise ValueError(
+                    f"parametrize: right_inverse must return {len(names)} tensors, {', '.join(names)}; got "
+                    f"{type(start).__name__}{f' of {len(start)}' if isinstance(start, Sequence) else ''}"
+                )
+            for name, original, part in zip(names, originals, parts, strict=True):
+                if not isinstance(part, Tensor) or part.dtype != original.dtype:
+                    raise ValueError(
+                        f"parametrize: {name} must be a Tensor of dtype {original.dtype}; right_inverse gave "
+                        f"{part.dtype if isinstance(part, Tensor) else type(part).__name__}"
+                    )
+            for original, part in zip(originals, parts, strict=True):
+                if part.shape == original.shape:
+                    original.copy_(part)
+                else:
+                    original.data = part.detach().clone()
 
     def forward(self) -> Any:
         """Compute the parametrized tensor."""
@@ -195,14 +225,12 @@ def register_parametrization(
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        before = getattr(module, tensor_name)
+        if not unsafe:
+            with weft.no_grad():
+                _check_link(parametrization, getattr(module, tensor_name))
         added = module.parametrizations[tensor_name]
-        if hasattr(parametrization, "right_inverse") and not unsafe:
-            _check_link(parametrization, before)
         added.append(parametrization)
         added.unsafe |= unsafe
-        if not unsafe:
-            added._check(before)
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:
         raise ValueError(
@@ -219,14 +247,25 @@ def register_parametrization(
     return module
 
 
-def _check_link(parametrization: Module, value: Tensor) -> None:
-    with weft.no_grad():
-        inverse = parametrization.right_inverse(value)
-    if not isinstance(inverse, Tensor) or inverse.shape != value.shape or inverse.dtype != value.dtype:
+def _check_unchanged(result: Any, like: Tensor, method: str) -> None:
+    """Raise ValueError unless ``result`` is a tensor of the shape and dtype of another."""
+    what = f"register_parametrization: a parametrization{method}"
+    if not isinstance(result, Tensor):
+        raise ValueError(f"{what} must return a tensor, got {type(result).__name__}")
+    if result.dtype != like.dtype or result.shape != like.shape:
         raise ValueError(
-            "register_parametrization: right_inverse of a parametrization after the first must return one tensor of "
-            f"the same shape and dtype, {value.dtype} {tuple(value.shape)}"
+            f"{what} may not change dtype or shape, {like.dtype} {tuple(like.shape)} became "
+            f"{result.dtype} {tuple(result.shape)}; unsafe=True allows it"
         )
+
+
+def _check_link(parametrization: Module, value: Tensor) -> None:
+    """Raise ValueError if a parametrization after the first does not fit between the others and the tensor."""
+    result = parametrization(value)
+    _check_unchanged(result, value, "")
+    if hasattr(parametrization, "right_inverse"):
+        with suppress(NotImplementedError):
+            _check_unchanged(parametrization.right_inverse(result), value, "'s right_inverse, after the first,")
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

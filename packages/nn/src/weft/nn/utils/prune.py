@@ -67,8 +67,8 @@ class BasePruningMethod:
 
         Raises
         ------
-        ValueError
-            If the scores have another shape than the parameter.
+        AssertionError
+            If the scores, or the mask, have another shape than the parameter.
         """
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -80,7 +80,7 @@ class BasePruningMethod:
         tensor = getattr(module, name)
         scores = tensor if importance_scores is None else importance_scores
         if scores.shape != tensor.shape:
-            raise ValueError(
+            raise AssertionError(
                 f"prune: importance_scores should have the same shape as parameter {name} of the module: got "
                 f"{tuple(scores.shape)}, wanted {tuple(tensor.shape)}"
             )
@@ -289,6 +289,11 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the product of both masks."""
+        if self.mask.shape != default_mask.shape:
+            raise AssertionError(
+                f"custom_from_mask: the mask should have the same shape as the parameter: got "
+                f"{tuple(self.mask.shape)}, wanted {tuple(default_mask.shape)}"
+            )
         return default_mask * self.mask.to(default_mask.dtype)
 
 

@@ -9,7 +9,7 @@ from weft import Tensor
 from weft.nn import functional as F
 from weft.nn.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from weft.nn.module import Module
-from weft.nn.parameter import Parameter
+from weft.nn.parameter import Parameter, is_lazy
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
@@ -29,7 +29,7 @@ class SpectralNorm:
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         """Return the weight as a matrix with its rows along ``dim``."""
-        return weight.movedim(self.dim, 0).flatten(1)
+        return weight.movedim(self.dim, 0).reshape(weight.size(self.dim), -1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Any:
         """Return the normalized weight; ``do_power_iteration`` brings the singular vectors up to date first."""
@@ -47,6 +47,57 @@ class SpectralNorm:
     def __call__(self, module: Module, inputs: Any) -> None:
         """Set the weight, before forward."""
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+
+class SpectralNormStateDictHook:
+    """Notes in a state dict's metadata that it has both singular vectors."""
+
+    def __init__(self, hook: SpectralNorm) -> None:
+        self.hook = hook
+
+    def __call__(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
+        """Add the version, after the module's tensors."""
+        versions = local_metadata.setdefault("spectral_norm", {})
+        key = self.hook.name + ".version"
+        if key in versions:
+            raise RuntimeError(f"spectral_norm: unexpected key in metadata['spectral_norm']: {key}")
+        versions[key] = 1
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Makes what is missing in state dicts of the first version, which had the normalized weight and one vector."""
+
+    def __init__(self, hook: SpectralNorm) -> None:
+        self.hook = hook
+
+    def __call__(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Compute the other vector, before the module's tensors are loaded."""
+        if (local_metadata.get("spectral_norm", {}).get(self.hook.name + ".version") or 0) >= 1:
+            return
+        key = prefix + self.hook.name
+        if key not in state_dict and all(key + end in state_dict for end in ("_orig", "_u", "_v")):
+            return  # complete: only the metadata was lost
+        missing = [key + end for end in ("_orig", "", "_u") if key + end not in state_dict]
+        if missing:
+            if strict:
+                missing_keys.extend(missing)
+            return
+        with weft.no_grad():
+            original, u = state_dict[key + "_orig"], state_dict[key + "_u"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = self.hook.reshape_weight_to_matrix(original)
+            # The v with u W v = sigma: W^+ u up to its length.
+            v = weft.linalg.pinv(matrix.t() @ matrix) @ (matrix.t() @ u)
+            state_dict[key + "_v"] = v * (sigma / (u @ (matrix @ v)))
 
 
 def spectral_norm(
@@ -83,6 +134,11 @@ def spectral_norm(
     weight = module._parameters[name]
     if weight is None:
         raise ValueError(f"spectral_norm: the parameter `{name}` of {module._get_name()} is None")
+    if is_lazy(weight):
+        raise ValueError(
+            f"spectral_norm: the module passed to `SpectralNorm` can't have uninitialized parameters, as {name} is. "
+            "Call it once with a batch of the right size before applying spectral normalization"
+        )
     with weft.no_grad():
         matrix = hook.reshape_weight_to_matrix(weight)
         u = F.normalize(matrix.new_empty(matrix.size(0)).normal_(0, 1), dim=0, eps=eps)
@@ -93,6 +149,8 @@ def spectral_norm(
     module.register_buffer(name + "_u", u)
     module.register_buffer(name + "_v", v)
     module.register_forward_pre_hook(hook)
+    module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+    module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
     return module
 
 
@@ -104,6 +162,11 @@ def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
     hook = module._forward_pre_hooks.pop(key)
     with weft.no_grad():
         weight = hook.compute_weight(module, do_power_iteration=False)  # type: ignore[attr-defined]
+    for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+        for key, other in list(table.items()):
+            other = getattr(other, "hook", other)
+            if getattr(other, "hook", other) is hook:
+                del table[key]
     delattr(module, name)
     delattr(module, name + "_u")
     delattr(module, name + "_v")

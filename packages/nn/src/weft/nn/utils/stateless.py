@@ -7,7 +7,6 @@ from typing import Any
 
 from weft import Tensor, func
 from weft.nn.module import Module
-from weft.nn.parallel import DataParallel
 
 __all__ = ["functional_call"]
 
@@ -43,6 +42,4 @@ def functional_call(
         FutureWarning,
         stacklevel=2,
     )
-    if isinstance(module, DataParallel):
-        raise RuntimeError("functional_call: can't be used with nn.DataParallel; pass its module")
     return func.functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import weft
 from weft import Tensor
 from weft.nn.module import Module
-from weft.nn.parameter import Parameter
+from weft.nn.parameter import Parameter, is_lazy
 
 __all__ = ["WeightNorm", "norm_except_dim", "remove_weight_norm", "weight_norm", "weight_of"]
 
@@ -19,6 +19,11 @@ def norm_except_dim(weight: Tensor, dim: int) -> Tensor:
     """Return the norm of each slice along ``dim`` (-1: of the whole), so that it broadcasts with ``weight``."""
     if dim == -1:
         return weight.norm()
+    if not -weight.dim() <= dim < weight.dim():
+        raise IndexError(
+            f"weight_norm: Dimension out of range (expected to be in range of [{-weight.dim()}, {weight.dim() - 1}], "
+            f"but got {dim})"
+        )
     others = [axis for axis in range(weight.dim()) if axis != dim % weight.dim()]
     return (weight * weight).sum(others, keepdim=True).sqrt() if others else weight.abs()
 
@@ -68,9 +73,17 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
         raise RuntimeError(f"weight_norm: cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, dim)
     weight = getattr(module, name)
+    if is_lazy(weight):
+        raise ValueError(
+            f"weight_norm: the module passed to `WeightNorm` can't have uninitialized parameters, as {name} is. Call "
+            "it once with a batch of the right size before applying weight normalization"
+        )
+    if name not in module._parameters:
+        raise KeyError(f"weight_norm: '{name}' of {module._get_name()} is no parameter")
+    norm = norm_except_dim(weight, hook.dim).detach()
     del module._parameters[name]
     with weft.no_grad():
-        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, hook.dim).detach()))
+        module.register_parameter(name + "_g", Parameter(norm))
         module.register_parameter(name + "_v", Parameter(weight.detach()))
     setattr(module, name, hook.compute_weight(module))
     module.register_forward_pre_hook(hook)

@@ -6,7 +6,6 @@ Given the same seed, each draws from the generator what PyTorch's draws, so that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import weft
@@ -201,13 +200,31 @@ class BatchSampler(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         indices = iter(self.sampler)
-        while batch := list(islice(indices, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
+        full = True
+        while full:
+            batch = take(indices, self.batch_size)
+            full = len(batch) == self.batch_size
+            if full or (batch and not self.drop_last):
                 yield batch
 
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def take(iterator: Iterator[Any], count: int) -> list[Any]:
+    """The next ``count`` items; fewer at the end.
+
+    Not `itertools.islice`, which asks for ``iter(iterator)`` each time: one whose ``__iter__`` begins anew would give
+    its first items for ever.
+    """
+    items: list[Any] = []
+    try:
+        for _ in range(count):
+            items.append(next(iterator))  # noqa: PERF401  # a comprehension would lose the last, shorter, list
+    except StopIteration:
+        pass
+    return items
 
 
 def draw_seed(generator: Generator | None = None) -> int:

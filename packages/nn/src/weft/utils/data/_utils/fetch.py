@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 from weft.utils.data._utils.collate import default_collate
 from weft.utils.data.dataset import IterableDataset
+from weft.utils.data.sampler import take
 
 __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
 
@@ -53,12 +53,16 @@ class IterableFetcher(Fetcher):
     def __init__(self, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
         super().__init__(dataset, batched, collate_fn, drop_last)
         self.iterator = iter(dataset)
+        self.ended = False  # an iterator that has ended is not asked again: it may go on
 
     def fetch(self, index: Any) -> Any:
         """The next samples, collated."""
+        if self.ended:
+            raise StopIteration
         if not self.batched:
             return self.collate_fn(next(self.iterator))
-        samples = list(islice(self.iterator, len(index)))
+        samples = take(self.iterator, len(index))
+        self.ended = len(samples) < len(index)
         if not samples or (self.drop_last and len(samples) < len(index)):
             raise StopIteration
         return self.collate_fn(samples)
