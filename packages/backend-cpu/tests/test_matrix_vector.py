@@ -69,11 +69,12 @@ def test_products_with_vectors_are_those_of_numpy(always, dtype, form, layout):
 
 
 @compiled
+@pytest.mark.parametrize("shape", [(1500, 900), (1501, 900), (3, 50_001), (5, 7, 1003), (1000, 3, 33)], ids=str)
 @pytest.mark.parametrize("flipped", [False, True])
-def test_compiled_products_do_not_depend_on_the_number_of_threads(always, flipped, threads):
+def test_compiled_products_do_not_depend_on_the_number_of_threads(always, flipped, shape, threads):
     rng = np.random.default_rng(0)
-    matrix, vector = rng.standard_normal((1500, 900), np.float32), rng.standard_normal(900, np.float32)
-    matrix = np.asfortranarray(matrix) if flipped else matrix
+    matrix, vector = rng.standard_normal(shape, np.float32), rng.standard_normal(shape[-1], np.float32)
+    matrix = np.ascontiguousarray(matrix.swapaxes(-1, -2)).swapaxes(-1, -2) if flipped else matrix
     result = products.by_vector(matrix, vector)
     weft.set_num_threads(1)
     assert np.array_equal(result, products.by_vector(matrix, vector))

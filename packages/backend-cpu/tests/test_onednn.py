@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -68,6 +69,47 @@ def test_a_product_is_that_of_numpy(a, b, layout, other, matmul):
 def test_a_batch_that_is_expanded_is_not_copied(matmul):
     a, b = np.broadcast_to(random(5, 7), (4, 5, 7)), random(4, 7, 3)
     np.testing.assert_allclose(matmul.matmul(none)(a, b), a @ b, atol=1e-5)
+
+
+EXPANDED = {  # the sizes that memory has, of a batch of shape (2, 3)
+    "the whole batch": (1, 1),
+    "outer": (1, 3),
+    "inner": (2, 1),
+    "not at all": (2, 3),
+}
+
+
+@pytest.mark.parametrize("first", EXPANDED.values(), ids=EXPANDED)
+@pytest.mark.parametrize("second", [*EXPANDED.values(), (3,), (1,), ()], ids=str)
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16], ids=str)
+def test_every_batch_is_written_where_both_operands_are_expanded(dtype, first, second, matmul, monkeypatch):
+    def empty(*args):
+        made = np.empty(*args)
+        made.reshape(-1).view(np.uint8).fill(0xFF)  # nan, which shows what is not written
+        return made
+
+    monkeypatch.setattr(matmul, "numpy", SimpleNamespace(**(vars(np) | {"empty": empty})))
+    a = weft.randn(*first, 64, 65).to(dtype).expand(2, 3, 64, 65)
+    b = weft.randn(*second, 65, 66).to(dtype).expand(*(2, 3)[2 - len(second) :], 65, 66)
+    expected = a.float().numpy().astype(float) @ b.float().numpy().astype(float)
+    result = matmul.matmul(none)(a.numpy(), b.numpy()) if dtype is weft.float32 else (a @ b).float().numpy()
+    np.testing.assert_allclose(result, expected, atol=1e-4 if dtype is weft.float32 else 0.2, rtol=0)
+
+
+def test_a_primitive_writes_all_of_the_result_and_nothing_else():
+    from weft.backend_cpu.onednn import matmul
+    from weft.backend_cpu.onednn.library import UnsupportedError, make
+    from weft.backend_cpu.onednn.primitives import Arranged, Handle, Primitive, engine
+
+    a, b, result = (matmul.described(shape, matmul.contiguous(shape, 4)) for shape in ((5, 7), (7, 3), (5, 3)))
+    create = "dnnl_matmul_primitive_desc_create"
+    description = Handle("primitive_desc", make(create, engine(), a, b, None, result, matmul.attributes()))
+    arguments = [(matmul.SRC, a), (matmul.WEIGHTS, b), (matmul.DST, result)]
+    for kind in (Primitive, Arranged):
+        kind(description, arguments, 60)
+        for size in (56, 64, 180):
+            with pytest.raises(UnsupportedError, match=f"a result of {size} bytes"):
+                kind(description, arguments, size)
 
 
 def test_a_product_may_be_of_memory_that_is_not_to_be_written(matmul):

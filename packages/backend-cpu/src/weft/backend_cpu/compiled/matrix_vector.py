@@ -30,17 +30,19 @@ EXAMPLES = {char: np.zeros(1, char) for char in "fd"}  # what tells a launcher t
 
 
 # Where the terms of a sum follow each other. `matrices` and `vectors` have the addresses of those of a batch, `step` is
-# the bytes from a row of memory to the next.
+# the bytes from a row of memory to the next. A thread's part is of groups of four rows: a row that is alone may be
+# summed in another order than one of four, so which ones are alone must not depend on where the parts are cut.
 
 
 @loop
 def rows_loop(matrices, step, vectors, terms, y, lo, hi):
     rows = np.uintp(y.size // matrices.size)
-    while lo < hi:
-        batch, row = lo // rows, lo % rows
+    groups = (rows + FOUR - ONE) // FOUR  # of a matrix; the last one may have fewer rows
+    for group in range(lo, hi):
+        batch, row = group // groups, group % groups * FOUR
         x, at = array_at(vectors[batch], terms, y), matrices[batch] + np.int64(row) * step
-        stop = lo + min(rows - row, hi - lo)
-        for _ in range((stop - lo) // FOUR):
+        start = batch * rows + row
+        if rows - row >= FOUR:
             a, b = array_at(at, terms, y), array_at(at + step, terms, y)
             c, d = array_at(at + 2 * step, terms, y), array_at(at + 3 * step, terms, y)
             of_a = of_b = of_c = of_d = like(y[0], 0.0)
@@ -49,23 +51,22 @@ def rows_loop(matrices, step, vectors, terms, y, lo, hi):
                 of_b += b[i] * x[i]
                 of_c += c[i] * x[i]
                 of_d += d[i] * x[i]
-            y[lo], y[lo + ONE], y[lo + ONE + ONE], y[lo + FOUR - ONE] = of_a, of_b, of_c, of_d
-            lo += FOUR
-            at += 4 * step
-        while lo < stop:
-            a, total = array_at(at, terms, y), like(y[0], 0.0)
-            for i in range(np.uintp(terms)):
-                total += a[i] * x[i]
-            y[lo] = total
-            lo += ONE
-            at += step
+            y[start], y[start + ONE], y[start + ONE + ONE], y[start + FOUR - ONE] = of_a, of_b, of_c, of_d
+        else:
+            for other in range(rows - row):
+                a, total = array_at(at, terms, y), like(y[0], 0.0)
+                for i in range(np.uintp(terms)):
+                    total += a[i] * x[i]
+                y[start + other] = total
+                at += step
 
 
 @launcher
 def multiply_rows(matrix, vector, result, example, step, terms, count, places):
     matrices, vectors = places[0] + word_at(matrix + HEAD), places[1] + word_at(vector + HEAD)
     y = array_at(word_at(result + HEAD), count, example)
-    parallel(rows_loop, (matrices, step, vectors, terms, y), count, count * terms)
+    groups = (np.uintp(count // matrices.size) + FOUR - ONE) // FOUR * np.uintp(matrices.size)
+    parallel(rows_loop, (matrices, step, vectors, terms, y), groups, count * terms)
 
 
 # Where the sums do

@@ -58,6 +58,9 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
 
     ``work`` is the number of elements that the loop touches, or a multiple for costly arithmetic, compared to `GRAIN`.
     An exception in the loop is lost: kernels raise none, arguments are checked before.
+
+    One thread computes the bits that several do: what is computed for an index must not depend on where the range is
+    cut, and the loop is compiled once, not into its two callers, where other constants could lead to another order.
     """
     arguments = (*args.types, types.uintp, types.uintp)
     signature = types.void(run, args, types.uintp, types.intp)
@@ -70,7 +73,10 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
 
         def call(builder: Any, packed: Any, lo: Any, hi: Any) -> None:
             items = [builder.extract_value(packed, i) for i in range(len(args.types))]
-            context.call_internal_no_propagate(builder, compiled.fndesc, run_signature, [*items, lo, hi])
+            function = context.declare_function(builder.module, compiled.fndesc)
+            operands = [*items, lo, hi]
+            convention = context.call_conv
+            convention.call_function(builder, function, run_signature.return_type, arguments, operands, ("noinline",))
 
         threads = thread_count(builder, work)
         with builder.if_else(builder.icmp_signed("<=", threads, ir.Constant(threads.type, 1))) as (alone, together):

@@ -217,7 +217,7 @@ def forward(
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (DST, found.output)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
     description = first_fast(partial(found.forward, bias), found.layouts(found.is_pointwise), found.is_depthwise)
-    return Convolution(Arranged(description, given, [DST]), shape, last)
+    return Convolution(Arranged(description, given, WIDTHS[element] * prod(shape)), shape, last)
 
 
 def shape_of(input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
@@ -254,7 +254,8 @@ def of_bytes(
     arguments = [(SRC, found.input), (WEIGHTS, found.weight), (BIAS, bias), (SCALES | WEIGHTS, scale)]
     given = [(number, layout) for number, layout in arguments if layout is not None]
     description = first_fast(partial(found.forward, bias, scaled=with_scale), found.layouts(False), found.is_depthwise)
-    return Convolution(Arranged(description, [*given, (DST, found.output)], [DST]), shape, last, numpy.dtype(into))
+    arranged = Arranged(description, [*given, (DST, found.output)], WIDTHS[into] * prod(shape))
+    return Convolution(arranged, shape, last, numpy.dtype(into))
 
 
 def by_input(
@@ -273,7 +274,7 @@ def by_input(
     arguments = [(DIFF_DST, found.output), (WEIGHTS, found.weight), (DIFF_SRC, found.input)]
     layouts = found.layouts(found.is_pointwise or found.has_few_channels)
     description = first_fast(describe, layouts, found.is_depthwise and weight[0] == shape[1])
-    return Convolution(Arranged(description, arguments, [DIFF_SRC]), shape, last)
+    return Convolution(Arranged(description, arguments, WIDTHS[geometry[-1]] * prod(shape)), shape, last)
 
 
 def by_weight(
@@ -290,7 +291,7 @@ def by_weight(
 
     arguments = [(DIFF_DST, found.output), (SRC, found.input), (DIFF_WEIGHTS, found.weight)]
     description = first_fast(describe, found.layouts(found.is_dense), found.is_depthwise)
-    return Convolution(Arranged(description, arguments, [DIFF_WEIGHTS]), shape, False)
+    return Convolution(Arranged(description, arguments, WIDTHS[geometry[-1]] * prod(shape)), shape, False)
 
 
 # Kernels

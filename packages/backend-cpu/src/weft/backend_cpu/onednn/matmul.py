@@ -62,6 +62,7 @@ def product(
         If the library has no fast one.
     """
     ndim = max(len(a_shape), len(b_shape))
+    size = WIDTHS[elements[2]] * prod(shape_of(a_shape, b_shape))
     a_shape, a_strides = expanded(a_shape, a_strides, ndim)
     b_shape, b_strides = expanded(b_shape, b_strides, ndim)
     batch = [max(p, q) for p, q in zip(a_shape[:-2], b_shape[:-2])]
@@ -76,7 +77,12 @@ def product(
     if not is_fast(description):
         raise UnsupportedError(f"{create}: only the plain loops")
     operands = [(SRC, a), (WEIGHTS, b), (BIAS, bias), (DST, result)]
-    return Primitive(description, [(number, layout) for number, layout in operands if layout is not None])
+    return Primitive(description, [(number, layout) for number, layout in operands if layout is not None], size)
+
+
+def shape_of(a: Sizes, b: Sizes) -> Sizes:
+    """The shape of a product."""
+    return (*numpy.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
 
 
 def expanded(shape: Sizes, strides: Sizes, ndim: int) -> tuple[Sizes, Sizes]:
@@ -164,17 +170,25 @@ def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
             if a.ndim < 2 or b.ndim < 2:
                 return generic(a, b)
             (rows, inner), columns = a.shape[-2:], b.shape[-1]
-            batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-            shape = (*batch, rows, columns)
-            count = rows * columns * prod(batch)
+            shape = shape_of(a.shape, b.shape)
+            count = prod(shape)
             if b.ndim == 2 and count and inner:  # one product of all rows: the library would take each batch alone
                 return run(as_rows(a), b).reshape(shape)
+            if 0 in a.strides[:-2] or 0 in b.strides[:-2]:
+                each = once(a), once(b)
+                if count and shape_of(each[0].shape, each[1].shape) != shape:  # the same products again and again
+                    return numpy.broadcast_to(run(*each), shape).copy()
             if is_small(count * inner, a) or rows < 2 or columns < 2 or not count or not inner:
                 return generic(a, b)
         result = multiply(a, b, None, shape)
         return generic(a, b) if result is None else result
 
     return run
+
+
+def once(array: Array) -> Array:
+    """A batch of matrices without the repetitions that it was expanded to."""
+    return array[tuple(slice(1) if step == 0 else slice(None) for step in array.strides[:-2])]
 
 
 def is_small(work: int, a: Array) -> bool:

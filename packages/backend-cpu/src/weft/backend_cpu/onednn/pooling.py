@@ -21,6 +21,7 @@ from weft.backend_cpu.onednn.primitives import (
     DIFF_SRC,
     DST,
     SRC,
+    WIDTHS,
     Handle,
     Primitive,
     address,
@@ -67,7 +68,7 @@ class Average:
             arguments = [(SRC, taken), (DST, made)]
         if not implementation(description).startswith(b"jit"):
             raise UnsupportedError("only the plain loops")
-        self.primitive = Primitive(description, arguments)
+        self.primitive = Primitive(description, arguments, WIDTHS["float32"] * prod(shape))
 
     def run(self, given: Array) -> Array:
         """The result for an array."""

@@ -199,6 +199,12 @@ def engine() -> int:
 # Primitives
 
 
+def require_size(layout: Any, size: int) -> None:
+    """Refuse to write a result to an array of another size: a part would stay unwritten, or what follows be lost."""
+    if size_of(layout) != size:
+        raise UnsupportedError(f"a result of {size} bytes, of which {size_of(layout)} would be written")
+
+
 class Primitive:
     """A primitive and memory objects for its arguments, for one call at a time.
 
@@ -207,10 +213,18 @@ class Primitive:
     description : Handle
         The primitive's.
     arguments : sequence of (int, Handle or int)
-        The arguments in the order of the addresses that `run` takes, with the layout of each.
+        The arguments in the order of the addresses that `run` takes, with the layout of each; the result comes last.
+    size : int
+        The bytes of the array that is allocated for the result.
+
+    Raises
+    ------
+    UnsupportedError
+        If the result's layout has another size.
     """
 
-    def __init__(self, description: Handle, arguments: Sequence[tuple[int, Any]]) -> None:
+    def __init__(self, description: Handle, arguments: Sequence[tuple[int, Any]], size: int) -> None:
+        require_size(arguments[-1][1], size)
         scratchpad = layout_of(description, SCRATCHPAD)
         self.scratch = size_of(scratchpad)
         if self.scratch:
@@ -248,12 +262,14 @@ class Arranged:
     ----------
     description : Handle
     arguments : sequence of (int, Handle)
-        The arguments in the order of the addresses that `run` takes, with the layouts that they have.
-    written : container of int
-        Which of them are results.
+        The arguments in the order of the addresses that `run` takes, with the layouts that they have; the result comes
+        last.
+    size : int
+        The bytes of the array that is allocated for the result, as for `Primitive`.
     """
 
-    def __init__(self, description: Handle, arguments: Sequence[tuple[int, Handle]], written: Sequence[int]) -> None:
+    def __init__(self, description: Handle, arguments: Sequence[tuple[int, Handle]], size: int) -> None:
+        require_size(arguments[-1][1], size)
         self.before: list[tuple[int, Primitive, int]] = []  # which argument, its reorder, and the bytes of its buffer
         self.after: list[tuple[int, Primitive, int]] = []
         wanted = []
@@ -263,11 +279,12 @@ class Arranged:
                 wanted.append((number, given.value))
                 continue
             wanted.append((number, layout))
-            if number in written:
-                self.after.append((index, reorder(layout, given.value), size_of(layout)))
+            if index == len(arguments) - 1:
+                size = size_of(layout)
+                self.after.append((index, reorder(layout, given.value), size))
             else:
                 self.before.append((index, reorder(given.value, layout), size_of(layout)))
-        self.inner = Primitive(description, wanted)
+        self.inner = Primitive(description, wanted, size)
 
     def run(self, *addresses: int) -> None:
         """Run it on arrays at these addresses."""
@@ -295,7 +312,7 @@ def reorder(source: int, target: int) -> Primitive:
     create = "dnnl_reorder_primitive_desc_create"
     options = attributes()
     description = Handle("primitive_desc", make(create, source, engine(), target, engine(), options))
-    return Primitive(description, [(SRC, source), (DST, target)])
+    return Primitive(description, [(SRC, source), (DST, target)], size_of(target))
 
 
 class Pool:
