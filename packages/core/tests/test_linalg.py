@@ -485,3 +485,29 @@ def test_ldl_without_scipy_names_the_command_that_brings_it(monkeypatch):
 @pytest.mark.parametrize("p", ["fro", "nuc", 1, -1, math.inf])
 def test_condition_of_a_singular_matrix_is_infinite(p):
     assert linalg.cond(weft.ones(2, 2), p).isinf()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("place", [(0, 0), (0, 3), (2, 1), (3, 3)])
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_singular_values_of_a_matrix_with_an_infinity_are_nan_and_the_batch_goes_on(value, place, dtype):
+    A = weft.randn(2, 4, 4, dtype=getattr(weft, dtype))
+    A[(0, *place)] = value  # LAPACK iterates for ever where it is the first
+    for values in (weft.linalg.svdvals(A), weft.linalg.svd(A).S, weft.svd(A).S):
+        assert values[0].isnan().all()
+        assert values[1].isfinite().all()
+    assert weft.linalg.matrix_norm(A, 2)[0].isnan()
+    assert weft.linalg.matrix_norm(A, "nuc")[0].isnan()
+    assert weft.linalg.cond(A)[0].isnan()
+    assert weft.linalg.pinv(A)[1].isfinite().all()
+    assert weft.linalg.lstsq(A, A).solution[1].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_a_matrix_with_nan_has_no_singular_values(dtype):
+    A = weft.randn(3, 4, 4, dtype=getattr(weft, dtype))
+    A[2, 0, 0] = math.inf
+    A[2, 1, 1] = math.nan
+    for function in (weft.linalg.svd, weft.linalg.svdvals, weft.linalg.pinv, weft.linalg.cond):
+        with pytest.raises(weft.linalg.LinAlgError, match="Batch element 2.*non-finite"):
+            function(A)

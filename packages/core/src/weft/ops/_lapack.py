@@ -104,6 +104,30 @@ def converged(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
         ) from error
 
 
+def singular_value_decomposition(name: str, xp: Any, A: Any, full_matrices: bool, compute_uv: bool = True) -> Any:
+    """What ``xp.linalg.svd`` returns; nan for a matrix with an infinity, for which LAPACK may iterate for ever.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix contains nan.
+    """
+    finite = xp.isfinite(A).all(axis=(-2, -1))
+    if finite.all():
+        return converged(name, xp.linalg.svd, A, full_matrices, compute_uv)
+    unusable = xp.isnan(A).any(axis=(-2, -1))
+    if unusable.any():
+        which = f"(Batch element {int(unusable.argmax())}): " if unusable.ndim else ""
+        raise LinAlgError(
+            f"{name}: {which}The algorithm failed to converge because the input matrix contained non-finite values; "
+            "check it with weft.isfinite(A).all()"
+        )
+    found = converged(name, xp.linalg.svd, xp.where(finite[..., None, None], A, 0), full_matrices, compute_uv)
+    for each in found if compute_uv else (found,):
+        each[~finite] = xp.nan
+    return found
+
+
 def check_phase(name: str, vectors: str, diagonal: Any) -> None:
     """A loss of complex vectors that are unique but for a phase must not depend on it.
 

@@ -29,6 +29,7 @@ from weft.ops._lapack import (
     lu_factored,
     one_by_one,
     raise_failed,
+    singular_value_decomposition,
     skew,
     triangular_solution,
     with_diagonal,
@@ -230,7 +231,7 @@ def svd_op(A, full_matrices, compute_uv):
 
 @svd_op.kernel
 def _(xp, A, full_matrices, compute_uv):
-    U, S, Vh = converged("linalg.svd", xp.linalg.svd, A, full_matrices)
+    U, S, Vh = singular_value_decomposition("linalg.svd", xp, A, full_matrices)
     return column_major(xp, U), S, column_major(xp, Vh)
 
 
@@ -280,7 +281,7 @@ def svdvals_op(A):
 
 @svdvals_op.kernel
 def _(xp, A):
-    return converged("linalg.svdvals", xp.linalg.svd, A, False, False)
+    return singular_value_decomposition("linalg.svdvals", xp, A, False, False)
 
 
 def singular_values(A: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy
 from weft._engine.tensor import TensorBase
 from weft._named import named
 from weft.ops._declare import composite, op
-from weft.ops._lapack import check_matrix, check_square, converged
+from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
 from weft.ops.decompositions import svd_op
 from weft.ops.joining import cat
 from weft.ops.linear_systems import inv_op
@@ -127,7 +127,7 @@ def _(xp, A, atol, rtol, hermitian):
         S, V = converged("linalg.pinv", xp.linalg.eigh, A)
         U = V
     else:
-        U, S, Vh = converged("linalg.pinv", xp.linalg.svd, A, False)
+        U, S, Vh = singular_value_decomposition("linalg.pinv", xp, A, False)
         V = xp.conj(xp.swapaxes(Vh, -1, -2))
     cut = xp.maximum(atol, rtol * xp.max(abs(S), axis=-1))
     keep = abs(S) > xp.asarray(cut)[..., None]
