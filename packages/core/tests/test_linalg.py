@@ -509,5 +509,5 @@ def test_a_matrix_with_nan_has_no_singular_values(dtype):
     A[2, 0, 0] = math.inf
     A[2, 1, 1] = math.nan
     for function in (weft.linalg.svd, weft.linalg.svdvals, weft.linalg.pinv, weft.linalg.cond):
-        with pytest.raises(weft.linalg.LinAlgError, match="Batch element 2.*non-finite"):
+        with pytest.raises(weft.linalg.LinAlgError, match=r"Batch element 2.*non-finite"):
             function(A)
