@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Final, Optional
 
 from weft._engine.kinds import BySize, Kind
-from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, local, set_grad, state
+from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, is_collision, local, set_grad, state
 
 
 class Step:
@@ -240,15 +240,19 @@ class Op:
 def call(kernel: Any, arrays: list[Any]) -> Any:
     """Run a kernel without NumPy's warnings. Few arguments one by one: a call with ``*arrays`` costs twice as much."""
     count = len(arrays)
+    run: Any  # by a name of its own: Python 3.11 is slow to call what it has to look up in an object
     if count == 1:
-        return state.run(kernel, arrays[0])
+        run = state.run_one
+        return run(kernel, arrays[0])
     if count == 2:
-        return state.run(kernel, arrays[0], arrays[1])
+        run = state.run_two
+        return run(kernel, arrays[0], arrays[1])
+    run = state.run
     if count == 3:
-        return state.run(kernel, arrays[0], arrays[1], arrays[2])
+        return run(kernel, arrays[0], arrays[1], arrays[2])
     if count == 4:
-        return state.run(kernel, arrays[0], arrays[1], arrays[2], arrays[3])
-    return state.run(kernel, *arrays)
+        return run(kernel, arrays[0], arrays[1], arrays[2], arrays[3])
+    return run(kernel, *arrays)
 
 
 class PlannedNode(Node):
@@ -769,8 +773,9 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
     if (value >= MOST or value <= LEAST) and type(number) is int:  # most likely an error
         return op.declaration.slow(args)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
+    run = state.run_two
     try:
-        array = state.run(kernel, arrays[0], arrays[1])
+        array = run(kernel, arrays[0], arrays[1])
     except Exception as error:
         array = op.declaration.recover(error, kernel, arrays, args)
     if type(array) is not kind.array_type:
@@ -791,10 +796,11 @@ def with_whole_number(op: Op, tensor: TensorBase, number: int) -> Any:
     result = op.kinds[kind.index]
     if not kind.lowest <= number <= kind.highest or result is None or result.is_differentiable:
         return None
+    run = state.run_two
     try:
-        array = state.run(kernel, tensor._array, number)
-    except Exception:
-        return None
+        array = run(kernel, tensor._array, number)
+    except Exception as error:
+        array = op.declaration.recover(error, kernel, (tensor._array, number), (tensor, number))
     if type(array) is not kind.array_type:
         array = kind.asarray(array)
     return make(array, result)
@@ -804,9 +810,15 @@ def binary_operator(op: Op, slow: Any) -> Any:
     """The function behind ``a + b`` and its like: one call frame to the kernel."""
     kernels = op.kernels
     kinds = op.kinds
-    run = state.run
+    run = state.run_two
     tensor_class = state.tensor_class
     pair_plans: list[Optional[Plan]] = [None, None, None, None]
+
+    def rebind() -> None:
+        nonlocal run
+        run = state.run_two
+
+    state.rebinding.append(rebind)
 
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
@@ -887,6 +899,12 @@ def inplace_operator(op: Op, name: str) -> Any:
     run = state.run
     ufunc = state.ufunc
 
+    def rebind() -> None:
+        nonlocal run
+        run = state.run
+
+    state.rebinding.append(rebind)
+
     def operator(self: TensorBase, other: object) -> bool:
         kind = self.kind
         if not kind.fast or self._extra is not None:
@@ -904,7 +922,9 @@ def inplace_operator(op: Op, name: str) -> Any:
             if (operand >= MOST or operand <= LEAST) and type(other) is int:
                 return False
         elif type(other) is int and kind.dtype.category == WHOLE and op.takes_numbers:
-            operand = other  # one that the dtype does not hold is an error of NumPy's
+            if not kind.lowest <= other <= kind.highest:  # type: ignore[operator]
+                return False
+            operand = other
         else:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
@@ -925,8 +945,9 @@ def inplace_operator(op: Op, name: str) -> Any:
             return False
         try:
             run(kernel, array, operand, array)
-        except Exception:  # shapes that do not fit, or another thread is in a kernel: the declared way knows what to do
-            return False
+        except Exception as error:
+            if not rewritten(error, op, kernel, (array, operand, array), (self, other)):
+                return False
         if counter is None:
             bump(self, name)
         else:
@@ -939,7 +960,13 @@ def inplace_operator(op: Op, name: str) -> Any:
 
 def inplace_unary(op: Op, name: str) -> Any:
     """The same for a function of one tensor."""
-    run = state.run
+    run = state.run_two
+
+    def rebind() -> None:
+        nonlocal run
+        run = state.run_two
+
+    state.rebinding.append(rebind)
 
     def operator(self: TensorBase) -> bool:
         if not self.kind.fast or self._extra is not None:
@@ -952,12 +979,33 @@ def inplace_unary(op: Op, name: str) -> Any:
         array = self._array
         try:
             run(kernel, array, array)
-        except Exception:
-            return False
+        except Exception as error:
+            if not rewritten(error, op, kernel, (array, array), (self,)):
+                return False
         bump(self, name)
         return True
 
     return operator
+
+
+def rewritten(error: Exception, op: Op, kernel: Any, arrays: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+    """What to do about the exception of a ufunc that was to write into its first array: whether that is done now.
+
+    False for arguments that do not fit, which it refuses before it writes anything: the declared way has words for it.
+    """
+    if is_collision(error):
+        op.declaration.recover(error, kernel, arrays, args)
+        return True
+    target = arrays[0]
+    shape: tuple[Any, ...] = getattr(arrays[1], "shape", ())
+    lead = target.ndim - len(shape)
+    if lead < 0 or not target.flags.writeable:
+        return False
+    for size, given in zip(target.shape[lead:], shape):
+        if given != size and given != 1:
+            return False
+    op.declaration.recover(error, kernel, arrays, args)
+    return False
 
 
 def writing_kernel(op: Op, tensor: TensorBase) -> Any:
@@ -993,8 +1041,14 @@ def unary_operator(op: Op) -> Any:
     kernels = op.kernels
     kinds = op.kinds
     slow = op.declaration.slow
-    run = state.run
+    run = state.run_one
     tensor_class = state.tensor_class
+
+    def rebind() -> None:
+        nonlocal run
+        run = state.run_one
+
+    state.rebinding.append(rebind)
 
     def operator(self: TensorBase) -> object:
         kind = self.kind

@@ -9,6 +9,7 @@ declared function then does it, or explains.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, Optional
 
 import numpy
@@ -16,7 +17,7 @@ import numpy
 from weft._engine.arrays import FEW, Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
 from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
-from weft._engine.tensor import TensorBase, blank, local, state
+from weft._engine.tensor import TensorBase, blank, is_collision, local, state
 
 INT64: Final[Any] = numpy.dtype(numpy.int64)
 
@@ -41,8 +42,12 @@ def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: list[Any], mask: i
     return out
 
 
-def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
-    """Run an op whose first tensor has this kind, for a result like its last; None if that fails."""
+def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int, is_valid: Any = None) -> Any:
+    """Run an op whose first tensor has this kind, for a result like its last.
+
+    Where the kernel fails, ``is_valid`` says of the arrays whether the call was right; if not, the result is None, so
+    that the declared function explains.
+    """
     kernel = op.kernels[kind.index]
     if kernel is None:
         kernel = op.kernel(kind)
@@ -51,8 +56,10 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
         kernel = kernel.choose(first[0] if isinstance(first, list) else first)
     try:
         array = call(kernel, arrays)
-    except Exception:  # shapes that do not go together, or another thread in a kernel: the declared way knows
-        return None
+    except Exception as error:
+        if is_valid is not None and not is_collision(error) and not is_valid(arrays):
+            return None
+        array = op.declaration.recover(error, kernel, arrays, args)
     out = wrap(array, kind)
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, args, mask)
@@ -60,7 +67,7 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
 
 
 def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
-    """Run an op of two results on its first argument, a tensor of this kind; None if that fails."""
+    """Run an op of two results on its first argument, a tensor of this kind."""
     tensor: TensorBase = args[0]
     array = tensor._array
     kernel = op.kernels[kind.index]
@@ -68,10 +75,12 @@ def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
         kernel = op.kernel(kind)
     if isinstance(kernel, BySize):
         kernel = kernel.choose(array)
+    arrays: list[Any] = [array, *args[1:]]
     try:
-        first, second = call(kernel, [array, *args[1:]])
-    except Exception:
-        return None
+        found = call(kernel, arrays)
+    except Exception as error:
+        found = op.declaration.recover(error, kernel, arrays, args)
+    first, second = found
     outputs: list[Any] = [wrap(first, kind), wrap(second, kind)]
     if tensor._requires_grad and not (state.unrecorded and not local.grad_enabled):
         record_many(op, outputs, args, 1)
@@ -79,7 +88,7 @@ def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
 
 
 def first(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
-    """Run an op of several results, the first of which is wanted, the others for its gradient; None if that fails."""
+    """Run an op of several results, the first of which is wanted, the others for its gradient."""
     kernel = op.kernels[kind.index]
     if kernel is None:
         kernel = op.kernel(kind)
@@ -87,8 +96,8 @@ def first(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: in
         kernel = kernel.choose(arrays[0])
     try:
         found = call(kernel, arrays)
-    except Exception:
-        return None
+    except Exception as error:
+        found = op.declaration.recover(error, kernel, arrays, args)
     if not mask or (state.unrecorded and not local.grad_enabled):
         return wrap(found[0], kind)
     outputs: list[Any] = []
@@ -265,9 +274,16 @@ def choosing(op: Op, slices: bool = False) -> Any:
                 if size > shape[at] and at != place:
                     return None
         arrays: list[Any] = [tensor._array, place, index._array]
-        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0)
+        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0, is_in_range)
 
     return quick
+
+
+def is_in_range(arrays: list[Any]) -> bool:
+    """Whether positions along a dimension of an array are those of elements."""
+    array, dim, index = arrays
+    size: int = array.shape[dim]
+    return bool(index.size == 0 or (index.min() >= 0 and index.max() < size))
 
 
 def selecting(op: Op) -> Any:
@@ -486,9 +502,12 @@ def joining(op: Op, stacks: bool = False) -> Any:
             if isinstance(kernel, Joining):
                 array = kernel.join(arrays, place)
             else:
-                array = state.run(kernel, arrays, place)
-        except Exception:  # also for a dimension that there is not
-            return None
+                run_two = state.run_two
+                array = run_two(kernel, arrays, place)
+        except Exception as error:
+            if not is_collision(error) and not can_join(arrays, place, stacks):  # the declared function explains
+                return None
+            array = op.declaration.recover(error, kernel, [arrays, place], (tensors, place))
         out: TensorBase = blank(state.tensor_class)  # as `make`, whose call is a twentieth of the whole
         out._array = array
         out.kind = kind
@@ -503,6 +522,24 @@ def joining(op: Op, stacks: bool = False) -> Any:
         return out
 
     return quick
+
+
+def can_join(arrays: list[Any], dim: int, stacks: bool) -> bool:
+    """Whether arrays have the dimension, their sizes fit in the others, and the elements of all can be counted."""
+    first: tuple[Any, ...] = arrays[0].shape
+    if dim >= len(first) + (1 if stacks else 0):
+        return False
+    bytes_left = sys.maxsize
+    for each in arrays:
+        shape: tuple[Any, ...] = each.shape
+        bytes_left -= each.nbytes
+        if bytes_left < 0:
+            return False
+        if len(shape) != len(first) or shape[:dim] != first[:dim]:
+            return False
+        if not stacks and shape[dim + 1 :] != first[dim + 1 :]:
+            return False
+    return True
 
 
 def stacking(op: Op) -> Any:

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import Any, Optional
 
 from weft._engine.dispatch import OpNode, PairNode, PlannedNode, edge_of
-from weft._engine.tensor import Node, TensorBase, local, run_quietly, set_grad, state
+from weft._engine.tensor import Node, TensorBase, is_collision, local, run_elsewhere, set_grad, state
 
 
 class Leaf:
@@ -212,10 +212,13 @@ class Walk:
             self.leaves[id(tensor)] = Leaf(tensor, grad, owned)
         elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
             total = leaf.grad._array
+            run = state.run
             try:
-                state.run(grad.kind.accumulate, total, grad._array, total)
-            except RuntimeError:  # another thread is in a kernel right now
-                run_quietly(grad.kind.accumulate, total, grad._array, total)
+                run(grad.kind.accumulate, total, grad._array, total)
+            except RuntimeError as error:
+                if not is_collision(error):
+                    raise
+                run_elsewhere(grad.kind.accumulate, total, grad._array, total)
         else:
             leaf.grad = self.add(leaf.grad, grad)
             leaf.owned = True

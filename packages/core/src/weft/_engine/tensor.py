@@ -252,6 +252,9 @@ class Extra:
         self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
 
 
+is_quiet: Final[Any] = contextvars.ContextVar("is_quiet", default=False)  # true in the contexts that kernels run in
+
+
 class State:
     """What every op reads. Per-thread settings are in `local`; ``intercepting`` counts the threads
     in which something (a mode, anomaly detection, inference mode) wants to see each call, so that
@@ -275,10 +278,17 @@ class State:
         self.anomaly = ""  # "trace" or "nan" in anomaly mode, of all threads
         self.tensor_class: Any = TensorBase
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
-        # own where they are off, and the user's settings stay as they are.
+        # own where they are off, and the user's settings stay as they are. All threads share it, until two of them
+        # want to enter it at a time; see `separate_threads`.
         self.context = contextvars.copy_context()
         self.context.run(numpy.seterr, all="ignore")
+        self.context.run(is_quiet.set, True)
+        self.unused_context = self.context.copy()  # never entered, hence as it was made: others are copies of it
         self.run: Any = self.context.run
+        self.run_one: Any = self.context.run  # for a kernel of one argument, and of two
+        self.run_two: Any = self.context.run
+        self.is_shared = True
+        self.rebinding: list[Any] = []  # called where these have changed, by closures that keep one
         # Set when the ops are declared, since the engine imports none of them.
         self.clone: Any = None
         self.clone_like: Any = None
@@ -305,6 +315,8 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     plain_only = False  # subclasses are not asked
     devices: Any = ()
     levels: Any = ()  # the function transforms that run, the innermost last
+    context: Any = None  # in which kernels run, once threads have contexts of their own
+    run: Any = None  # its method
 
 
 state: Final = State()
@@ -313,21 +325,97 @@ local: Final = Local()
 
 def run_quietly(function: Any, *args: Any) -> Any:
     """Call a function without NumPy's floating-point warnings, also while another thread is in a kernel."""
+    run = state.run
     try:
-        return state.run(function, *args)
+        return run(function, *args)
     except RuntimeError as error:
-        if not str(error).startswith("cannot enter context"):
+        if not is_collision(error):
             raise
-    return state.context.copy().run(function, *args)
+    return run_elsewhere(function, *args)
+
+
+def is_collision(error: BaseException) -> bool:
+    """Whether an exception says that a context of ours is entered already, so that the function was not called.
+
+    A context is named by its address, hence no exception of a kernel's, or of another's context, is taken for it.
+    """
+    message = str(error)
+    if type(error) is not RuntimeError or not message.startswith("cannot enter context"):
+        return False
+    own = local.context
+    return repr(state.context) in message or (own is not None and repr(own) in message)
+
+
+def run_elsewhere(function: Any, *args: Any) -> Any:
+    """Call a function that `state.run` refused, since another thread is in the context, or a kernel that calls this."""
+    if not is_quiet.get():
+        separate_threads()
+        try:
+            return run_here(function, *args)
+        except RuntimeError as error:
+            if not is_collision(error):
+                raise
+    return state.unused_context.copy().run(function, *args)
+
+
+def separate_threads() -> None:
+    """Have each thread run kernels in a context of its own from now on: one thread alone need not look for it."""
+    if state.is_shared:
+        state.run = run_here
+        state.run_one = run_one_here
+        state.run_two = run_two_here
+        for rebind in state.rebinding:
+            rebind()
+        state.is_shared = False
+
+
+def run_here(function: Any, *args: Any) -> Any:
+    """Call a function in the context of this thread."""
+    run = local.run
+    if run is None:
+        run = own_context()
+    return run(function, *args)
+
+
+def run_one_here(function: Any, arg: Any) -> Any:
+    """The same for one argument: a tuple of them would take as long as the rest."""
+    run = local.run
+    if run is None:
+        run = own_context()
+    return run(function, arg)
+
+
+def run_two_here(function: Any, first: Any, second: Any) -> Any:
+    """The same for two."""
+    run = local.run
+    if run is None:
+        run = own_context()
+    return run(function, first, second)
+
+
+def own_context() -> Any:
+    """Give this thread a context for kernels."""
+    context = state.unused_context.copy()
+    local.context = context
+    run = context.run
+    local.run = run
+    return run
 
 
 def set_grad(enabled: bool) -> None:
     """Record operations of this thread or not. The fast path asks its thread only if some thread does not."""
     enabled = enabled and not local.inference
-    if enabled != local.grad_enabled:
+    if enabled == local.grad_enabled:
+        return
+    # An interrupt may come between: then the count is a thread too high, which costs time alone.
+    if enabled:
+        local.grad_enabled = True
         with state.lock:
-            state.unrecorded += -1 if enabled else 1
-        local.grad_enabled = enabled
+            state.unrecorded -= 1
+    else:
+        with state.lock:
+            state.unrecorded += 1
+        local.grad_enabled = False
 
 
 def intercept(more: int) -> None:

@@ -58,7 +58,7 @@ from weft._engine.dispatch import (
 from weft._engine.functions import by_name
 from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, install, local, state
+from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
 from weft._intercept import call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._profiling import watched
@@ -416,8 +416,11 @@ class Declaration:
 
     def recover(self, error: Exception, kernel: Any, arrays: Sequence[Any], args: tuple[Any, ...]) -> Any:
         """What to do about a kernel's exception: run it elsewhere, or say what was wrong in our words."""
-        if isinstance(error, RuntimeError) and str(error).startswith("cannot enter context"):
-            return state.context.copy().run(kernel, *arrays)  # another thread is in a kernel right now
+        if is_collision(error):
+            try:
+                return run_elsewhere(kernel, *arrays)
+            except Exception as raised:
+                error = raised
         if self.promotes and isinstance(error, ValueError):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
         from weft.ops._explain import explained
