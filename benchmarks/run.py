@@ -28,13 +28,14 @@ import report
 import rounds
 from contestants import Contestant
 from rounds import Measurement
-from suites import processes
+from suites import processes, threads
 
 TIMED = ("overhead", "kernels", "training", "loading")
 OF_PROCESSES: dict[str, tuple[Callable[[list[Contestant], int], list[Measurement]], int]] = {
     "memory": (processes.memory_of_training, 5),
     "import": (processes.importing, 11),
     "first": (processes.first_steps, 7),
+    "threads": (threads.sharing, 7),
 }
 SUITES = (*TIMED, *OF_PROCESSES)
 
@@ -60,6 +61,8 @@ def line(found: Measurement) -> str:
     if found.rest_ratio is not None and found.products is not None:
         rest = f"products {100 * found.products:.0f}%, the rest {found.rest_ratio:.2f}"
     memory = found.name in processes.MEMORY_CASES
+    if found.taken is None:
+        return f"  {found.name:<58} {found.ratio:6.2f}   {spread:<16} {found.note}"
     both = f"{report.amount(found.taken or 0.0, memory)} : {report.amount(found.other or 0.0, memory)}"
     return f"  {found.name:<58} {found.ratio:6.2f}   {spread:<16} {both:<20} {rest}{found.note}"
 

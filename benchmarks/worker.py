@@ -13,6 +13,7 @@ import json
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -67,6 +68,22 @@ class Worker:
         assert self.function is not None
         self.function()  # wakes the threads, and fills the caches
         return block(self.function, calls) / calls
+
+    def share(self, calls: int, turns: int = 3) -> float:
+        """The rate of two threads over that of one, each the fastest of some turns."""
+        function = self.function
+        assert function is not None
+        one = two = math.inf
+        for _ in range(turns):
+            one = min(one, block(function, calls))
+            threads = [threading.Thread(target=block, args=(function, calls)) for _ in range(2)]
+            start = time.perf_counter()
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            two = min(two, time.perf_counter() - start)
+        return 2 * one / two
 
     def products(self, steps: int = 5) -> float:
         """Seconds of a call that matrix products take, by the library's own profiler."""
