@@ -177,3 +177,31 @@ def test_the_check_wants_double_precision_inputs_that_require_grad():
         gradcheck(weft.sin, weft.rand(2))
     with pytest.warns(UserWarning, match="double precision"):
         gradcheck(weft.sin, weft.rand(2, requires_grad=True), raise_exception=False)
+
+
+STEPS = {
+    **{name: getattr(weft, name) for name in ("sign", "floor", "ceil", "round", "trunc", "sgn", "angle")},
+    "round to decimals": lambda x: weft.round(x, decimals=1),
+    "div floor": lambda x: weft.div(x, 2.0, rounding_mode="floor"),
+    "div trunc": lambda x: weft.div(x, 2.0, rounding_mode="trunc"),
+    "copysign": lambda x: weft.copysign(x.detach(), x),
+    "nextafter": lambda x: weft.nextafter(x.detach(), x),
+    "power 0": lambda x: x**0,
+    "powers 0": lambda x: weft.pow(x, weft.zeros_like(x)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("cotangent", [1.0, float("inf"), float("nan")])
+def test_a_constant_function_has_the_gradient_0_whatever_comes(name, cotangent):
+    x = weft.tensor([-1.0, 0.0, 0.5, 2.0], dtype=weft.float64, requires_grad=True)
+    y = STEPS[name](x)
+    (slope,) = grad(y, x, weft.full_like(y, cotangent))
+    assert slope.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize(("function", "at"), [(weft.sinc, 0.0), (lambda x: weft.pow(x.detach(), x), 0.0)])
+def test_a_slope_of_0_stays_0_under_an_infinite_gradient(function, at):
+    x = weft.tensor([at], dtype=weft.float64, requires_grad=True)
+    (slope,) = grad(function(x), x, weft.tensor([float("inf")], dtype=weft.float64))
+    assert slope.tolist() == [0.0]

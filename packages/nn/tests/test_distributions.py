@@ -556,3 +556,54 @@ def test_all_names_are_there():
     from weft.distributions.normal import Normal
 
     assert (ExponentialFamily, kl_divergence, Normal) == (D.ExponentialFamily, D.kl_divergence, D.Normal)
+
+
+@pytest.mark.parametrize("name", ["logits", "probs"])
+@pytest.mark.parametrize("total", [1, 10])
+def test_the_gradient_of_binomials_has_no_kink_at_even_odds(name, total):
+    logits = t(-30.0, -1.0, -1e-9, 0.0, 1e-9, 1.0, 30.0)
+    given = (logits if name == "logits" else logits.sigmoid()).requires_grad_()
+    value = weft.full_like(logits, 1.0)
+    D.Binomial(total, **{name: given}).log_prob(value).sum().backward()
+    p = logits.sigmoid()
+    expected = value - total * p  # d log_prob / d logits
+    if name == "probs":
+        expected = expected / (p * (1 - p))
+    weft.testing.assert_close(given.grad, expected, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)
+@pytest.mark.parametrize("parameters", [(0.01, 0.01), (1e-4, 1e-2), (1e4, 0.01), (1e10, 1.0), (1e-30, 1e-10)], ids=str)
+def test_samples_of_beta_and_dirichlet_are_inside_their_support(dtype, parameters):
+    weft.manual_seed(0)
+    concentration = weft.tensor(parameters, dtype=dtype)
+    for drawn in (D.Beta(*concentration).sample((4000,)), D.Dirichlet(concentration).sample((4000,))):
+        assert drawn.min() > 0
+        assert drawn.max() < 1
+    assert D.Beta(*concentration).log_prob(D.Beta(*concentration).sample((4000,))).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("make", "moment"),
+    [
+        (lambda x: D.StudentT(x), "variance"),
+        (lambda x: D.Pareto(weft.ones_like(x), x), "variance"),
+        (lambda x: D.GeneralizedPareto(0.0, 1.0, x), "mean"),
+        (lambda x: D.GeneralizedPareto(0.0, 1.0, x), "variance"),
+        (lambda x: D.Kumaraswamy(x, x), "mode"),
+    ],
+)
+def test_a_moment_that_does_not_exist_has_no_gradient(make, moment):
+    parameter = t(0.5, 1.0, 2.0).requires_grad_()
+    value = getattr(make(parameter), moment)
+    value.sum().backward()
+    assert parameter.grad[~value.isfinite()].tolist() == [0.0] * int((~value.isfinite()).sum())
+    assert parameter.grad.isfinite().all()
+
+
+def test_the_mode_of_kumaraswamy_has_the_greatest_density():
+    x = weft.linspace(0.001, 0.999, 2001, dtype=weft.float64)
+    for a, b in [(2.0, 3.0), (5.0, 1.5), (1.0, 3.0), (3.0, 1.0)]:
+        made = D.Kumaraswamy(weft.tensor(a, dtype=weft.float64), weft.tensor(b, dtype=weft.float64))
+        assert abs(made.mode - x[made.log_prob(x).argmax()]) < 2e-3
+    assert D.Kumaraswamy(1.0, 1.0).mode.isnan()

@@ -10,7 +10,7 @@ from weft._engine.tensor import TensorBase
 from weft._layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
-from weft.ops.creation import element_of, fitting
+from weft.ops.creation import element_of, fitting, zeros_like
 
 REAL = "bool int float"
 BITS = "bool int"
@@ -204,7 +204,7 @@ def _(grad, input, output):
 
 @copysign.gradient("other")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
 
 
 @pointwise("nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter", numbers="")
@@ -219,7 +219,7 @@ def _(grad, input, other):
 
 @nextafter.gradient("other")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 @composite("heaviside", "heaviside_", out=True)

@@ -15,7 +15,7 @@ from weft._named import named
 from weft._tensor import Tensor
 from weft.ops._declare import composite, fit_number, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
-from weft.ops.creation import factor, fitting
+from weft.ops.creation import factor, fitting, zeros_like
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
@@ -349,9 +349,14 @@ def divide_floor(xp, input, other):
     return rounded_down(xp, input, other)
 
 
-@divide_floor.gradient("input other")
+@divide_floor.gradient("input")
 def _(grad):
-    return None, None
+    return zeros_like(grad)
+
+
+@divide_floor.gradient("other")
+def _(grad):
+    return zeros_like(grad)
 
 
 @pointwise(accepts="int float", alone=True, wide="other", name="div_trunc")
@@ -368,9 +373,14 @@ def divide_trunc(xp, input, other):
 divide_floor.declaration.label = divide_trunc.declaration.label = "DivBackward2"
 
 
-@divide_trunc.gradient("input other")
+@divide_trunc.gradient("input")
 def _(grad):
-    return None, None
+    return zeros_like(grad)
+
+
+@divide_trunc.gradient("other")
+def _(grad):
+    return zeros_like(grad)
 
 
 @pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", accepts="int float")
@@ -472,7 +482,7 @@ def sign(xp, input):
 
 @sign.gradient("input")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
 
 
 @pointwise("sgn", "sgn_")
@@ -489,7 +499,7 @@ def sgn(xp, input):
 @sgn.gradient("input")
 def _(grad, input, output):
     if not input.is_complex():
-        return grad * 0
+        return zeros_like(grad)
     size = input.abs()
     flat = (grad - output * (grad.conj() * output).real) / size.masked_fill(size == 0, 1)
     return flat.masked_fill(size == 0, 0)
@@ -521,7 +531,7 @@ def _(xp, input):
 @angle.gradient("input")
 def _(grad, input):
     if not input.is_complex():
-        return grad * 0
+        return zeros_like(grad)
     size = input.abs()
     slope = grad * (input / size / size) * 1j
     return slope.masked_fill(size == 0, 0)
@@ -593,17 +603,17 @@ def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:
 def _(grad, input, exponent):
     if not isinstance(exponent, TensorBase):
         if exponent == 0:
-            return grad * 0
+            return zeros_like(grad)
         return grad * conj(exponent * (input if exponent == 2 else input ** (exponent - 1)))
     slope = exponent * input ** (exponent - 1)
-    return grad * conj(slope.masked_fill(exponent == 0, 0))
+    return (grad * conj(slope)).masked_fill(exponent == 0, 0)
 
 
 @power.gradient("exponent")
 def _(grad, input, exponent, output):
     log = input.log() if isinstance(input, TensorBase) else number_log(input)
     settled = exponent >= 0 if not exponent.is_complex() else exponent.real >= 0
-    return grad * conj((output * log).masked_fill((input == 0) & settled, 0))
+    return (grad * conj(output * log)).masked_fill((input == 0) & settled, 0)
 
 
 @composite("pow", "pow_", out=True)
@@ -946,7 +956,7 @@ def _(grad, input):
     angle = input * math.pi
     size = angle * input  # 0 for numbers near 0 too
     slope = (angle * angle.cos() - angle.sin()) / size
-    return grad * conj(slope.masked_fill(size == 0, 0))
+    return (grad * conj(slope)).masked_fill(size == 0, 0)
 
 
 @pointwise("deg2rad", "deg2rad_", result="float", accepts=REAL)
@@ -1114,7 +1124,7 @@ def floor(xp, input):
 
 @floor.gradient("input")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 @pointwise("ceil", "ceil_", accepts="int float")
@@ -1125,7 +1135,7 @@ def ceil(xp, input):
 
 @ceil.gradient("input")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 @pointwise("trunc fix", "trunc_ fix_", accepts="int float")
@@ -1136,7 +1146,7 @@ def trunc(xp, input):
 
 @trunc.gradient("input")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 fix = trunc
@@ -1168,7 +1178,7 @@ def _(xp, input, decimals):
 
 @round.gradient("input")
 def _(grad):
-    return grad * 0
+    return zeros_like(grad)
 
 
 Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)

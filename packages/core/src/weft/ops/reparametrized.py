@@ -122,8 +122,10 @@ def _sample_dirichlet(input, generator=None):
 @_sample_dirichlet.kernel
 def _(xp, input, generator):
     gamma = generator.sample("gamma", xp.ascontiguousarray(wide(xp, input)).reshape(-1)).reshape(input.shape)
-    shares = gamma / gamma.sum(-1, keepdims=True)
-    return xp.maximum(shares, float(xp.finfo(input.dtype).tiny)).astype(input.dtype)
+    shares = (gamma / gamma.sum(-1, keepdims=True)).astype(input.dtype)
+    limits = xp.finfo(input.dtype)
+    # Neither 0 nor 1, whose densities are infinite where a parameter is below 1: the numbers next to them.
+    return xp.clip(shares, limits.tiny, 1 - limits.epsneg)
 
 
 @_sample_dirichlet.gradient("input")

@@ -32,6 +32,7 @@ from weft.ops._geometry import (
     wrap_dims,
 )
 from weft.ops._inplace import bump, view_inplace
+from weft.ops.creation import zeros_like
 from weft.storage import address, owner
 
 
@@ -843,7 +844,7 @@ def _(xp, input):
 
 @real_part.gradient("input")
 def _(grad):
-    return complex_op.op(grad, grad * 0)
+    return complex_op.op(grad, zeros_like(grad))
 
 
 @op(view=True, name="imag", batch="elementwise")
@@ -859,7 +860,7 @@ def _(xp, input):
 
 @imaginary_part.gradient("input")
 def _(grad):
-    return complex_op.op(grad * 0, grad)
+    return complex_op.op(zeros_like(grad), grad)
 
 
 @op(tensors="real imag", name="complex", batch="elementwise", linear="real imag")

@@ -9,6 +9,7 @@ from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions._probs_or_logits import ProbsOrLogits
 from weft.distributions.utils import broadcast_all
+from weft.nn import functional as F
 
 __all__ = ["Binomial"]
 
@@ -75,11 +76,10 @@ class Binomial(ProbsOrLogits):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        # n log(1 - p) = -n log(1 + exp(logit)), written so that exp never overflows.
-        normalizer = self.total_count * (
-            self.logits.clamp(min=0) + weft.log1p(weft.exp(-weft.abs(self.logits)))
-        ) - weft.lgamma(self.total_count + 1)
-        return value * self.logits - weft.lgamma(value + 1) - weft.lgamma(self.total_count - value + 1) - normalizer
+        # n log(1 - p) = -n log(1 + exp(logit)); logsigmoid has no kink at 0, where clamp and abs have one.
+        failures = self.total_count * F.logsigmoid(-self.logits)
+        choices = weft.lgamma(self.total_count + 1) - weft.lgamma(value + 1) - weft.lgamma(self.total_count - value + 1)
+        return value * self.logits + failures + choices
 
     def entropy(self) -> Tensor:
         total = int(self.total_count.max())

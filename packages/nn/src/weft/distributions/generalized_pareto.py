@@ -51,8 +51,9 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        found = self.loc + self.scale / (1 - self.concentration)
-        return found.masked_fill(self.concentration >= 1, nan)
+        without = self.concentration >= 1
+        found = self.loc + self.scale / (1 - self.concentration.masked_fill(without, 0))
+        return found.masked_fill(without, nan)
 
     @property
     def mode(self) -> Tensor:
@@ -60,8 +61,9 @@ class GeneralizedPareto(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        c = self.concentration
-        return (self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))).masked_fill(c >= 0.5, nan)
+        without = self.concentration >= 0.5
+        c = self.concentration.masked_fill(without, 0)
+        return (self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c))).masked_fill(without, nan)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -62,8 +62,10 @@ class Kumaraswamy(TransformedDistribution):
     @property
     def mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
-        log_mode = a.reciprocal() * (-b).log1p() - (-a * b).log1p()
-        return log_mode.exp().masked_fill((b < 1) | (a < 1), nan)
+        without = (a < 1) | (b < 1) | ((a == 1) & (b == 1))
+        a, b = a.masked_fill(without, 2), b.masked_fill(without, 2)
+        mode: Tensor = ((a - 1) / (a * b - 1)).pow(a.reciprocal())
+        return mode.masked_fill(without, nan)
 
     @property
     def variance(self) -> Tensor:

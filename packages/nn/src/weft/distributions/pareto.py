@@ -50,9 +50,10 @@ class Pareto(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        alpha = self.alpha.clamp(min=2)
+        infinite = self.alpha <= 2
+        alpha = self.alpha.masked_fill(infinite, 3)  # whatever is finite, so that the gradient is 0 there
         found = self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
-        return found.masked_fill(self.alpha <= 2, inf)
+        return found.masked_fill(infinite, inf)
 
     def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())

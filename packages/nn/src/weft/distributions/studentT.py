@@ -53,7 +53,8 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        finite = self.scale.pow(2) * self.df / (self.df - 2)
+        df = self.df.masked_fill(self.df <= 2, 3)  # whatever is finite, so that the gradient is 0 there
+        finite = self.scale.pow(2) * df / (df - 2)
         return finite.masked_fill(self.df <= 2, inf).masked_fill(self.df <= 1, nan)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
