@@ -53,7 +53,7 @@ class Library:
         tensor = tensor.detach()
         if str(tensor.dtype).endswith("bfloat16"):
             tensor = tensor.to(self.module.float32)
-        return array_of(tensor) if self.module is torch else tensor.numpy()
+        return array_of(tensor) if self.module is torch else tensor.numpy(force=True)
 
 
 def array_of(tensor: torch.Tensor) -> np.ndarray:

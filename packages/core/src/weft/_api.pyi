@@ -192,6 +192,9 @@ from weft.ops.reparametrized import _standard_gamma_grad as _standard_gamma_grad
 from weft.ops.segments import _segment_reduce as _segment_reduce
 from weft.ops.softmax import _safe_softmax as _safe_softmax
 from weft.ops.softmax import _softmax_backward_data as _softmax_backward_data
+from weft.ops.views import _conj as _conj
+from weft.ops.views import _conj_physical as _conj_physical
+from weft.ops.views import _neg_view as _neg_view
 from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._files import from_file as from_file
@@ -715,10 +718,10 @@ def concatenate(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
 def conj(input: Any) -> Any:
-    """The complex conjugate; a real tensor is itself."""
+    """The complex conjugate, sharing memory; a real tensor is itself."""
 
 def conj_physical(input: Any) -> Any:
-    """The complex conjugate, in new memory for complex tensors."""
+    """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
 def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
@@ -1069,13 +1072,13 @@ def is_complex(input: Any) -> Any:
     """Whether a tensor's dtype is complex."""
 
 def is_conj(input: Any) -> Any:
-    """False: conjugation is never postponed."""
+    """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
 def is_floating_point(input: Any) -> Any:
     """Whether a tensor's dtype is floating (complex is not)."""
 
 def is_neg(input: Any) -> Any:
-    """False: conjugation is never postponed."""
+    """Whether the tensor is a view whose values are the negatives of what is in memory."""
 
 def is_nonzero(input: Any) -> Any:
     """Whether the only element of a tensor is not 0."""
@@ -1495,10 +1498,10 @@ def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> T
     """Give the tensor itself the size of another (see `Tensor.resize_`)."""
 
 def resolve_conj(input: Any) -> Any:
-    """The tensor itself: conjugation is never postponed."""
+    """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
 
 def resolve_neg(input: Any) -> Any:
-    """The tensor itself: conjugation is never postponed."""
+    """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
 def result_type(tensor: Any, other: Any) -> Any:
     """The dtype that two tensors or numbers are brought to when they meet."""

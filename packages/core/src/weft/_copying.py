@@ -11,9 +11,11 @@ from operator import index
 from typing import Any
 
 from weft._engine.tensor import TensorBase
+from weft._engine.unresolved import Unresolved, memory_of
 from weft._layout import memory_format, sparse_coo
 from weft._portions import method as handed_over
 from weft._tensor import Tensor, as_subclass
+from weft._unresolved import resolved, with_bits
 from weft.storage import (
     TypedStorage,
     UntypedStorage,
@@ -115,10 +117,11 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     if where != self.kind.device:
         raise RuntimeError(f"set_: the source is on {where}, and the tensor on {self.kind.device}")
     if isinstance(source, TensorBase) and size is None:
-        self._array = source._array
+        array = memory_of(source._array)
     else:
         memory = storage_of(source) if isinstance(source, TensorBase) else source.untyped()
-        self._array = _view(memory, element, storage_offset, size, stride)
+        array = _view(memory, element, storage_offset, size, stride)
+    self._array = Unresolved(array, self.kind.bits) if self.kind.bits else array
     bump(self, "set_")
     return self
 
@@ -283,7 +286,9 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
             "__deepcopy__: only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
             f"this one was made by {self.grad_fn}. Copy tensor.detach(), or tensor.clone() to keep its history"
         )
-    if self.kind.device.type == "meta":
+    if self.kind.bits:
+        made = _as(resolved(self.detach()), type(self))
+    elif self.kind.device.type == "meta":
         made = _rebuild_meta(type(self), self.kind.dtype, self.shape, self.stride(), False)
     else:
         memory, offset, size, stride = layout_of(self)
@@ -304,13 +309,21 @@ def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
         facts = type(self), self.kind.dtype, tuple(self.shape), self.stride(), self._requires_grad
         return _rebuild_meta, facts, attributes
     memory, *geometry = layout_of(self)
-    return _rebuild, (type(self), memory, self.kind.dtype, *geometry, self._requires_grad), attributes
+    bits = (self.kind.bits,) if self.kind.bits else ()
+    return _rebuild, (type(self), memory, self.kind.dtype, *geometry, self._requires_grad, *bits), attributes
 
 
 def _rebuild(
-    cls: type, memory: UntypedStorage, element: Any, offset: int, size: Any, stride: Any, requires_grad: bool
+    cls: type,
+    memory: UntypedStorage,
+    element: Any,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    bits: int = 0,
 ) -> Any:
-    made: Any = _as(tensor_of(memory, element, offset, size, stride), cls)
+    made: Any = _as(with_bits(tensor_of(memory, element, offset, size, stride), bits), cls)
     made._requires_grad = requires_grad
     return made
 

@@ -93,7 +93,7 @@ class device:
 
 
 _interned: dict[tuple[str, int | None], device] = {}
-_kinds: dict[tuple[device, bool, bool], dict[Any, Kind]] = {}
+_kinds: dict[tuple[device, bool, bool, int], dict[Any, Kind]] = {}
 _slots: dict[device, int] = {}
 _lock = threading.Lock()
 _backend: Any = None  # `weft.plugins.backend`, which is imported when first asked for
@@ -157,19 +157,29 @@ def backend_of(where: device) -> Any:
     return _backend(where.type)
 
 
-def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False) -> Kind:
-    """The interned kind of a dtype on a device; ``wrapped``: of tensors in a function transform."""
-    plain = plain and not wrapped
-    kinds = _kinds.get((where, plain, wrapped))
+def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False, bits: int = 0) -> Kind:
+    """The interned kind of a dtype on a device.
+
+    Parameters
+    ----------
+    plain : bool
+        Of a class that does not override ``__torch_function__``.
+    wrapped : bool
+        Of tensors in a function transform.
+    bits : int
+        Of conjugate and negative views.
+    """
+    plain = plain or wrapped
+    kinds = _kinds.get((where, plain, wrapped, bits))
     if kinds is None:
-        kinds = _make_kinds(where, plain, wrapped)
+        kinds = _make_kinds(where, plain, wrapped, bits)
     return kinds[element.numpy]
 
 
 def kinds_on(where: device) -> dict[Any, Kind]:
     """From an array's dtype to its plain kind on a device."""
-    kinds = _kinds.get((where, True, False))
-    return _make_kinds(where, True, False) if kinds is None else kinds
+    kinds = _kinds.get((where, True, False, 0))
+    return _make_kinds(where, True, False, 0) if kinds is None else kinds
 
 
 def make_room(count: int) -> None:
@@ -193,12 +203,13 @@ def adding(kinds: dict[Any, Kind], element: dtype) -> Any:
     return accumulate
 
 
-def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
+def _make_kinds(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any, Kind]:
     backend = backend_of(where)
-    siblings = kinds_on(where) if not plain else {}
+    fast = plain and not wrapped and not bits
+    siblings = {} if fast else kinds_on(where)
     with _lock:
-        if (where, plain, wrapped) in _kinds:
-            return _kinds[where, plain, wrapped]
+        if (where, plain, wrapped, bits) in _kinds:
+            return _kinds[where, plain, wrapped, bits]
         slot = _slots.setdefault(where, len(_slots))
         make_room((slot + 1) * DTYPES_PER_DEVICE)
         kinds: dict[Any, Kind] = {}
@@ -207,15 +218,20 @@ def _make_kinds(where: device, plain: bool, wrapped: bool) -> dict[Any, Kind]:
             kinds[element.numpy] = Kind(
                 element,
                 where,
-                plain,
+                fast,
                 index,
                 backend.array_type,
                 backend.asarray,
-                siblings if not plain else kinds,
+                kinds if fast else siblings,
                 adding(kinds, element) if element.is_half else backend.xp.add,
                 wrapped,
+                bits,
+                not plain,
             )
             state.known_kinds.append(kinds[element.numpy])
         intercept(0)
-        _kinds[where, plain, wrapped] = kinds
+        _kinds[where, plain, wrapped, bits] = kinds
         return kinds
+
+
+state.kind_of = kind_of

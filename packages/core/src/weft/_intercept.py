@@ -136,7 +136,7 @@ def overriding(args: Iterable[Any]) -> list[Any]:
             kind = type(each)
             if kind in found or not hasattr(kind, "__torch_function__"):
                 continue
-            if not isinstance(each, TensorBase) or not (each.kind.plain or each.kind.wrapped or local.plain_only):
+            if not isinstance(each, TensorBase) or (each.kind.overrides and not local.plain_only):
                 found.append(kind)
     if len(found) > 1:
         found.sort(key=lambda kind: -len(kind.__mro__))
@@ -186,14 +186,14 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
     """Call a function while these tensors, whatever their class, count as plain ones."""
     from weft._devices import kind_of
 
-    hidden = [(each, each.kind) for each in tensors if not each.kind.plain and not each.kind.wrapped]
+    hidden = [(each, each.kind) for each in tensors if each.kind.overrides]
     for tensor, kind in hidden:
-        tensor.kind = kind_of(kind.dtype, kind.device)
+        tensor.kind = kind_of(kind.dtype, kind.device, bits=kind.bits)
     try:
         return function(*args, **kwargs)
     finally:
         for tensor, _ in hidden:
-            tensor.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain=False)
+            tensor.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain=False, bits=tensor.kind.bits)
 
 
 def converted(value: Any, cls: Any) -> Any:

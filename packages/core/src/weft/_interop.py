@@ -27,10 +27,12 @@ from weft._engine import creation
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
+from weft._engine.unresolved import values_of
 from weft._float8 import converted
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
 from weft._tensor import Tensor
+from weft._unresolved import refuse_bits
 from weft.storage import own_storage
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
@@ -156,6 +158,12 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
                 f"numpy: can't convert {self.kind.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
             )
+        refuse_bits(
+            self,
+            "numpy: Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() "
+            "instead.",
+            "numpy: Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.",
+        )
     if self.kind.dtype.is_float8:
         raise TypeError(
             f"numpy: Got unsupported ScalarType {self.kind.dtype.spoken}: NumPy has no such numbers. Use "
@@ -168,7 +176,7 @@ def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
     """The tensor's array, or a copy of it in the host's memory."""
     if tensor.kind.wrapped:
         refuse_values("reading values (.item(), .tolist(), .numpy(), float())", tensor)
-    array: Any = tensor._array
+    array: Any = values_of(tensor._array)
     if not isinstance(array, numpy.ndarray):
         array = backend_of(tensor.kind.device).to_numpy(array)
     return array
@@ -583,6 +591,10 @@ def __dlpack__(
             )
         self, copy = self.to("cpu"), False
     tensor = self.clone() if copy else self
+    if tensor.kind.bits:
+        raise BufferError(
+            "__dlpack__: Can't export tensors with the conjugate or negative bit set; use resolve_conj().resolve_neg()"
+        )
     array, options = tensor._array, {}
     if isinstance(array, numpy.ndarray):
         if stream not in (None, -1):

@@ -224,8 +224,17 @@ class Methods(TensorBase):
     def __xor__(self, other: Any) -> Tensor:
         ...
 
+    def _conj(self) -> Any:
+        """The complex conjugate, sharing memory; a real tensor is itself."""
+
     def _conj_copy(self, *, out: Any = None) -> Tensor:
         """The complex conjugate of each element, in new memory."""
+
+    def _conj_physical(self) -> Any:
+        """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+
+    def _neg_view(self) -> Any:
+        """The negative, sharing memory: what is written to it is written with the other sign."""
 
     def abs(self, *, out: Any = None) -> Any:
         """The absolute value of each element; real for complex input."""
@@ -540,10 +549,10 @@ class Methods(TensorBase):
         """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
     def conj(self) -> Any:
-        """The complex conjugate; a real tensor is itself."""
+        """The complex conjugate, sharing memory; a real tensor is itself."""
 
     def conj_physical(self) -> Any:
-        """The complex conjugate, in new memory for complex tensors."""
+        """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
     def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
@@ -947,7 +956,7 @@ class Methods(TensorBase):
         """The inverse of each square matrix of a batch."""
 
     def is_conj(self) -> Any:
-        """False: conjugation is never postponed."""
+        """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
     def is_contiguous(self, memory_format: Any = None) -> Tensor:
         """Whether the elements lie in order in memory."""
@@ -977,7 +986,7 @@ class Methods(TensorBase):
     def is_mtia(self) -> Any: ...
 
     def is_neg(self) -> Any:
-        """False: conjugation is never postponed."""
+        """Whether the tensor is a view whose values are the negatives of what is in memory."""
 
     @property
     def is_nested(self) -> Any: ...
@@ -1507,10 +1516,10 @@ class Methods(TensorBase):
         """Give the tensor itself the size of another (see `Tensor.resize_`)."""
 
     def resolve_conj(self) -> Any:
-        """The tensor itself: conjugation is never postponed."""
+        """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
 
     def resolve_neg(self) -> Any:
-        """The tensor itself: conjugation is never postponed."""
+        """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
     def retain_grad(self) -> Any:
         """Keep the gradient of this tensor in ``.grad`` although it is no leaf."""

@@ -76,6 +76,7 @@ _foreach_zero_
     "weft.ops.reparametrized": "_dirichlet_grad _sample_dirichlet _standard_gamma_grad",
     "weft.ops.segments": "_segment_reduce",
     "weft.ops.softmax": "_safe_softmax _softmax_backward_data",
+    "weft.ops.views": "_conj _conj_physical _neg_view",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._files": "from_file",
     "weft.func": "vmap",

@@ -114,10 +114,11 @@ def tensor_repr(tensor: Any, name: str = "tensor") -> str:
     """Return the text of a tensor, which begins with a name; subclasses have theirs."""
     from weft._devices import backend_of
     from weft._dtypes import get_default_dtype
+    from weft._engine.unresolved import values_of
 
     where, node = tensor.device, tensor.grad_fn
     return tensor_text(
-        tensor._array,
+        values_of(tensor._array),
         dtype=str(tensor.dtype),
         default_dtype=str(get_default_dtype()),
         device=None if where.type == "cpu" else str(where),

@@ -261,7 +261,7 @@ class Tensor(Methods):
         if self.kind.wrapped:
             return self.detach()
         made = make(self._array, self.kind)
-        return made if self.kind.plain else as_subclass(made, type(self))  # type: ignore[return-value]
+        return as_subclass(made, type(self)) if self.kind.overrides else made  # type: ignore[return-value]
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -273,7 +273,7 @@ class Tensor(Methods):
                 f"{value.kind.dtype}"
             )
         self._array = value._array
-        self.kind = kind_of(value.kind.dtype, value.kind.device, self.kind.plain)
+        self.kind = kind_of(value.kind.dtype, value.kind.device, not self.kind.overrides, bits=value.kind.bits)
 
     @property
     def _version(self) -> int:
@@ -311,7 +311,7 @@ class Tensor(Methods):
         return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
-        if not self._array.ndim and self.kind.plain is not False:
+        if not self._array.ndim and (self.kind.plain or self.kind.bits):
             return format(self.item(), spec)  # type: ignore[attr-defined]
         return object.__format__(self, spec)
 
@@ -344,7 +344,7 @@ def as_subclass(tensor: Any, cls: Any) -> Any:
     made = TensorMethods.__new__(cls)
     plain = cls._is_plain  # type: ignore[attr-defined]
     made._array = tensor._array
-    made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain)
+    made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain, bits=tensor.kind.bits)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)

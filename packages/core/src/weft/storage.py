@@ -14,6 +14,8 @@ from weakref import WeakValueDictionary, ref
 import numpy
 
 from weft import _spoken
+from weft._engine.unresolved import Unresolved
+from weft._engine.unresolved import memory_of as in_memory
 from weft._float8 import converted
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def owner(array: Any) -> Any:
     Between a view and its base may stand objects that are no arrays (NumPy's `as_strided` puts one
     there), so that the chain is followed through anything that has a ``base``.
     """
+    array = in_memory(array)
     kind = numpy.ndarray if isinstance(array, numpy.ndarray) else type(array)
     outermost, base = array, array.base
     while base is not None:
@@ -40,6 +43,7 @@ def owner(array: Any) -> Any:
 
 def address(array: Any) -> int:
     """Return where the first element of an array is."""
+    array = in_memory(array)
     if isinstance(array, numpy.ndarray):
         return int(array.__array_interface__["data"][0])
     return int(array.data.ptr)  # CuPy, and array libraries made like it
@@ -288,7 +292,8 @@ class UntypedStorage:
         for tensor in self._family():
             array = tensor._array
             if array.size and start <= address(array) < stop:
-                tensor._array = numpy.ndarray(array.shape, array.dtype, moved, address(array) - start, array.strides)
+                again = numpy.ndarray(array.shape, array.dtype, moved, address(array) - start, array.strides)
+                tensor._array = Unresolved(again, array.bits) if isinstance(array, Unresolved) else again
         _alive.pop((self._device, start, before.size), None)
         self._array = moved
         if moved.size:
@@ -579,7 +584,8 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     An array that no stride of whole elements describes (a field of a record, a reversed view that
     came from NumPy) is copied first.
     """
-    array, width = tensor._array, tensor.kind.dtype.itemsize
+    array = own = in_memory(tensor._array)
+    width = tensor.kind.dtype.itemsize
     if any(step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)):
         array = array.copy()
     storage = UntypedStorage._of_array(array, tensor.kind.device)
@@ -587,7 +593,7 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     if rest:
         array = array.copy()
         storage, offset = UntypedStorage._of_array(array, tensor.kind.device), 0
-    if array is tensor._array:
+    if array is own:
         storage._used_by(tensor)
     size = tuple(array.shape)
     return storage, offset, size, strides_of(array)

@@ -11,6 +11,7 @@ from typing import Any, Final, Optional
 
 from weft._engine.kinds import BySize, Kind
 from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, is_collision, local, set_grad, state
+from weft._engine.unresolved import Unresolved
 
 
 class Step:
@@ -405,6 +406,8 @@ def wants(needed: Any, edge: int, count: int) -> bool:
 def wrap(array: Any, kind: Kind) -> TensorBase:
     """A tensor without history around what a kernel returned, on the device of a kind."""
     if type(array) is not kind.array_type:
+        if isinstance(array, Unresolved):
+            return make(array, state.kind_of(kind.siblings[array.dtype].dtype, kind.device, True, False, array.bits))
         array = kind.asarray(array)
     return make(array, kind.siblings[array.dtype])
 

@@ -48,9 +48,13 @@ class Kind:
     ----------
     dtype, device : the interned objects that users see.
     plain : bool
-        False for a class of tensors that overrides ``__torch_function__``: those take the slow path.
+        False where something is to be done before a kernel runs: those take the slow path.
     wrapped : bool
         Tensors of a function transform; they are not ``plain``.
+    bits : int
+        Of conjugate and negative views, whose array is an `Unresolved`; they are not ``plain``.
+    overrides : bool
+        A class of tensors that overrides ``__torch_function__``.
     fast : bool
         ``plain``, and no mode wants to see each call.
     quick : bool
@@ -81,11 +85,15 @@ class Kind:
         siblings: dict[Any, Kind],
         accumulate: Any,
         wrapped: bool,
+        bits: int,
+        overrides: bool,
     ) -> None:
         self.dtype = dtype
         self.device = device
         self.plain = plain
         self.wrapped = wrapped
+        self.bits = bits
+        self.overrides = overrides
         self.fast = plain  # plain, and no mode wants to see each call
         self.has_views: bool = set(VIEW_METHODS).issubset(dir(array_type))
         self.quick = self.fast and self.has_views
@@ -93,9 +101,9 @@ class Kind:
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
-        bits: int = 8 * dtype.itemsize
-        self.lowest = -(1 << (bits - 1)) if dtype.is_signed else 0
-        self.highest = self.lowest + (1 << bits) - 1
+        width: int = 8 * dtype.itemsize
+        self.lowest = -(1 << (width - 1)) if dtype.is_signed else 0
+        self.highest = self.lowest + (1 << width) - 1
         self.array_type = array_type
         self.asarray = asarray
         self.siblings = siblings

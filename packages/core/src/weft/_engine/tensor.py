@@ -298,6 +298,7 @@ class State:
         self.ones_like: Any = None
         self.sum_to_size: Any = None
         self.zeros: Any = None
+        self.kind_of: Any = None
 
 
 @mypyc_attr(native_class=False)  # a native class would not have the memory that its base needs

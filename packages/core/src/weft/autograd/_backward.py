@@ -8,8 +8,9 @@ from typing import Any
 from weft import _profiling
 from weft._engine.dispatch import edge_of
 from weft._engine.graph import Walk, accumulate, backward_from, find_needed
-from weft._engine.tensor import Node, TensorBase
+from weft._engine.tensor import Node, TensorBase, state
 from weft._tensor import Tensor
+from weft._unresolved import bits_of
 from weft.autograd.hooks import GradientEdge, output_index, watch_of
 from weft.ops.creation import ones_like
 from weft.ops.pointwise import plus
@@ -264,7 +265,12 @@ def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targe
         keys.append(key)
         captures[key] = None
     walk(roots, seeds, keep, create, captures)
-    return [captures[key] for key in keys]
+    return [in_memory(captures[key]) for key in keys]
+
+
+def in_memory(grad: Any) -> Any:
+    """A gradient that programs get, whose values NumPy and others may look at."""
+    return grad if grad is None or not bits_of(grad) else state.clone(grad)
 
 
 def tensor_backward(

@@ -147,7 +147,7 @@ def evaluate(func: Callable[..., Any], args: tuple[Any, ...], number: int) -> nu
     """The elements of one differentiable output, as float64."""
     with enable_grad():
         outputs = differentiable(func(*args))
-    found: numpy.ndarray[Any, Any] = parts(outputs[number].detach().numpy()).astype(numpy.float64)
+    found: numpy.ndarray[Any, Any] = parts(outputs[number].detach().numpy(force=True)).astype(numpy.float64)
     return found
 
 
@@ -187,7 +187,7 @@ def analytical_jacobians(output: Any, args: tuple[Any, ...], watched: Sequence[i
                     raise GradcheckError(
                         f"Analytical gradient has incorrect size: {list(given.shape)} for input {list(source.shape)}"
                     )
-                column.append(parts(given.detach().resolve_conj().numpy()).astype(numpy.float64))
+                column.append(parts(given.detach().numpy(force=True)).astype(numpy.float64))
     return [
         numpy.array(column).T if column else numpy.zeros((parts(source.detach().numpy()).size, 0))
         for column, source in zip(columns, inputs)
@@ -245,7 +245,7 @@ def compare_projection(
     """``v^T J u`` for random vectors u of the input and v of the output."""
     chance = numpy.random.default_rng(0)
     shape, inputs = output._array.shape, [args[n] for n in watched]
-    direction = chance.standard_normal(parts(output.detach().numpy()).size)
+    direction = chance.standard_normal(parts(output.detach().numpy(force=True)).size)
     seed = output.detach().new_zeros(shape)
     parts_into(seed, direction)
     grads = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
@@ -261,7 +261,7 @@ def compare_projection(
         below = evaluate(func, args, number)
         values[...] = original
         numerical = float(direction @ (above - below) / (2 * eps))
-        analytical = 0.0 if given is None else float(parts(given.detach().numpy()) @ move)
+        analytical = 0.0 if given is None else float(parts(given.detach().numpy(force=True)) @ move)
         if not numpy.isclose(analytical, numerical, rtol=rtol, atol=atol * max(1.0, numpy.abs(direction).sum())):
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
 
@@ -279,7 +279,7 @@ def compare_forward(func: Any, args: Any, watched: Any, number: int, eps: float,
             given = list(args)
             given[position] = forward_ad.make_dual(source, tangent)
             found = forward_ad.unpack_dual(differentiable(func(*given))[number]).tangent
-            analytical = None if found is None else parts(found.detach().numpy()).astype(numpy.float64)
+            analytical = None if found is None else parts(found.detach().numpy(force=True)).astype(numpy.float64)
         values = source.detach().numpy()
         original = values.copy()
         values[...] = original + eps * tangent.numpy()
@@ -310,7 +310,9 @@ def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: flo
     together = vmap(pulled)(seeds)
     for position, batch, rows in zip(watched, together, zip(pulled(seeds[0]), pulled(seeds[1]))):
         for ours, theirs in zip(batch, rows):
-            if not numpy.allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=rtol, atol=atol):
+            if not numpy.allclose(
+                ours.detach().numpy(force=True), theirs.detach().numpy(force=True), rtol=rtol, atol=atol
+            ):
                 raise GradcheckError(
                     f"While considering output {number} and input {position}: a vmap over backward passes disagrees "
                     "with the passes one by one. Does a custom Function lack a rule for vmap?"
@@ -328,14 +330,14 @@ def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) 
     with no_grad():
         results = func(*args)
     # Copies, since a result may be a view of an input.
-    befores = [each.numpy().copy() if isinstance(each, TensorBase) else None for each in as_tuple(results)]
+    befores = [each.numpy(force=True).copy() if isinstance(each, TensorBase) else None for each in as_tuple(results)]
     for position in watched:
         values = args[position].detach().numpy()
         original = values.copy()
         values[...] = original + eps
         with no_grad():
             moved = as_tuple(func(*args))
-            afters = [each.numpy().copy() if isinstance(each, TensorBase) else None for each in moved]
+            afters = [each.numpy(force=True).copy() if isinstance(each, TensorBase) else None for each in moved]
         values[...] = original
         for before, after in zip(befores, afters):
             if before is not None and before.dtype.kind in "fc":
@@ -392,7 +394,7 @@ def gradgradcheck(
         seeds = []
         for output in outputs:
             seed = output.detach().new_zeros(output._array.shape)
-            parts_into(seed, chance.standard_normal(parts(output.detach().numpy()).size))
+            parts_into(seed, chance.standard_normal(parts(output.detach().numpy(force=True)).size))
             seeds.append(seed.requires_grad_())
     else:
         seeds = [grad_outputs] if isinstance(grad_outputs, TensorBase) else list(grad_outputs)

@@ -9,6 +9,7 @@ from weft._portions import attribute_of
 
 # Functions that PyTorch has in this namespace alone: where they are.
 HOMES = {
+    "alias": "weft.ops.views:alias",
     "slice": "weft.ops.copies:_slice",
     "native_dropout_backward": "weft.nn.functional.dropout:native_dropout_backward",
     "max_pool2d_with_indices_backward": "weft.nn.functional.pooling:max_pool2d_with_indices_backward",

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 import numpy
 
-from weft import _levels
+from weft import _levels, _unresolved
 from weft._devices import backend_of, kind_of
 from weft._dtypes import (
     COMPLEX,
@@ -309,12 +309,20 @@ class Declaration:
 
     def slow(self, args: tuple[Any, ...]) -> Any:
         """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
-        hidden = [each for each in flatten(args) if not each.kind.plain and not each.kind.wrapped]
+        tensors = flatten(args)
+        hidden = [each for each in tensors if each.kind.overrides]
         if hidden and local.plain_only:
             return unmasked(hidden, self.op, args, {})
         if hidden or local.modes:
             return call_override(public(self), overriding(args), args, {})
         self.check_types(args)
+        if any(each.kind.bits for each in tensors) and not any(each.kind.wrapped for each in tensors):
+            if self.op.is_view:
+                result = _unresolved.run_view(self, args)
+                if state.intercepting:
+                    observe(result)
+                return result
+            args = tuple(_unresolved.in_op(arg) for arg in args)
         args = self.promote(args) if self.promotes else self.one_device(args)
         wrapped = any(each.kind.wrapped for position in self.op.positions for each in members(args[position]))
         result = _levels.run(self, args) if wrapped else self.op.execute(args)

@@ -14,6 +14,7 @@ from weft._dtypes import can_cast
 from weft._engine.dispatch import Op, current_node, make, make_node, set_output_index, share_view, spread_history
 from weft._engine.dispatch import bump as bump
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly
+from weft._engine.unresolved import memory_of, values_of
 from weft._float8 import assigned
 from weft._intercept import flatten
 from weft.backend import destination
@@ -121,7 +122,7 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
 
 def write_array(target: Any, array: Any) -> None:
     """Copy an array into a tensor's memory, converting its dtype."""
-    run_quietly(copy_into, target._array, array)
+    run_quietly(copy_into, target._array, values_of(array))
 
 
 def copy_into(target: Any, array: Any) -> None:
@@ -396,11 +397,12 @@ def refuse_overlap(name: str, targets: Sequence[Any], args: Sequence[Any]) -> No
 
 
 def share_memory(one: Any, other: Any) -> bool:
-    return one is other or (
-        isinstance(one._array, numpy.ndarray)
-        and isinstance(other._array, numpy.ndarray)
-        and bool(numpy.may_share_memory(one._array, other._array))
-    )
+    if one is other:
+        return True
+    first, second = memory_of(one._array), memory_of(other._array)
+    if not isinstance(first, numpy.ndarray) or not isinstance(second, numpy.ndarray):
+        return False
+    return bool(numpy.may_share_memory(first, second))
 
 
 def resize_like(out: Any, result: Any) -> None:

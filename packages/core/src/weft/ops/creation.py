@@ -33,6 +33,7 @@ from weft._dtypes import dtype as dtype_class
 from weft._engine import creation
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, run_quietly, state
+from weft._engine.unresolved import memory_of
 from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
 from weft._interop import tensor
 from weft._layout import (
@@ -46,6 +47,7 @@ from weft._layout import (
 )
 from weft._levels import batched_like
 from weft._tensor import Tensor
+from weft._unresolved import resolved
 from weft.ops._declare import ALL_DTYPES, composite, half_number, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
@@ -666,6 +668,7 @@ def _(grad, input_dtype):
 @op(name="transfer", accepts=ALL_DTYPES, batch="elementwise", linear="input")
 def transfer(input, source, target):
     """A copy on another device."""
+    input = resolved(input)
     host = backend_of(source)
     if source.type == target.type:
         array = host.to_device(input._array, target.index)
@@ -880,7 +883,10 @@ def clone_like(source: Any, model: Any) -> Any:
     """A copy, without history, whose elements are in the order in which a dense tensor of that shape has them."""
     if source.is_sparse:
         return source.clone()
-    copy = make(backend_of(model.kind.device).xp.empty_like(model._array, dtype=source._array.dtype), source.kind)
+    copy = make(
+        backend_of(model.kind.device).xp.empty_like(memory_of(model._array), dtype=source._array.dtype),
+        kind_of(source.dtype, source.device),
+    )
     write_array(copy, source._array)
     return copy
 
@@ -890,7 +896,8 @@ def ones_without_dims(model: Any) -> Any:
     array = model._array
     if type(array) is numpy.ndarray:
         return make(numpy.array(1, array.dtype), model.kind)
-    return make(backend_of(model.kind.device).xp.ones_like(model._array), model.kind)
+    ones = backend_of(model.kind.device).xp.ones_like(memory_of(array))
+    return make(ones, kind_of(model.kind.dtype, model.kind.device))
 
 
 state.clone = clone.op

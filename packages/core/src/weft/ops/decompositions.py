@@ -541,7 +541,7 @@ def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoin
             f"{tuple(LU.shape)} and pivots with shape {tuple(pivots.shape)}"
         )
     if not left:
-        return lu_solve_checked(name, LU, pivots, B.mH, True, not adjoint).mH
+        return lu_solve_checked(name, LU, pivots, B.mH, True, not adjoint).mH.resolve_conj()
     if B.shape[-2] != LU.shape[-1]:
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation AX = B "

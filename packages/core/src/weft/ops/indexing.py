@@ -642,7 +642,7 @@ LARGE = 8192  # elements from which a backend's own way of copying is asked for
 
 def moved_by_backend(target: Any, array: Any) -> bool:
     """Copy an array of a tensor's dtype and shape into its memory as its backend does it best, if it has a way."""
-    if array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
+    if target.kind.bits or array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
         return False
     assign = backend_of(target.device).kernel("core::assign", target.kind.dtype, None)
     return assign is not None and bool(assign(target._array, array))
@@ -650,7 +650,7 @@ def moved_by_backend(target: Any, array: Any) -> bool:
 
 def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
     """Write values at positions in a tensor's memory as its backend does it best, if it has a way."""
-    if target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
+    if target.kind.bits or target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
         return False
     write = backend_of(target.device).kernel("core::assign_at", target.kind.dtype, None)
     return write is not None and bool(write(target._array, arrays, value._array))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from weft._engine.tensor import TensorBase
+from weft._engine.unresolved import values_of
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
@@ -166,7 +167,7 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
             return value
         if value.kind.is_complex:
             raise RuntimeError(f"{name}: tolerance tensor of complex type is not supported")
-        return value.detach()._array
+        return values_of(value._array)
 
     if rtol is None:
         eps = numpy.finfo(A.kind.dtype.numpy).eps * max(A.shape[-2:])

@@ -505,7 +505,7 @@ def _(grad, input, output):
     return flat.masked_fill(size == 0, 0)
 
 
-@pointwise("_conj_copy", accepts="bool int float complex", kernel="conjugate", name="conj")
+@pointwise("_conj_copy", accepts="bool int float complex", kernel="conjugate", name="conj_physical")
 def conj_copy(input):
     """The complex conjugate of each element, in new memory."""
 

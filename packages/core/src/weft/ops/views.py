@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import math
 from typing import Any
 
 import numpy
 
+from weft._devices import kind_of
 from weft._dtypes import dtype as dtype_class
 from weft._dtypes import int64
 from weft._engine import dimensions
-from weft._engine.dispatch import replay
+from weft._engine.dispatch import make, replay
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
+from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
 from weft._layout import order_of
 from weft._tensor import Tensor
+from weft._unresolved import bits_of, refuse_bits
 from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
@@ -171,6 +175,13 @@ def view_dtype(input, dtype):
     RuntimeError
         If the element sizes differ and the last dimension cannot be divided or has gaps.
     """
+    refuse_bits(
+        input,
+        "view: torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype; "
+        "call resolve_conj() first",
+        "view: torch.Tensor.view is not supported for tensors with negative bit set when converting to a different "
+        "dtype; call resolve_neg() first",
+    )
     have, want = input.dtype.itemsize, dtype.itemsize
     if have != want:
         if not input.ndim:
@@ -949,34 +960,88 @@ Tensor.real = property(real, _set_real)
 Tensor.imag = property(imag, _set_imag)
 
 
-@composite("conj")
+@op(view=True, name="conj", batch="elementwise")
+def conjugate_view(input):
+    """The complex conjugate, sharing memory."""
+    return conjugate_view.op(input)
+
+
+@conjugate_view.kernel
+def _(xp, input):
+    return Unresolved(input, CONJUGATE)
+
+
+@conjugate_view.gradient("input")
+def _(grad):
+    return grad.conj()
+
+
+@op("_neg_view", view=True, name="neg_view", batch="elementwise")
+def _neg_view(input):
+    """The negative, sharing memory: what is written to it is written with the other sign."""
+    if input.kind.dtype.category < 1:
+        raise RuntimeError("neg_view: the negative of a bool tensor is not defined; use logical_not()")
+    return _neg_view.op(input)
+
+
+@_neg_view.kernel
+def _(xp, input):
+    return Unresolved(input, NEGATIVE)
+
+
+@_neg_view.gradient("input")
+def _(grad):
+    return -grad
+
+
+@composite("conj _conj")
 def conj(input):
-    """The complex conjugate; a real tensor is itself."""
+    """The complex conjugate, sharing memory; a real tensor is itself.
+
+    Nothing is computed until the values are asked for: the result is a view with the conjugate bit set
+    (`Tensor.is_conj`), and what is written to it is written to ``input``, conjugated.
+
+    Examples
+    --------
+    >>> x = weft.tensor([1 + 2j])
+    >>> x.conj()[0] = 5 - 1j
+    >>> x
+    tensor([5.+1.j])
+    """
+    return conjugate_view.op(input) if input.kind.is_complex else input
+
+
+@composite("conj_physical _conj_physical", "conj_physical_", out="exact")
+def conj_physical(input):
+    """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
     return input._conj_copy() if input.kind.is_complex else input
 
 
-@composite("conj_physical", "conj_physical_", out="exact")
-def conj_physical(input):
-    """The complex conjugate, in new memory for complex tensors."""
-    return conj(input)
+_conj, _conj_physical = conj, conj_physical
 
 
-@composite("resolve_conj resolve_neg")
+@composite("resolve_conj")
 def resolve_conj(input):
-    """The tensor itself: conjugation is never postponed."""
-    return input
+    """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
+    return input.clone() if bits_of(input) & CONJUGATE else input
 
 
-resolve_neg = resolve_conj
+@composite("resolve_neg")
+def resolve_neg(input):
+    """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
+    return input.clone() if bits_of(input) & NEGATIVE else input
 
 
-@composite("is_conj is_neg")
+@composite("is_conj")
 def is_conj(input):
-    """False: conjugation is never postponed."""
-    return False
+    """Whether the tensor is a view whose values are the conjugates of what is in memory."""
+    return builtins.bool(bits_of(input) & CONJUGATE)
 
 
-is_neg = is_conj
+@composite("is_neg")
+def is_neg(input):
+    """Whether the tensor is a view whose values are the negatives of what is in memory."""
+    return builtins.bool(bits_of(input) & NEGATIVE)
 
 
 @op(view=True, batch="elementwise")
@@ -984,6 +1049,12 @@ def view_as_real(input):
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
     if not input.kind.is_complex:
         raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
+    refuse_bits(
+        input,
+        "view_as_real: view_as_real doesn't work on unresolved conjugated tensors. Call resolve_conj() first; what is "
+        "written to the copy does not reach this tensor then.",
+        "",
+    )
     return view_as_real.op(input)
 
 
@@ -1260,6 +1331,11 @@ def _resize(input, *size, memory_format=None):
         if count != input.numel() or order is not None:
             raise RuntimeError("resize_: in vmap and other function transforms the number of elements must stay")
         return view_inplace("resize_", input, view, shape, {})
+    if input.kind.bits:
+        memory = make(memory_of(input._array), kind_of(input.kind.dtype, input.kind.device))
+        input._array = Unresolved(_resize(memory, shape, memory_format=memory_format)._array, input.kind.bits)
+        bump(input, "resize_")
+        return input
     reach = input.untyped_storage().nbytes() // input.itemsize - input.storage_offset()
     whole = as_strided.op(input, (reach,), (1,), 0, tuple(input.stride()))
     if count > whole._array.size:

@@ -20,8 +20,10 @@ import numpy
 from weft import _layout
 from weft._devices import device
 from weft._dtypes import FLOAT8_DTYPES, NAMES
+from weft._engine.unresolved import CONJUGATE, NEGATIVE
 from weft._size import Size
 from weft._tensor import Tensor
+from weft._unresolved import bits_of, with_bits
 from weft.serialization._unpickler import Builder, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
 
@@ -47,7 +49,7 @@ DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64", *[each.name for each in 
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
 LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(_layout).values() if isinstance(kind, _layout.layout)}
 DIMENSIONS = 64  # what NumPy has
-COPIES = 100  # how often a storage may be copied; a small file could ask for it without end
+BITS = {"neg": NEGATIVE, "conj": CONJUGATE}  # what files say of views
 FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
 
 
@@ -121,9 +123,11 @@ def _rebuild_and_arguments(tensor: Any, requires_grad: bool) -> tuple[TorchName,
         return REBUILD_META, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
     storage, offset, size, stride = layout_of(tensor)
     geometry: tuple[Any, ...] = (offset, size, stride, requires_grad, OrderedDict())
+    bits = bits_of(tensor)
+    metadata = ({name: True for name, bit in BITS.items() if bits & bit},) if bits else ()
     if name in STORAGES:
-        return REBUILD_TENSOR, (TypedStorage(wrap_storage=storage, dtype=tensor.dtype), *geometry)
-    return REBUILD_TENSOR_OF_BYTES, (storage, *geometry, tensor.dtype)
+        return REBUILD_TENSOR, (TypedStorage(wrap_storage=storage, dtype=tensor.dtype), *geometry, *metadata)
+    return REBUILD_TENSOR_OF_BYTES, (storage, *geometry, tensor.dtype, *metadata)
 
 
 class Reduced:
@@ -165,7 +169,6 @@ class Reader:
         self._filled = filled
         self._waiting: list[Callable[[], Any]] = []  # what needs the content of storages
         self._swapped_bytes: set[UntypedStorage] = set()
-        self._copied: dict[UntypedStorage, int] = {}  # bytes that were copied from each, see `_finish`
         self.values, self.builders = self._names()
 
     def _names(self) -> tuple[dict[str, Any], dict[Any, Builder]]:
@@ -238,15 +241,9 @@ class Reader:
         return self._finish(tensor, requires_grad, metadata)
 
     def _finish(self, tensor: Any, requires_grad: Any, metadata: Any) -> Any:
-        """PyTorch conjugates and negates complex views lazily, and says so beside them; here it is done."""
-        for operation in ("conj", "neg"):
-            if metadata and metadata.get(operation):
-                storage = tensor.untyped_storage()
-                self._copied[storage] = self._copied.get(storage, 0) + tensor.nbytes
-                if self._copied[storage] > COPIES * storage.nbytes():
-                    raise ValueError(f"more is stored as a lazy {operation} than the storage explains")
-                lazy, tensor = tensor, tensor.clone()
-                self._when_filled(functools.partial(_write, operation, lazy, tensor))
+        """A conjugate or negative view says so beside its memory."""
+        bits = sum(bit for name, bit in BITS.items() if metadata and metadata.get(name))
+        tensor = with_bits(tensor, bits)
         return tensor.requires_grad_() if requires_grad else tensor
 
     def _sparse(self, kind: Any, parts: Any) -> Any:
@@ -289,10 +286,6 @@ class Reader:
         if type(tensor) is not kind:
             tensor = tensor.as_subclass(kind)
         return _with_attributes(tensor, state)
-
-
-def _write(operation: str, source: Any, target: Any) -> None:
-    target.detach().copy_(getattr(source.detach(), operation)())
 
 
 def _layout_named(name: Any) -> Any:

@@ -445,5 +445,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sub_": subtract_in_place,
     "zero_": zero,
     "sum": summed,
+    "conj": lambda input: of_values(input, Tensor.conj_physical, (input,), {}),
+    **dict.fromkeys(("is_conj", "is_neg"), lambda input: False),
+    **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda input: input),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: product(mat1, mat2) * alpha + input * beta,
 }

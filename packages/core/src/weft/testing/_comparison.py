@@ -187,7 +187,7 @@ def as_numpy(tensor: Any) -> np.ndarray[Any, Any]:
         tensor = tensor.to(weft.complex128)
     elif tensor.dtype.is_floating_point:
         tensor = tensor.to(weft.float64)
-    array: np.ndarray[Any, Any] = tensor.numpy()
+    array: np.ndarray[Any, Any] = tensor.numpy(force=True)
     return array
 
 

@@ -261,7 +261,10 @@ def _(make: Make) -> Iterator[Call]:
 # Element by element, with parameters of their own
 
 
-@samples("clone", "detach", "real", "imag", "view_as_real", "nan_to_num", "round", "conj", "zeros_like", "ones_like")
+UNARY = "clone detach real imag view_as_real nan_to_num round conj _neg_view zeros_like ones_like"
+
+
+@samples(*UNARY.split())
 def _(make: Make) -> Iterator[Call]:
     yield from (call(make(3, 4)), call(make(4, 3).T), call(make()), call(make(0, 2)))
 
