@@ -165,7 +165,8 @@ def test_tensors_without_dimensions_are_ints():
 
 def test_masks_of_bytes_are_masks():
     x = weft.arange(3)
-    assert x[weft.tensor([1, 0, 1], dtype=weft.uint8)].tolist() == [0, 2]
+    with pytest.warns(UserWarning, match="uint8 is now deprecated"):
+        assert x[weft.tensor([1, 0, 1], dtype=weft.uint8)].tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_masks_of_bytes_are_masks():
         ((array(0, 1), array(0, 1, 2)), IndexError),
         (1.0, IndexError),
         (array(0.5), IndexError),
-        ("x", IndexError),
+        ("x", TypeError),
         ((..., ...), IndexError),
         (slice(None, None, -1), ValueError),
         (slice(None, None, 0), ValueError),
@@ -254,3 +255,141 @@ def test_an_integer_of_more_than_int64_has_cannot_be_written(place):
     x = weft.zeros(2, dtype=weft.uint64)
     x[place] = 2**63
     assert 2**63 in x.tolist()
+
+
+# What a sequence stands for
+
+
+CUBE = np.arange(27).reshape(3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "parts"),
+    [
+        ([[0, 1], [1, 2]], ([0, 1], [1, 2])),
+        ([(0, 1), (1, 2)], ([0, 1], [1, 2])),
+        ([[0, 1], 0], ([0, 1], 0)),
+        ([0, [0, 1]], (0, [0, 1])),
+        ([[0, 1]], ([0, 1],)),
+        ([slice(0, 2), slice(1, 2)], (slice(0, 2), slice(1, 2))),
+        ([1, slice(0, 2)], (1, slice(0, 2))),
+        ([None, 0], (None, 0)),
+        ([..., 0], (..., 0)),
+        ([range(2), range(1, 3)], ([0, 1], [1, 2])),
+        ([array(0, 1), array(1, 2)], ([0, 1], [1, 2])),
+        ([[True, False, True], [1, 0]], ([True, False, True], [1, 0])),
+        ([weft.tensor([0, 1]), weft.tensor([1, 2])], ([0, 1], [1, 2])),
+        ([weft.tensor(0), weft.tensor(1)], (0, 1)),
+    ],
+    ids=repr,
+)
+def test_a_list_of_more_than_numbers_stands_for_a_tuple_and_warns(sequence, parts):
+    x = weft.from_numpy(CUBE.copy())
+    with pytest.warns(UserWarning, match="non-tuple sequence"):
+        assert x[sequence].tolist() == CUBE[parts].tolist()
+    expected = CUBE.copy()
+    expected[parts] = -1
+    with pytest.warns(UserWarning, match="non-tuple sequence"):
+        x[sequence] = -1
+    assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "index", [[0, 2], [True, False, True], array([0, 1], [1, 0]), range(2), ([0, 1], [1, 2]), [], ([[0, 1], [1, 2]],)]
+)
+def test_a_list_of_numbers_and_an_array_are_positions(index):
+    place = tuple(index) if isinstance(index, tuple) else list(index) if isinstance(index, range) else index
+    place = np.array(place, dtype=np.int64) if isinstance(place, list) and not place else place
+    assert weft.from_numpy(CUBE)[index].tolist() == CUBE[place].tolist()
+
+
+def test_sequences_of_32_parts_are_positions():
+    assert weft.arange(3)[[[0]] * 32].shape == (32, 1)
+
+
+@pytest.mark.parametrize("element", ["int8", "int16"])
+def test_short_integers_are_positions_without_dimensions_only(element):
+    x = weft.arange(5)
+    one = weft.tensor(3, dtype=getattr(weft, element))
+    assert x[one] == 3
+    for write in (lambda: x[one.reshape(1)], lambda: x.__setitem__(one.reshape(1), 0), lambda: x[[0, 1], one[None]]):
+        with pytest.raises(IndexError, match="long, int, byte or bool"):
+            write()
+    assert x[np.array([3, 1], element)].tolist() == [3, 1]  # of an array they are taken as its numbers
+
+
+def test_an_empty_mask_is_a_mask():
+    assert weft.zeros(2, 0)[np.zeros((2, 0), bool)].shape == (0,)
+    assert weft.zeros(2, 0)[True, weft.zeros(2, 0, dtype=weft.bool)].shape == (0,)
+    assert weft.zeros(3)[[]].shape == (0,)
+
+
+@pytest.mark.parametrize("index", [[0, 1], weft.tensor([0, 1]), (True, weft.tensor([0])), weft.tensor(True)], ids=repr)
+@pytest.mark.parametrize("value", [weft.tensor(1.5), weft.tensor([2], dtype=weft.int16), weft.tensor(1j)], ids=repr)
+def test_what_is_written_at_positions_has_the_dtype_of_the_tensor(index, value):
+    x = weft.zeros(3, dtype=weft.int64)
+    with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+        x[index] = value
+    with pytest.raises(RuntimeError, match="source and destination dtypes match"):
+        x.index_put_((weft.tensor([0]),), value)
+    assert not x.any()
+
+
+def test_one_element_fills_the_places_of_a_mask_whatever_its_dtype():
+    x = weft.zeros(3, dtype=weft.int64)
+    mask = weft.tensor([True, False, True])
+    x[mask] = weft.tensor([[2.5]])
+    assert x.tolist() == [2, 0, 2]
+    x.index_put_((mask,), weft.tensor(3.5))
+    assert x.tolist() == [3, 0, 3]
+    with pytest.raises(RuntimeError, match="overflow"):
+        x[mask] = weft.tensor(1j)
+    with pytest.raises(RuntimeError, match="dtypes match"):
+        x[mask] = weft.tensor([1.0, 2.0])
+    assert x.tolist() == [3, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "write", ["x[0] = v", "x[[0]] = v", "x[x == 0] = v", "x.fill_(v)", "x.masked_fill_(x == 0, v)"]
+)
+def test_unsigned_integers_take_no_negative_fractions(write):
+    x = weft.zeros(3, dtype=weft.uint8)
+    with pytest.raises(RuntimeError, match="overflow"):
+        exec(write, {"x": x, "v": -0.5})
+    assert not x.any()
+    exec(write, {"x": x, "v": -1})
+    assert x[0] == 255
+
+
+def test_positions_along_a_dimension_without_elements_are_refused_where_something_is_written():
+    x = weft.zeros(2, 0)
+    with pytest.raises(IndexError, match="size 0"):
+        x[:, [0]] = weft.zeros(2, 1)
+    x[:, weft.tensor([], dtype=weft.int64)] = 1.0
+    x[[], [0]] = 1.0
+
+
+@pytest.mark.parametrize(
+    "call", ["x.index_fill_(0, i, 1)", "x.take_along_dim(i, 0)", "x.index_copy_(0, i, weft.ones(1))"]
+)
+def test_these_take_positions_of_int64_only(call):
+    with pytest.raises((IndexError, RuntimeError), match=r"(?i)int64|long"):
+        exec(call, {"weft": weft, "x": weft.zeros(3), "i": weft.tensor([0], dtype=weft.int32)})
+
+
+def test_without_dimensions_there_is_one_position():
+    x, none = weft.tensor(1.0), weft.tensor([], dtype=weft.int64)
+    for call in (
+        lambda: x.index_add(0, none, x),
+        lambda: x.index_copy(0, none, x),
+        lambda: x.index_reduce(0, none, x, "prod"),
+        lambda: weft.take_along_dim(x, weft.tensor(0), 0),
+    ):
+        with pytest.raises(IndexError):
+            call()
+
+
+def test_index_put_takes_tensors_and_nothing_else():
+    x = weft.zeros(2, 3)
+    with pytest.raises(TypeError, match="expected Tensor as element 0"):
+        x.index_put_((None, weft.tensor([0])), weft.tensor(1.0))

@@ -1,5 +1,6 @@
 """Writing in place: into results, views, bases; what autograd makes of it, and what it refuses."""
 
+import numpy
 import pytest
 
 import weft
@@ -243,3 +244,88 @@ def test_views_in_place_change_the_geometry_and_keep_the_history():
     view.t_()
     view.copy_(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert base.tolist() == [[1, 3, 0], [2, 4, 0]]
+
+
+# Operands in the memory that is written to
+
+
+def square():
+    return weft.arange(9.0).reshape(3, 3).clone()
+
+
+PARTLY_SHARED = [
+    "x.add_(x.t())",
+    "x.t().mul_(x)",
+    "x[1:].add_(x[:-1])",
+    "x[1:].copy_(x[:-1])",
+    "x[1:] = x[:-1]",
+    "x[1:] += x[:-1]",
+    "x += x[0]",
+    "x.add_(x[0, 0])",
+    "x.copy_(x[0])",
+    "x.view(-1)[1:].sub_(x.view(-1)[:-1])",
+    "x.addcmul_(x.t(), x)",
+    "x.lerp_(x.t(), 0.5)",
+    "x.clamp_(x.t())",
+    "x.atan2_(x.t())",
+    "weft.add(x, x.t(), out=x)",
+    "weft.exp(x.t(), out=x)",
+    "weft.clamp(x.t(), 0, 1, out=x)",
+    "weft.lerp(x, x.t(), 0.5, out=x)",
+    "weft.addcmul(x, x.t(), x, out=x)",
+]
+SHARED_WHERE_POSITIONS_ARE_READ = [
+    "x.scatter_(0, weft.zeros(3, 3, dtype=weft.int64), x)",
+    "x.scatter_add_(0, weft.zeros(3, 3, dtype=weft.int64), x)",
+    "x.scatter_reduce_(0, weft.zeros(3, 3, dtype=weft.int64), x, 'sum')",
+    "x.index_add_(0, weft.arange(3), x)",
+    "x.index_copy_(0, weft.arange(3), x)",
+    "x.index_reduce_(0, weft.arange(3), x, 'prod')",
+    "x.index_put_((weft.arange(3),), x)",
+    "x.put_(weft.arange(9), x)",
+    "x[[0, 1]] = x[:2]",
+    "x[[0]] = x[1]",
+    "x[x > 3] = x[0]",
+    "x.addr_(x[0], x[0])",
+]
+
+
+@pytest.mark.parametrize("write", PARTLY_SHARED + SHARED_WHERE_POSITIONS_ARE_READ)
+@pytest.mark.parametrize("large", [False, True])
+def test_operands_that_overlap_what_is_written_are_refused_and_nothing_is_written(write, large):
+    side = 128 if large else 3  # so many that kernels of a backend may do it
+    x = weft.arange(float(side * side)).reshape(side, side).clone()
+    before = x.tolist()
+    with pytest.raises(RuntimeError, match="single memory location"):
+        exec(write, {"x": x, "weft": weft})
+    assert x.tolist() == before
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        ("x.add_(x)", lambda x: x + x),
+        ("x.mul_(x.view(3, 3))", lambda x: x * x),
+        ("x.view(3, 3).mul_(x)", lambda x: x * x),
+        ("x.t().add_(x.t())", lambda x: x + x),
+        ("x.copy_(x)", lambda x: x),
+        ("x[...] = x", lambda x: x),
+        ("x[0] += x[1]", lambda x: numpy.stack([x[0] + x[1], x[1], x[2]])),
+        ("x[:, 0].add_(x[:, 1])", lambda x: numpy.stack([x[:, 0] + x[:, 1], x[:, 1], x[:, 2]], 1)),
+        ("x.addcmul_(x, x)", lambda x: x + x * x),
+        ("weft.add(x, x, out=x)", lambda x: x + x),
+    ],
+)
+def test_the_tensor_itself_and_parts_beside_it_are_operands_as_any(write, expected):
+    x = square()
+    wanted = expected(x.numpy().copy())
+    exec(write, {"x": x, "weft": weft})
+    assert x.tolist() == wanted.tolist()
+
+
+def test_copies_have_no_more_dimensions_than_their_target():
+    x = weft.zeros(3)
+    with pytest.raises(RuntimeError, match="broadcast shape"):
+        x.copy_(weft.ones(1, 3))
+    x[:] = weft.ones(1, 3)  # an assignment leaves leading ones out
+    assert x.tolist() == [1, 1, 1]

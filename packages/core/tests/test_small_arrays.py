@@ -90,7 +90,9 @@ def test_elements_are_written_by_position():
     x[:, -1] = weft.arange(3.0)
     x[..., None, 0] = 5.0
     assert x.tolist() == [[5, 0, 0, 0], [5, 2, 2, 1], [5, 0, 0, 2]] and x._version == 3
-    x[:2] = x[1:]  # of the same memory
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x[:2] = x[1:]
+    x[:2] = x[1:].clone()
     assert x.tolist() == [[5, 2, 2, 1], [5, 0, 0, 2], [5, 0, 0, 2]]
 
 

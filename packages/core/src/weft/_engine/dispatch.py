@@ -919,6 +919,9 @@ def inplace_operator(op: Op, name: str) -> Any:
             operand = other._array
             if other.kind is not kind:
                 return False
+            owner = operand.base
+            if array.base is operand if owner is None else (owner is array or owner is array.base):
+                return False  # of the same memory: whether they overlap is for the declared way to see
             recorded = recorded or other._requires_grad
         elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
             operand = float(other)  # type: ignore[arg-type]

@@ -335,6 +335,8 @@ def written(target: TensorBase, index: Any, value: Any) -> bool:
     array = target._array
     if operand is None or key is None or type(array) is not new_array or 0 in array.strides:
         return False
+    if isinstance(value, TensorBase) and of_one_owner(array, operand):
+        return False
     try:
         place = array[key]
         if place.size > FEW:
@@ -344,6 +346,12 @@ def written(target: TensorBase, index: Any, value: Any) -> bool:
         return False
     bump(target, "index_put_")
     return True
+
+
+def of_one_owner(array: Any, other: Any) -> bool:
+    """Whether two arrays may lie in the same memory."""
+    owner: Any = array if array.base is None else array.base
+    return owner is (other if other.base is None else other.base)
 
 
 def is_plain_slice(index: Any) -> bool:

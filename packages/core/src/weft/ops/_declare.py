@@ -771,7 +771,7 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
 
     def function(input: Any, *, out: Any = None) -> Any:
         result = call(input) if isinstance(input, TensorBase) else declaration.slow((input,))
-        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
+        return result if out is None else written_out(declaration, out, result, (input,))
 
     return function, lambda reflected, exchanged: call
 
@@ -785,7 +785,7 @@ def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
         result = call(input, other) if isinstance(input, TensorBase) else number_first(input, other)
-        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
+        return result if out is None else written_out(declaration, out, result, (input, other))
 
     def reflected_operator(self: Any, other: Any) -> Any:
         check_reflected(self)
@@ -825,9 +825,13 @@ def nary(declaration: Declaration) -> Any:
         if kwargs or len(args) != len(declaration.arguments):
             raise TypeError(f"{declaration.short}(): takes {', '.join(declaration.arguments)} and out")
         result = declaration.slow(args)
-        return result if out is None else write_out(declaration.short, out, result, declaration.exact_out)
+        return result if out is None else written_out(declaration, out, result, args)
 
     return function
+
+
+def written_out(declaration: Declaration, out: Any, result: Any, operands: Sequence[Any]) -> Any:
+    return write_out(declaration.short, out, result, declaration.exact_out, operands=operands)
 
 
 def op(
@@ -984,8 +988,9 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out.kind.dtype} instead")
         result = source(*args, **kwargs)
         exact = rule == "exact" or (rule == "exact parts" and isinstance(result, tuple))
-        apart = (*args, *kwargs.values()) if exact or rule == "apart" else ()
-        return write_out(short, out, result, exact, refusal, apart)
+        given = (*args, *kwargs.values())
+        apart = given if exact or rule == "apart" else ()
+        return write_out(short, out, result, exact, refusal, apart, given)
 
     return function
 

@@ -31,16 +31,8 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
     """
     array = tensor._array
     filling = name in ("zero_", "fill_")  # every element gets the same, so that sharing does no harm
-    if (
-        0 in array.strides
-        and not filling
-        and array.size
-        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
-    ):
-        raise RuntimeError(
-            f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+    if 0 in array.strides and not filling:
+        refuse_expanded(name, array)
     counter = tensor._version_counter
     if counter is not None and counter.inference and not local.inference:
         raise RuntimeError(
@@ -81,6 +73,81 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
             f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
             "the view where gradients are recorded, or write inside weft.no_grad()"
         )
+
+
+def refuse_expanded(name: str, array: Any) -> None:
+    """The elements that are written to lie apart in memory; those of an expanded tensor do not.
+
+    Raises
+    ------
+    RuntimeError
+        If they do not.
+    """
+    if array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+        raise RuntimeError(
+            f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+
+
+# In-place variants that read their arguments while they write, so that these may not be the tensor itself either.
+APART = frozenset(
+    "scatter_ scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_ index_reduce_ index_put_ put_ "
+    "masked_scatter_ addr_".split()
+)
+
+
+def refuse_shared(name: str, target: Any, others: Sequence[Any], same: bool = False) -> None:
+    """No argument of an in-place op lies in part of the memory that is written to; ``same``: or in all of it.
+
+    Raises
+    ------
+    RuntimeError
+        If one does.
+    """
+    array = target._array
+    if type(array) is not numpy.ndarray:
+        return
+    base = array.base
+    owner = array if base is None else base
+    for other in others:
+        operand = other._array
+        if type(operand) is not numpy.ndarray or (operand is array and not same):
+            continue
+        if (operand if operand.base is None else operand.base) is owner and shares(array, operand, same):
+            raise RuntimeError(
+                f"{name}: unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+                "a single memory location. Please clone() the tensor before performing the operation."
+            )
+
+
+def shares(array: Any, other: Any, same: bool) -> bool:
+    """Whether two dense arrays share memory, which may be the same elements in the same order unless ``same``.
+
+    Of others, such as every second column, it is not asked: the columns between lie elsewhere.
+    """
+    if not is_dense(array) or not is_dense(other) or not numpy.may_share_memory(array, other):
+        return False
+    if same or array.nbytes != other.nbytes or array.dtype != other.dtype:
+        return True
+    return layout_in_memory(array) != layout_in_memory(other) or array.ctypes.data != other.ctypes.data
+
+
+def layout_in_memory(array: Any) -> list[tuple[int, int]]:
+    """Sizes and strides of the dimensions that have several elements."""
+    return [(stride, size) for stride, size in zip(array.strides, array.shape) if size > 1]
+
+
+def is_dense(array: Any) -> bool:
+    """Whether the elements fill a stretch of memory, each once, in whatever order of dimensions."""
+    if not array.size:
+        return False
+    step = array.itemsize
+    for stride, size in sorted(layout_in_memory(array)):
+        if stride != step:
+            return False
+        step *= size
+    return True
 
 
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
@@ -178,6 +245,8 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
+    if others:
+        refuse_shared(name, self, others, name in APART)
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
     if not recorded:
         result = into(name, self, function, args, kwargs)
@@ -306,6 +375,7 @@ def write_out(
     exact: bool = False,
     refusal: type[Exception] = RuntimeError,
     apart: Sequence[Any] = (),
+    operands: Sequence[Any] = (),
 ) -> Any:
     """Put a result into the tensor (or tuple of tensors) that the caller gave as ``out``.
 
@@ -317,6 +387,8 @@ def write_out(
         What is raised for another dtype.
     apart : sequence
         Arguments, of which no tensor may lie in the memory that is written to.
+    operands : sequence
+        Arguments, of which no tensor may lie in a part of it, see `refuse_shared`.
     """
     several = isinstance(result, tuple)
     if several and (not isinstance(out, (tuple, list)) or len(out) != len(result)):
@@ -327,6 +399,10 @@ def write_out(
     for target, value in zip(targets, values):
         check_takes(name, target, value, exact, refusal)
     refuse_overlap(name, targets, apart)
+    if operands:
+        tensors = [each for each in operands if isinstance(each, TensorBase)]
+        for target in targets:
+            refuse_shared(name, target, tensors)
     for target, value in zip(targets, values):
         if target._array.shape != value._array.shape:
             resize_out(name, target, value)
@@ -424,9 +500,4 @@ def resize_like(out: Any, result: Any) -> None:
 def check_out(name: str, out: Any) -> None:
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    array = out._array
-    if array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
-        raise RuntimeError(
-            f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+    refuse_expanded(name, out._array)

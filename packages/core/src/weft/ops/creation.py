@@ -97,7 +97,7 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
 
 
 def fitting(name: str, value: Any, element: dtype) -> Any:
-    """A number as elements of a dtype hold it; small negative ones wrap around in unsigned integers.
+    """A number as elements of a dtype hold it; small negative integers wrap around in unsigned ones.
 
     Raises
     ------
@@ -126,6 +126,9 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
         most = iinfo(element).max
         least = -most - 1 if element.is_signed else -most
         fits = fits and math.isfinite(value) and least <= value <= most
+        fits = fits and (
+            element.is_signed or value >= 0 or isinstance(value, int)
+        )  # -1 wraps around, and -1.0 does not
         value = int(value) % (1 << 8 * element.itemsize) if fits and value < 0 and not element.is_signed else value
     elif not isinstance(value, builtins.bool):
         most = finfo(element).max

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy
 
 from weft._devices import backend_of
-from weft._dtypes import bool_, dtype, int64, uint64
+from weft._dtypes import bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
@@ -23,12 +24,22 @@ from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim
-from weft.ops._inplace import bump, check_out, check_writable, fill_array, write_array, write_out
+from weft.ops._inplace import (
+    bump,
+    check_out,
+    check_writable,
+    fill_array,
+    refuse_shared,
+    write_array,
+    write_inplace,
+    write_out,
+)
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fitting
 from weft.ops.views import expand, reshape
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
+NUMBERS_ONLY = ("int16", "int8")  # those that are positions where they have no dimensions
 
 
 # Positions are looked at once, by the kernel that reads them: before it writes anything it raises `OutOfRange`, and the
@@ -174,9 +185,33 @@ def parse(self: Any, index: Any, numbers: bool = True) -> tuple[list[Any], list[
 
     With ``numbers`` an index tensor of no dimensions is a number, and so part of the key.
     """
+    return divide(self, [as_index(each, self, numbers) for each in parts_of(index)])
+
+
+def parts_of(index: Any) -> list[Any]:
+    """The parts of an index: those of a tuple, and of a sequence that holds more than numbers, which warns."""
+    if isinstance(index, tuple):
+        return list(index)
+    if not isinstance(index, Sequence) or isinstance(index, (str, bytes)) or len(index) >= LIKE_A_TUPLE:
+        return [index]
+    if not any(each is None or each is Ellipsis or isinstance(each, PARTS) for each in index):
+        return [index]
+    warnings.warn(
+        "index: Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed; use "
+        "x[tuple(seq)] instead of x[seq], or x[weft.tensor(seq)] for an array of positions",
+        UserWarning,
+        stacklevel=4,
+    )
+    return list(index)
+
+
+LIKE_A_TUPLE = 32  # parts from which on a sequence is positions, whatever is in it: as in PyTorch, and in old NumPy
+PARTS = (TensorBase, slice, numpy.ndarray, Sequence)
+
+
+def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
+    """`parse`, of parts that went through `as_index`."""
     shape = self._array.shape
-    parts = list(index) if isinstance(index, tuple) else [index]
-    parts = [as_index(each, self, numbers) for each in parts]
     consumed = sum(dims_of(each) for each in parts)
     if consumed > len(shape):
         raise IndexError(
@@ -229,13 +264,20 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
     """One part of an index: an int, a slice, None, Ellipsis, or a tensor of bool or int64."""
     if value is None or value is Ellipsis or isinstance(value, slice):
         return value
-    if isinstance(value, (bool, numpy.bool_)):
-        return like.new_full((), bool(value), dtype=bool_)
-    if isinstance(value, (list, tuple, range, numpy.ndarray)):
+    if isinstance(value, bool):
+        return like.new_full((), value, dtype=bool_)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"index: invalid data type '{type(value).__name__}': text is no position")
+    if isinstance(value, (Sequence, numpy.ndarray)):
         from weft.ops.creation import tensor
 
-        value = tensor(value if not isinstance(value, range) else list(value), device=like.device)
-        if not value.numel():
+        if isinstance(value, numpy.ndarray):
+            if value.dtype.kind in "iu" and value.dtype != numpy.uint8:  # bytes are a mask, as in a tensor
+                value = value.astype(numpy.int64)
+        elif not isinstance(value, (list, tuple)):
+            value = list(value)
+        value = tensor(value, device=like.device)
+        if not value.numel() and value.dtype is not bool_:
             value = value.to(int64)
     if isinstance(value, TensorBase):
         name = value.kind.dtype.name
@@ -244,10 +286,20 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
                 f"index: tensors used as indices must be long, int, byte or bool tensors; got {value.kind.dtype}"
             )
         if name == "uint8":
-            return value.to(bool_)
+            warnings.warn(
+                "index: indexing with dtype weft.uint8 is now deprecated, please use a dtype weft.bool instead",
+                UserWarning,
+                stacklevel=4,
+            )
+            return value.to(bool_)  # type: ignore[attr-defined]
         number = numbers and not value._array.ndim and name != "bool"
         if number and not (value.kind.wrapped and stands_for_batch(value)):
             return int(value.item())  # type: ignore[attr-defined]
+        if name in NUMBERS_ONLY and not number:
+            raise IndexError(
+                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value.kind.dtype}, "
+                "which is taken without dimensions only. Convert with .long()"
+            )
         return value if name in ("bool", "int64") else value.to(int64)  # type: ignore[attr-defined]
     try:
         return operator.index(value)
@@ -444,17 +496,29 @@ def index_put(input, indices, values, accumulate=False):
     if isinstance(indices, TensorBase):
         raise TypeError("index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
     require_tensors("index_put", input=input, values=values)
-    if values.dtype is not input.dtype:
-        raise RuntimeError(
-            f"index_put: Index put requires the source and destination dtypes match, got {input.dtype.spoken} for the "
-            f"destination and {values.dtype.spoken} for the source."
-        )
-    _, parsed = parse(input, tuple(FULL if each is None else each for each in indices), numbers=False)
+    for place, each in enumerate(indices):
+        if not isinstance(each, TensorBase):
+            raise TypeError(
+                f"index_put(): expected Tensor as element {place} in argument 0, but got {type(each).__name__}"
+            )
+    return put_at("index_put", input, tuple(indices), values, accumulate)
+
+
+def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    """`index_put`, also with None for dimensions that have no index."""
+    parts = [as_index(FULL if each is None else each, input, numbers=False) for each in indices]
+    _, parsed = divide(input, parts)
     if parsed is None:
-        raise IndexError("index_put: at least one index must be a tensor")
+        raise IndexError(f"{name}: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
-    check_broadcastable(values._array.shape, advanced_shape(input, parsed))
-    return positioned("index_put", IndexError, put.op, input, parsed, values, accumulate)
+    place = advanced_shape(input, parsed)
+    check_sizes(input, parsed)
+    found = [each for each in parts if isinstance(each, TensorBase)]
+    if not accumulate and len(found) == 1 and is_mask(found[0]) and values._array.size == 1:
+        values = converted_value(input, values, True).reshape(())
+    check_same_dtype(name, input, values)
+    check_broadcastable(values._array.shape, place)
+    return positioned(name, IndexError, put.op, input, parsed, values, accumulate)
 
 
 @composite()
@@ -484,7 +548,7 @@ def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
     if not input.numel():
         return input.clone()
     places = within("_unsafe_masked_index_put_accumulate", input, indices)
-    return index_put(input, places, values.masked_fill(mask.logical_not(), 0), accumulate=True)
+    return put_at("index_put", input, places, values.masked_fill(mask.logical_not(), 0), True)
 
 
 def within(name: str, input: Any, indices: Any) -> tuple[Any, ...]:
@@ -513,25 +577,27 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     number = type(value) in (int, float, bool)
     if not number and not isinstance(value, TensorBase):
         value = as_value(value, self)
-    target, indices = written_to(self, index)
+    target, indices, masked = written_to(self, index)
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
-        check_writable("index_put_", target, False)
+        check_writable("copy_", target, False)
         fill_array(target._array, written_number(value, target.kind.dtype), target.kind)
-        bump(target, "index_put_")
+        bump(target, "copy_")
         return
     value = as_value(value, self) if number else value
     if indices is None:
-        copy_values(target, value, "index_put_")
+        copy_values(target, without_leading_ones(value, target._array.ndim), "copy_")
         return
+    refuse_shared("index_put_", target, (value, *[each for each in indices if each is not None]), True)
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
     place = advanced_shape(target, indices)
-    value = value if value.kind is self.kind else value.to(self.device, self.dtype)
-    while value.ndim > len(place) and value.shape[0] == 1:
-        value = value[0]
+    check_sizes(target, indices)
+    if value.kind is not self.kind:
+        value = converted_value(target, value, masked)
+    value = without_leading_ones(value, len(place))
     check_broadcastable(value._array.shape, place)
     wrapped = not all(each is None or each.kind.plain for each in (target, value, *indices))
     if wrapped or (local.grad_enabled and (target._requires_grad or value._requires_grad)):
-        target.index_put_(tuple(indices), value)
+        write_inplace("index_put_", target, put_written, (tuple(indices), value), {})
         return
     check_writable("index_put_", target, False)
     arrays = [None if each is None else each._array for each in indices]
@@ -541,17 +607,77 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     bump(self, "index_put_")
 
 
-def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None]:
-    """The view of a tensor that an index begins with, and what is left of it: see `parse`."""
+def without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value without its first dimensions of size 1, where it has more than the place that it is written to."""
+    while value._array.ndim > ndim and value._array.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def put_written(target: Any, indices: tuple[Any, ...], value: Any) -> Any:
+    return put_at("index_put_", target, indices, value, False)
+
+
+def converted_value(target: Any, value: Any, masked: bool) -> Any:
+    """A tensor of another kind as it is written at positions of a target.
+
+    One element that a single mask takes may be of any dtype: it is a number then, with which the places are filled.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ otherwise, or the target's has no such number.
+    """
+    if masked and value._array.size == 1:
+        if value.kind.plain and value.kind.dtype is not target.kind.dtype:
+            fitting("index_put_", value, target.kind.dtype)
+        return value.to(target.device, target.dtype)
+    check_same_dtype("index_put_", target, value)
+    return value.to(target.device)
+
+
+def check_same_dtype(name: str, target: Any, value: Any) -> None:
+    if value.kind.dtype is not target.kind.dtype:
+        raise RuntimeError(
+            f"{name}: Index put requires the source and destination dtypes match, got {target.kind.dtype.spoken} for "
+            f"the destination and {value.kind.dtype.spoken} for the source. Convert the source with .to({target.dtype})"
+        )
+
+
+def check_sizes(target: Any, indices: Sequence[Any]) -> None:
+    """There are positions only along dimensions that have some.
+
+    Raises
+    ------
+    IndexError
+        If one of size 0 has some, and none of the indices is empty.
+    """
+    if target._array.size or any(index is not None and not index._array.size for index in indices):
+        return
+    for dim, index in enumerate(indices):
+        if index is not None and not target._array.shape[dim]:
+            raise IndexError(f"index: index is out of bounds for dimension {dim} with size 0")
+
+
+def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
+    """The view of a tensor that an index begins with, what is left of it (see `parse`), and whether that is a mask."""
     if type(self) is Tensor:
         parts = index if type(index) is tuple else (index,)
         if all(type(each) is slice or type(each) is int for each in parts):
-            return self[index], None  # as the engine does it
+            return self[index], None, False  # as the engine does it
         if len(parts) == 1 and type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:
             if index._array.ndim and self._array.ndim:
-                return self, [index]
-    key, indices = parse(self, index)
-    return basic.op(self, (*key, ...)), indices
+                return self, [index], False
+    if index is True:
+        return self.unsqueeze(0), None, False
+    parts = [as_index(each, self) for each in parts_of(index)]
+    key, indices = divide(self, parts)
+    found = [each for each in parts if isinstance(each, TensorBase)]
+    return basic.op(self, (*key, ...)), indices, len(found) == 1 and is_mask(found[0])
+
+
+def is_mask(index: Any) -> bool:
+    return index.kind.dtype is bool_ and index._array.ndim > 0
 
 
 def advanced_shape(target: Any, indices: list[Any]) -> tuple[int, ...]:
@@ -617,17 +743,14 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     if not isinstance(source, TensorBase):
         source = as_value(source, target)
     check_writable(name, target, source._requires_grad)
+    refuse_shared(name, target, (source,))
     shape = target._array.shape
     have = source._array.shape
-    while len(have) > len(shape) and have[0] == 1:
-        source = source.reshape(have[1:])  # type: ignore[attr-defined]
-        have = source._array.shape
     if have != shape:
+        check_enlarges(name, shape, have)
         source = expand(source, shape)
     wrapped = target.kind.wrapped or source.kind.wrapped
     if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
-        from weft.ops._inplace import write_inplace
-
         return write_inplace(name, target, _replaced, (source,), {})
     if source.kind.device is not target.kind.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
@@ -635,6 +758,19 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
         write_array(target, source._array)
     bump(target, name)
     return target
+
+
+def check_enlarges(name: str, shape: tuple[int, ...], have: tuple[int, ...]) -> None:
+    """What is copied into a tensor has no more dimensions than it.
+
+    Raises
+    ------
+    RuntimeError
+        If it has.
+    """
+    if len(have) > len(shape):
+        joint = broadcast_shapes(name, [shape, have])
+        raise RuntimeError(f"{name}: output with shape {list(shape)} doesn't match the broadcast shape {list(joint)}")
 
 
 LARGE = 8192  # elements from which a backend's own way of copying is asked for
@@ -748,6 +884,10 @@ def index_select(input, dim, index):
     if not ndim and index.numel() != 1:
         raise RuntimeError(f"index_select: Index to scalar can have only 1 value, got {index.numel()} value(s)")
     flat = index if index._array.ndim else index.reshape(-1)
+    if ndim and not input._array.shape[dim] and flat._array.size:
+        raise RuntimeError(
+            f"index_select: the dimension {dim} of self should be positive, for {flat.numel()} positions"
+        )
     return positioned("index_select", IndexError, index_select.op, input, dim, flat)
 
 
@@ -899,7 +1039,7 @@ def _(batch):
 @composite("take_along_dim", out="exact")
 def take_along_dim(input, indices, dim=None):
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices.dtype is not int64:
         raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.spoken}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -909,8 +1049,10 @@ def take_along_dim(input, indices, dim=None):
             "dimensions for "
             f"input, and {indices.ndim} dimensions for indices"
         )
+    if not input.ndim:
+        raise IndexError(f"take_along_dim: Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim("take_along_dim", dim, input.ndim)
-    size = input.shape[dim] if input.ndim else 1
+    size = input.shape[dim]
     shape = broadcast_shapes(
         "take_along_dim",
         [
@@ -1086,6 +1228,8 @@ def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
     dim, index = index_write("index_add", input, dim, index, source, outside)
+    if not input.ndim and not source.ndim and index.numel() != 1:
+        raise IndexError(f"index_add: a source without dimensions takes one index, not {index.numel()}")
     alpha = fitting("index_add", alpha, input.dtype)
     return positioned("index_add", outside, index_added.op, input, dim, index, source, alpha)
 
@@ -1096,6 +1240,8 @@ def index_copy(input, dim, index, source):
     if isinstance(index, TensorBase) and index.kind.dtype is not int64:
         raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index.kind.dtype.spoken}")
     dim, index = index_write("index_copy", input, dim, index, source)
+    if not source._array.ndim and index.numel() != 1:
+        raise IndexError(f"index_copy: When source is scalar, index should have one element (got {index.numel()})")
     in_range("index_copy", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # `put` takes negative ones
     if not input.ndim:
         return replaced.op(input, source.reshape(()))
@@ -1106,7 +1252,12 @@ def index_copy(input, dim, index, source):
 def index_fill(input, dim, index, value):
     """A copy of ``input`` with one value at some positions along a dimension."""
     dim = wrap_dim("index_fill", dim, input.ndim)
+    if isinstance(index, TensorBase) and index.kind.dtype is not int64:
+        raise IndexError(f"index_fill: Expected dtype int64 for index; got {index.kind.dtype}")
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
+    number = value.dtype if isinstance(value, TensorBase) else scalar_dtype(value)
+    if number.is_complex and not input.is_complex():
+        raise RuntimeError(f"index_fill: Converting complex Scalar to non-complex type is not supported; got {value}")
     size = input.shape[dim] if input.ndim else 1
     true = input.new_full((), True, dtype=bool_)
     chosen = positioned("index_fill", IndexError, put.op, input.new_zeros(size, dtype=bool_), [index], true, False)

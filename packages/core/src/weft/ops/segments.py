@@ -165,7 +165,9 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     check_order("index_reduce", input, reduce)
-    dim, index = index_write("index_reduce", input, dim, index, source)
+    dim, index = index_write("index_reduce", input, dim, index, source, RuntimeError)
+    if not source.ndim and index.numel() != 1:
+        raise IndexError(f"index_reduce(): a source without dimensions takes one index, not {index.numel()}")
     if source.ndim:
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
     else:
