@@ -1,6 +1,7 @@
 """Sparse tensors of coordinates and values."""
 
 import copy
+import math
 
 import pytest
 
@@ -105,3 +106,182 @@ def test_what_is_not_there_says_what_to_do(sparse):
         weft.sparse.mm(weft.ones(2, 2), weft.ones(2, 2))
     with pytest.raises(RuntimeError, match="columns of"):
         sparse @ weft.ones(3, 1)
+
+
+def matrices():
+    """(sparse, dense) with repeated coordinates, in order, with dense dimensions, and without an element."""
+    weft.manual_seed(0)
+    indices = weft.randint(0, 4, (2, 9))
+    for values in (weft.randn(9), weft.arange(1, 10), weft.arange(9, dtype=weft.uint8) + 40, weft.randn(9, 3)):
+        sparse = weft.sparse_coo_tensor(indices, values, (4, 5, *values.shape[1:]))
+        yield sparse, sparse.to_dense()
+        yield sparse.coalesce(), sparse.to_dense()
+    yield weft.sparse_coo_tensor(weft.zeros(2, 0, dtype=weft.int64), weft.zeros(0), (4, 5)), weft.zeros(4, 5)
+
+
+def agree(got, expected):
+    assert got.dtype is expected.dtype
+    assert got.shape == expected.shape
+    weft.testing.assert_close(got.to_dense(), expected)
+
+
+def both(function):
+    for sparse, dense in matrices():
+        agree(function(sparse), function(dense))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.permute(1, 0, *range(2, x.ndim)),
+        lambda x: x.transpose(0, -x.ndim + 1),
+        lambda x: x.unsqueeze(0),
+        lambda x: x.unsqueeze(-1),
+        lambda x: x.select(0, 2),
+        lambda x: x.select(-1, -1),
+        lambda x: x[1],
+        lambda x: x[1, 3],
+        lambda x: x[:, 1],
+        lambda x: x[1:3, None],
+        lambda x: x[..., 2],
+        lambda x: x[weft.tensor([2, -1, 0, 2])],
+        lambda x: x.index_select(1, weft.tensor([4, 0, 0])),
+        lambda x: x.index_select(-1, weft.tensor([2, 1])),
+        lambda x: weft.narrow_copy(x, 1, 1, 3),
+        lambda x: weft.narrow_copy(x, -1, -2, 2),
+        lambda x: x.unbind(1)[3],
+        lambda x: weft.cat([x, x, x], 1),
+        lambda x: weft.cat([x, x], -1),
+        lambda x: weft.stack([x, x], 1),
+        lambda x: weft.stack([x, x], -1),
+        lambda x: weft.vstack([x, x]),
+        lambda x: weft.hstack([x, x]),
+        lambda x: x.sum(),
+        lambda x: x.sum(1),
+        lambda x: x.sum((0, 1)),
+        lambda x: x.sum(-1, keepdim=True),
+        lambda x: x.sum(0, dtype=weft.float64),
+        lambda x: x.any(),
+        lambda x: x * x,
+        lambda x: x * 2,
+        lambda x: x.div(2, rounding_mode="trunc"),
+        lambda x: x.div(2, rounding_mode="floor"),
+        lambda x: x // 2,
+        lambda x: x**2,
+        lambda x: x.abs(),
+        lambda x: x.signbit(),
+        lambda x: x.isnan(),
+        lambda x: x.long(),
+        lambda x: weft.zeros_like(x),
+        lambda x: x.clone().copy_(x * 2),
+        lambda x: x.clone().mul_(3),
+    ],
+)
+def test_functions_of_sparse_tensors_agree_with_those_of_dense_ones(function):
+    both(function)
+
+
+def test_dividing_keeps_the_rounding_mode():
+    sparse = weft.sparse_coo_tensor([[0, 0, 1]], [1.0, 2.0, -7.0], (3,))
+    assert sparse.div(2, rounding_mode="trunc").to_dense().tolist() == [1.0, -3.0, 0.0]
+    assert sparse.div_(2, rounding_mode="floor").to_dense().tolist() == [1.0, -4.0, 0.0]
+
+
+def test_products_of_sparse_tensors_meet_where_both_have_elements(sparse, values):
+    other = weft.sparse_coo_tensor([[0, 1, 1], [2, 1, 2]], [2.0, 3.0, 10.0], SIZE)
+    result = sparse * other
+    assert result.coalesce().indices().tolist() == [[0, 1], [2, 2]]
+    assert result.to_dense().tolist() == [[0.0, 0.0, 18.0, 0.0], [0.0, 0.0, 50.0, 0.0]]
+    result.sum().backward()
+    assert values.grad.tolist() == [2.0, 0.0, 10.0, 2.0]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_softmax_is_over_the_elements_that_are_there(dim):
+    values = weft.tensor([[1.0, 2.0], [-1.0, 3.0], [0.5, 0.5]], dtype=weft.float64, requires_grad=True)
+    indices = weft.tensor([[0, 1, 1], [2, 0, 2]])
+    dense = weft.full((2, 3, 2), -math.inf, dtype=weft.float64).index_put(tuple(indices), values)
+    expected = dense.softmax(dim).nan_to_num(0.0)
+    result = weft.sparse.softmax(weft.sparse_coo_tensor(indices, values, (2, 3, 2)), dim)
+    weft.testing.assert_close(result.to_dense(), expected)
+    logarithm = weft.sparse.log_softmax(weft.sparse_coo_tensor(indices, values, (2, 3, 2)), dim)
+    weft.testing.assert_close(logarithm.coalesce().values().exp(), result.coalesce().values())
+    assert weft.autograd.gradcheck(
+        lambda v: weft.sparse.softmax(weft.sparse_coo_tensor(indices, v, (2, 3, 2)), dim)._values(), values
+    )
+
+
+def test_batches_of_sparse_matrices_multiply_dense_ones():
+    a, b = weft.randn(3, 2, 4), weft.randn(3, 4, 5)
+    a[a < 0] = 0
+    weft.testing.assert_close(weft.bmm(a.to_sparse(), b), a @ b)
+    weft.testing.assert_close(weft.bmm(b.mT, a.to_sparse().transpose(1, 2)), (a @ b).mT)
+
+
+def test_products_that_stay_sparse(sparse):
+    dense = weft.arange(12.0).view(4, 3)
+    expected = sparse.to_dense() @ dense
+    for result in (weft.smm(sparse, dense), weft.hspmm(sparse, dense)):
+        assert result.is_sparse
+        weft.testing.assert_close(result.to_dense(), expected)
+    total = weft.sspaddmm(expected.to_sparse(), sparse, dense, beta=2, alpha=3)
+    weft.testing.assert_close(total.to_dense(), 5 * expected)
+
+
+def test_a_mask_picks_elements_of_dense_and_sparse_tensors(sparse):
+    dense = weft.arange(8.0).view(SIZE)
+    assert dense.sparse_mask(sparse.coalesce()).to_dense().tolist() == [[0, 0, 2, 0], [4, 0, 6, 0]]
+    mask = weft.sparse_coo_tensor([[0, 0, 1], [1, 2, 0]], [1.0, 1.0, 1.0], SIZE)
+    assert sparse.sparse_mask(mask).to_dense().tolist() == [[0, 0, 9, 0], [4, 0, 0, 0]]
+
+
+def test_a_sparse_tensor_grows_in_place(sparse):
+    grown = sparse.clone().sparse_resize_((3, 6), 2, 0)
+    assert grown.shape == (3, 6)
+    assert grown.to_dense()[:2, :4].tolist() == DENSE
+    with pytest.raises(RuntimeError, match="shrinking"):
+        sparse.sparse_resize_((1, 4), 2, 0)
+    assert sparse.detach().sparse_resize_and_clear_((7,), 1, 0).to_dense().tolist() == [0.0] * 7
+
+
+def test_gradients_and_data_are_sparse_too(sparse, values):
+    assert not sparse.data.requires_grad
+    leaf = weft.sparse_coo_tensor(INDICES, [1.0, 2.0, 3.0, 4.0], SIZE, requires_grad=True)
+    leaf.to_dense().pow(2).sum().backward()
+    assert leaf.grad.is_sparse
+    assert leaf.grad._values().tolist() == [10.0, 4.0, 6.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: x.numpy(), TypeError),
+        (lambda x: x.data_ptr(), RuntimeError),
+        (lambda x: x.reshape(8), RuntimeError),
+        (lambda x: x.expand(3, 2, 4), RuntimeError),
+        (lambda x: x.permute(0), RuntimeError),
+        (lambda x: x.select(0, 2), IndexError),
+        (lambda x: x.index_select(0, weft.tensor([2])), IndexError),
+        (lambda x: x.index_select(0, weft.tensor([-1])), IndexError),
+        (lambda x: x / x, RuntimeError),
+        (lambda x: x**0, RuntimeError),
+        (lambda x: x.abs_(), RuntimeError),
+        (lambda x: x.copy_(weft.ones(2, 4)), RuntimeError),
+        (lambda x: x.to_sparse(1), RuntimeError),
+        (lambda x: weft.cat([x, weft.ones(2, 4)]), RuntimeError),
+        (lambda x: weft.cat([x, x.t()]), RuntimeError),
+        (lambda x: x.norm(dim=0), RuntimeError),
+        (lambda x: bool(x), RuntimeError),
+        (lambda x: weft.bmm(x, weft.ones(2, 4, 1)), RuntimeError),
+    ],
+)
+def test_what_sparse_tensors_refuse(sparse, call, error):
+    with pytest.raises(error):
+        call(sparse.detach())
+
+
+def test_diagonals_make_a_sparse_matrix():
+    made = weft.sparse.spdiags(weft.arange(1.0, 10).view(3, 3), weft.tensor([0, 2, -1]), (3, 4))
+    assert made.to_dense().tolist() == [[1.0, 0.0, 6.0, 0.0], [7.0, 2.0, 0.0, 0.0], [0.0, 8.0, 3.0, 0.0]]
+    with pytest.raises(ValueError, match="offsets"):
+        weft.sparse.spdiags(weft.ones(2, 3), weft.tensor([1, 1]), (3, 3))

@@ -211,7 +211,10 @@ from weft.amp._autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from weft.sparse._tensor import sparse_coo_tensor as sparse_coo_tensor
-from weft.sparse._tensor import spmm as spmm
+from weft.sparse._products import hspmm as hspmm
+from weft.sparse._products import smm as smm
+from weft.sparse._products import spmm as spmm
+from weft.sparse._products import sspaddmm as sspaddmm
 from weft._removed import eig as eig
 from weft._removed import lstsq as lstsq
 from weft._removed import matrix_rank as matrix_rank

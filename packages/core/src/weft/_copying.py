@@ -413,6 +413,12 @@ def to_sparse(
 
 
 @method
+def sparse_mask(self: Any, mask: Any) -> Any:
+    """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
+    return importlib.import_module("weft.sparse._functions").masked(self, mask)
+
+
+@method
 def sparse_dim(self: Any) -> int:
     """0: no dimension is sparse."""
     return 0

@@ -1638,6 +1638,9 @@ class Methods(TensorBase):
     def sparse_dim(self) -> Any:
         """0: no dimension is sparse."""
 
+    def sparse_mask(self, mask: Any) -> Any:
+        """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
+
     def split(self, split_size: Any, dim: Any = 0) -> Any:
         """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
 

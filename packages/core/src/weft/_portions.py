@@ -86,7 +86,8 @@ clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_dtype set_autocast_gpu_dtype
 """,
     "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
-    "weft.sparse._tensor": "sparse_coo_tensor spmm",
+    "weft.sparse._tensor": "sparse_coo_tensor",
+    "weft.sparse._products": "hspmm smm spmm sspaddmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

@@ -1,7 +1,7 @@
 """Sparse tensors: coordinates and values, for graphs and other matrices that are nearly all zeros.
 
-`weft.sparse_coo_tensor` and `Tensor.to_sparse` make them; products with dense matrices, sums, scaling and transposition
-are here, and what else programs want they get from `to_dense`.
+`weft.sparse_coo_tensor` and `Tensor.to_sparse` make them; products with dense matrices, sums, selection, joining and
+what keeps zeros zero are here, and what else programs want they get from `to_dense`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from weft._dtypes import ALL
 
-__all__ = ["SparseTensor", "addmm", "mm", "sum"]
+__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
+_FUNCTIONS = {"log_softmax": "_reductions", "softmax": "_reductions", "spdiags": "_functions"}
 _LEGACY = {f"{each.spoken}Tensor": each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))}
 
 
@@ -39,7 +40,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """Sum of a sparse tensor: of all elements a dense number, over some dimensions a sparse tensor of the others."""
     tensors().expect_sparse("sparse.sum", input)
-    return tensors().summed(input if dtype is None else input.to(dtype), dim)
+    return input.sum(dim, dtype=dtype)
 
 
 def tensors() -> Any:
@@ -50,6 +51,8 @@ def tensors() -> Any:
 def __getattr__(name: str) -> Any:
     if name == "SparseTensor":
         return tensors().SparseTensor
+    if name in _FUNCTIONS:
+        return getattr(import_module(f"weft.sparse.{_FUNCTIONS[name]}"), name)
     if name in _LEGACY:  # the legacy constructors: indices, values, size
 
         def constructor(*args: Any, **kwargs: Any) -> Any:

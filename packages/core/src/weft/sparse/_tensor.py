@@ -17,24 +17,25 @@ from weft._intercept import flatten, unmasked
 from weft._layout import sparse_coo
 from weft._tensor import Tensor, as_subclass
 
-__all__ = ["SparseTensor", "expect_sparse", "sparse_coo_tensor", "spmm", "summed", "to_sparse"]
+__all__ = ["SparseTensor", "expect_sparse", "implements", "made", "sparse_coo_tensor", "to_sparse"]
 
-# f(0) = 0: done with the values alone.
-OF_VALUES = frozenset(
-    """
-    abs absolute asin asinh atan atanh ceil conj deg2rad erf erfinv expm1 floor frac log1p nan_to_num neg negative
-    positive rad2deg relu round sgn sign sin sinh sqrt square tan tanh trunc
-    """.split()
-)
-# The same where coordinates repeat, since f(a) + f(b) = f(a + b); or a question of the representation.
-LINEAR = frozenset("bfloat16 clone contiguous detach double float half neg negative positive to type".split())
-SCALINGS = frozenset("mul multiply div divide true_divide __mul__ __rmul__ __truediv__".split())
 QUERIES = frozenset(
     """
     __hash__ __len__ dim element_size get_device is_complex is_contiguous is_floating_point is_signed is_tensor
     ndimension nelement numel size
     """.split()
 )
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # what sparse tensors have in place of Tensor's functions, by name
+
+
+def implements(names: str) -> Callable[[Any], Any]:
+    """Declare what sparse tensors do for functions and methods of these names."""
+
+    def declare(function: Any) -> Any:
+        FUNCTIONS.update(dict.fromkeys(names.split(), function))
+        return function
+
+    return declare
 
 
 class SparseTensor(Tensor):
@@ -144,8 +145,21 @@ class SparseTensor(Tensor):
         dense = flat.index_add(0, flat_indices(self._sparse_indices, sizes), values).reshape(tuple(self.shape))
         return dense if dtype is None else dense.to(dtype)
 
-    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
-        """The tensor itself."""
+    def to_sparse(  # type: ignore[override]
+        self, sparse_dim: int | None = None, *, layout: Any = None
+    ) -> Any:
+        """The tensor itself.
+
+        Raises
+        ------
+        RuntimeError
+            If other dimensions are to be sparse, or another layout is asked for.
+        """
+        if sparse_dim not in (None, self.sparse_dim()) or layout not in (None, sparse_coo):
+            raise RuntimeError(
+                f"to_sparse: the tensor has {self.sparse_dim()} sparse dimensions and layout weft.sparse_coo; got "
+                f"sparse_dim={sparse_dim}, layout={layout}; take to_dense() first"
+            )
         return self
 
     def to_sparse_coo(self) -> Any:
@@ -157,6 +171,28 @@ class SparseTensor(Tensor):
         self._sparse_values.requires_grad_(requires_grad)
         return self
 
+    @property
+    def grad(self) -> Any:
+        """The gradient of the values, as a sparse tensor of their coordinates."""
+        grad = self._sparse_values.grad
+        return None if grad is None else made(self._sparse_indices, grad, self.shape, self._sparse_coalesced)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self._sparse_values.grad = None if value is None else value._values()
+
+    @property
+    def data(self) -> Any:
+        """The same coordinates and values without history."""
+        return made(self._sparse_indices, self._sparse_values.detach(), self.shape, self._sparse_coalesced)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        expect_sparse("data", value)
+        self._array = value._array
+        self._sparse_indices, self._sparse_values = value._sparse_indices, value._sparse_values
+        self._sparse_coalesced = value._sparse_coalesced
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         parts = (self._sparse_indices, self._sparse_values, tuple(self.shape), self._sparse_coalesced)
         return made, parts
@@ -165,12 +201,14 @@ class SparseTensor(Tensor):
         return made(self._sparse_indices.clone(), self._sparse_values.clone(), self.shape, self._sparse_coalesced)
 
     def __repr__(self) -> str:  # type: ignore[override]
-        def shown(part: Any) -> str:
-            return repr(part.detach()).replace("\n", "\n       ")
+        def shown(name: str, part: Any) -> str:
+            margin = " " * len(f"tensor({name}=")
+            return f"{name}=" + repr(part.detach()).replace("\n", f"\n{margin}")
 
+        history = ", requires_grad=True" if self.requires_grad else ""
         return (
-            f"tensor(indices={shown(self._sparse_indices)},\n       values={shown(self._sparse_values)},\n"
-            f"       size={tuple(self.shape)}, nnz={self._nnz()}, layout=weft.sparse_coo)"
+            f"tensor({shown('indices', self._sparse_indices)},\n       {shown('values', self._sparse_values)},\n"
+            f"       size={tuple(self.shape)}, nnz={self._nnz()}, layout=weft.sparse_coo{history})"
         )
 
     __str__ = __repr__
@@ -180,15 +218,9 @@ class SparseTensor(Tensor):
         name, kwargs = func.__name__, kwargs or {}
         if name in QUERIES:
             return unmasked(flatten(args), func, args, kwargs)
-        found: Callable[..., Any] | None = FUNCTIONS.get(name)
+        found = FUNCTIONS.get(name)
         if found is not None:
             return found(*args, **kwargs)
-        if name in LINEAR:
-            return of_values(args[0], func, args, kwargs)
-        if name in OF_VALUES:
-            return of_values(args[0].coalesce(), func, args, kwargs)
-        if name in SCALINGS:
-            return scaled(func, args)
         raise NotImplementedError(
             f"{name}: is not there for sparse tensors (layout weft.sparse_coo); take to_dense() of the tensor, or its "
             "values()"
@@ -321,132 +353,4 @@ def unflat_indices(flat: Any, sizes: tuple[int, ...]) -> Any:
     return weft.stack(rows[::-1]) if rows else flat.new_zeros((0, flat.shape[0]))
 
 
-def of_values(tensor: Any, func: Any, args: Any, kwargs: Any) -> Any:
-    values = func(tensor._sparse_values, *args[1:], **kwargs)
-    indices = tensor._sparse_indices.to(values.device)
-    return made(indices, values, tensor.shape, tensor._sparse_coalesced)
-
-
-def scaled(func: Any, args: Any) -> Any:
-    """Multiply or divide by a number; multiply by a dense tensor of the same size."""
-    sparse, other = args if isinstance(args[0], SparseTensor) else args[::-1]
-    if isinstance(other, SparseTensor):
-        return to_sparse(func(sparse.to_dense(), other.to_dense()))
-    if isinstance(other, Tensor) and other.numel() != 1:
-        sparse = sparse.coalesce()
-        dense: Any = other.expand(tuple(sparse.shape))
-        picked = dense[tuple(sparse._sparse_indices)]
-        return made(sparse._sparse_indices, func(sparse._sparse_values, picked), sparse.shape, True)
-    return of_values(sparse, func, (sparse, other), {})
-
-
-def product(input: Any, other: Any, *, out: Any = None) -> Any:
-    """Matrix product with sparse operands; with one of them the result is dense, with two it is sparse."""
-    if not isinstance(input, SparseTensor):
-        return product(other.t(), input.t()).t()
-    if isinstance(other, SparseTensor):
-        return to_sparse(product(input, other.to_dense()))
-    rows, columns = input._sparse_indices
-    if input.ndim != 2 or not 1 <= other.ndim <= 2 or input.shape[1] != other.shape[0]:
-        raise RuntimeError(
-            f"mm: a sparse matrix times a matrix or vector: got {tuple(input.shape)} and {tuple(other.shape)}; the "
-            "columns of the first have to be the rows of the second"
-        )
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"mm: expected both operands to have the same dtype, but got {input.dtype}, {other.dtype}")
-    values = input._sparse_values
-    terms = (values if other.ndim == 1 else values[:, None]) * other.index_select(0, columns)
-    return other.new_zeros((input.shape[0], *other.shape[1:])).index_add(0, rows, terms)
-
-
-def spmm(input: Any, mat2: Any) -> Any:
-    """Product of two matrices, of which one may be sparse."""
-    return weft.mm(input, mat2)
-
-
-def addition(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """Sum of two tensors: sparse if both are."""
-    if not isinstance(input, SparseTensor):
-        return weft.add(input, other.to_dense(), alpha=alpha)
-    if not isinstance(other, SparseTensor):
-        return weft.add(input.to_dense(), other, alpha=alpha)
-    if input.shape != other.shape:
-        raise RuntimeError(f"add: expected sparse tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
-    indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
-    values = weft.cat([input._sparse_values, other._sparse_values * alpha])
-    return made(indices, values, input.shape, False).coalesce()
-
-
-def subtraction(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return addition(input, other, alpha=-alpha)
-
-
-def add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """Add to a tensor in place: gradients of an embedding add up so, and optimizers move a table by one."""
-    if not isinstance(other, SparseTensor):
-        raise RuntimeError("add_: cannot add a dense tensor to a sparse one in place; take add(dense, sparse)")
-    if input.shape != other.shape:
-        raise RuntimeError(f"add_: expected tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
-    values = other._sparse_values if alpha == 1 else other._sparse_values * alpha
-    if not isinstance(input, SparseTensor):
-        return input.index_put_(tuple(other._sparse_indices), values.to(input.dtype), accumulate=True)
-    indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
-    return become(input, indices, weft.cat([input._sparse_values, values]))
-
-
-def subtract_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return add_in_place(input, other, alpha=-alpha)
-
-
-def scale_in_place(input: Any, other: Any) -> Any:
-    found = scaled(weft.mul, (input, other))
-    return become(input, found._sparse_indices, found._sparse_values)
-
-
-def zero(input: Any) -> Any:
-    return become(input, input._sparse_indices[:, :0], input._sparse_values[:0])
-
-
-def become(input: Any, indices: Any, values: Any) -> Any:
-    """Put other coordinates and values into a tensor."""
-    input._sparse_indices, input._sparse_values, input._sparse_coalesced = indices, values, False
-    return input
-
-
-def transposed(input: Any, dim0: int = 0, dim1: int = 1) -> Any:
-    order = list(range(input.ndim))
-    order[dim0], order[dim1] = order[dim1], order[dim0]
-    size = [input.shape[dim] for dim in order]
-    return made(input._sparse_indices[order[: input.sparse_dim()]], input._sparse_values, size, False)
-
-
-def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum of all elements, or a sparse tensor of the sums over some dimensions."""
-    if dtype is not None:
-        input = input.to(dtype)
-    if dim is None:
-        return input._sparse_values.sum()
-    gone = {each % input.ndim for each in ((dim,) if isinstance(dim, int) else dim)}
-    kept = [each for each in range(input.ndim) if each not in gone]
-    if input.dense_dim() or keepdim:
-        return to_sparse(input.to_dense().sum(tuple(gone), keepdim))
-    if not kept:
-        return input._sparse_values.sum()
-    return made(input._sparse_indices[kept], input._sparse_values, [input.shape[d] for d in kept], False).coalesce()
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("mm", "matmul", "mv", "__matmul__", "__rmatmul__"), product),
-    **dict.fromkeys(("add", "__add__", "__radd__"), addition),
-    **dict.fromkeys(("sub", "subtract", "__sub__"), subtraction),
-    **dict.fromkeys(("t", "transpose"), transposed),
-    "add_": add_in_place,
-    "mul_": scale_in_place,
-    "sub_": subtract_in_place,
-    "zero_": zero,
-    "sum": summed,
-    "conj": lambda input: of_values(input, Tensor.conj_physical, (input,), {}),
-    **dict.fromkeys(("is_conj", "is_neg"), lambda input: False),
-    **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda input: input),
-    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: product(mat1, mat2) * alpha + input * beta,
-}
+from weft.sparse import _functions, _products, _reductions  # noqa: E402, F401  # they fill FUNCTIONS

@@ -1,0 +1,108 @@
+"""Products of sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import weft
+from weft.sparse._tensor import SparseTensor, expect_sparse, implements, made, to_sparse
+
+__all__ = ["hspmm", "smm", "spmm", "sspaddmm"]
+
+
+@implements("mm matmul mv __matmul__ __rmatmul__")
+def product(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Matrix product with sparse operands; with one of them the result is dense, with two it is sparse."""
+    if not isinstance(input, SparseTensor):
+        return product(other.t(), input.t()).t()
+    if isinstance(other, SparseTensor):
+        return to_sparse(product(input, other.to_dense()))
+    if input.ndim != 2 or not 1 <= other.ndim <= 2 or input.shape[1] != other.shape[0]:
+        raise RuntimeError(
+            f"mm: a sparse matrix times a matrix or vector: got {tuple(input.shape)} and {tuple(other.shape)}; the "
+            "columns of the first have to be the rows of the second"
+        )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"mm: expected both operands to have the same dtype, but got {input.dtype}, {other.dtype}")
+    rows, columns = input._sparse_indices
+    values = input._sparse_values
+    terms = (values if other.ndim == 1 else values[:, None]) * other.index_select(0, columns)
+    return other.new_zeros((input.shape[0], *other.shape[1:])).index_add(0, rows, terms)
+
+
+@implements("bmm")
+def batched_product(input: Any, mat2: Any) -> Any:
+    """Products of sparse matrices, one for each index of the first dimension, with dense ones."""
+    if not isinstance(input, SparseTensor):
+        return batched_product(mat2.transpose(1, 2), input.transpose(1, 2)).transpose(1, 2)
+    if isinstance(mat2, SparseTensor) or input.sparse_dim() != 3 or mat2.ndim != 3:
+        raise RuntimeError("bmm: expected a sparse tensor of 3 dimensions and a dense one")
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+        raise RuntimeError(f"bmm: sizes do not fit: got {tuple(input.shape)} and {tuple(mat2.shape)}")
+    batch, rows, columns = input._sparse_indices
+    terms = input._sparse_values[:, None] * mat2[batch, columns]
+    result = mat2.new_zeros((input.shape[0] * input.shape[1], mat2.shape[2]))
+    result = result.index_add(0, batch * input.shape[1] + rows, terms)
+    return result.reshape(input.shape[0], input.shape[1], mat2.shape[2])
+
+
+@implements("addmm")
+def product_added(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return product(mat1, mat2) * alpha + input * beta
+
+
+def spmm(input: Any, mat2: Any) -> Any:
+    """Product of two matrices, of which one may be sparse."""
+    return weft.mm(input, mat2)
+
+
+@implements("smm")
+def smm(input: Any, mat2: Any) -> Any:
+    """Product of a sparse and a dense matrix, as a sparse one.
+
+    Parameters
+    ----------
+    input : Tensor, sparse, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+
+    Returns
+    -------
+    Tensor, sparse, shape (n, p)
+    """
+    expect_sparse("smm", input)
+    return to_sparse(product(input, mat2))
+
+
+def hspmm(mat1: Any, mat2: Any) -> Any:
+    """Product of a sparse and a dense matrix whose rows alone are sparse: one for each row of ``mat1`` that has values.
+
+    Parameters
+    ----------
+    mat1 : Tensor, sparse, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+
+    Returns
+    -------
+    Tensor, shape (n, p), with one sparse and one dense dimension
+    """
+    expect_sparse("hspmm", mat1)
+    rows = mat1._sparse_indices[0].unique()
+    return made(rows[None], product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]), True)
+
+
+@implements("sspaddmm")
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat1 @ mat2)``, as a sparse matrix.
+
+    Parameters
+    ----------
+    input : Tensor, sparse, shape (n, p)
+    mat1 : Tensor, sparse, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+    """
+    expect_sparse("sspaddmm", input)
+    return input * beta + smm(mat1, mat2) * alpha
+
+
+for name in ("smm", "sspaddmm"):
+    setattr(SparseTensor, name, globals()[name])  # methods that no dense tensor has
