@@ -7,6 +7,7 @@ from typing import Any
 
 from contestants import Contestant
 from rounds import Measurement, compared
+
 from suites.overhead import Build
 
 SECONDS = 0.1  # of a turn of one thread

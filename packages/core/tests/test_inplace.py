@@ -329,3 +329,31 @@ def test_copies_have_no_more_dimensions_than_their_target():
         x.copy_(weft.ones(1, 3))
     x[:] = weft.ones(1, 3)  # an assignment leaves leading ones out
     assert x.tolist() == [1, 1, 1]
+
+
+UNARY = (
+    "abs neg sign sgn ceil floor trunc round frac exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square reciprocal "
+    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid relu erf erfc lgamma digamma logical_not "
+    "bitwise_not deg2rad rad2deg i0 sinc nan_to_num conj_physical erfinv positive logit mvlgamma"
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "int8", "complex64"])
+def test_writes_at_any_distance_between_elements_are_those_to_contiguous_ones(dtype):
+    """NumPy's own loops in place overwrite what they have yet to read, at some distances."""
+    weft.manual_seed(0)
+    numbers = weft.rand(37 * 32).mul_(5).add_(1).to(getattr(weft, dtype))
+    names = [name for name in UNARY.split() if hasattr(weft.Tensor, f"{name}_")]
+    for name in names:
+        write = getattr(weft.Tensor, f"{name}_")
+        for distance in range(1, 33):
+            base = numbers[: 37 * distance].clone()
+            expected, before = base[::distance].clone(), base.numpy().copy()
+            try:
+                write(expected)
+            except (RuntimeError, NotImplementedError, TypeError):  # not of this dtype
+                break
+            write(base[::distance])
+            before[::distance] = expected.numpy()
+            same = numpy.isclose(base.numpy(), before, rtol=2e-3 if dtype == "float16" else 1e-6, equal_nan=True)
+            assert same.all(), (name, distance)

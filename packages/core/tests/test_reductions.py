@@ -5,6 +5,7 @@ import math
 import operator
 import struct
 
+import numpy as np
 import pytest
 
 import weft
@@ -72,3 +73,51 @@ def test_a_truth_value_is_no_dim_and_no_size(call):
 def test_bool_has_no_median(name):
     with pytest.raises(NotImplementedError, match=f"{name}: not implemented for 'Bool'"):
         getattr(weft, name)(weft.tensor([True, False]))
+
+
+SUMS = {  # each with how its result follows from that of a sum of n numbers 0.1
+    "sum": (weft.sum, lambda n: 0.1 * n),
+    "mean": (weft.mean, lambda n: 0.1),
+    "nansum": (weft.nansum, lambda n: 0.1 * n),
+    "logsumexp": (weft.logsumexp, lambda n: 0.1 + math.log(n)),
+    "norm": (lambda x, dim: weft.linalg.vector_norm(x, 2, dim), lambda n: 0.1 * n**0.5),
+    "norm of order 1": (lambda x, dim: weft.linalg.vector_norm(x, 1, dim), lambda n: 0.1 * n),
+    "norm of order 3": (lambda x, dim: weft.linalg.vector_norm(x, 3, dim), lambda n: 0.1 * n ** (1 / 3)),
+    "var of values and their negative": (
+        lambda x, dim: weft.var(weft.cat([x, -x], dim if type(dim) is int else dim[0]), dim, correction=0),
+        lambda n: 0.01,
+    ),
+}
+PLACES = {
+    "tall": ((1 << 18, 3), 0, lambda x: x),
+    "one column": ((1 << 18, 1), 0, lambda x: x),
+    "wide, transposed": ((3, 1 << 18), 1, lambda x: x.T.contiguous().T),
+    "every second": ((1 << 18, 4), 0, lambda x: x[:, ::2]),
+    "around a dimension": ((1 << 9, 3, 1 << 9, 2), (0, 2), lambda x: x),
+    "all, with gaps": ((1 << 18, 4), (0, 1), lambda x: x[:, :3]),
+    "all, permuted": ((1 << 9, 3, 1 << 9), (0, 1, 2), lambda x: x.permute(2, 0, 1)),
+    "an odd number of long rows": ((4099, 301), 0, lambda x: x),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("case", SUMS.values(), ids=SUMS)
+def test_sums_of_many_numbers_keep_their_digits_wherever_these_are(case, place):
+    (compute, expected), (shape, dim, layout) = case, place
+    x = layout(weft.full(shape, 0.1))
+    count = math.prod(x.shape[d] for d in ((dim,) if isinstance(dim, int) else dim))
+    np.testing.assert_allclose(compute(x, dim).numpy(), expected(count), rtol=5e-6)
+
+
+@pytest.mark.parametrize("dtype", [weft.bfloat16, weft.float16, weft.complex64], ids=str)
+def test_sums_of_many_halves_and_complex_numbers_keep_their_digits(dtype):
+    x = weft.full((1 << 16, 3), 0.125, dtype=dtype)
+    assert (x.sum(0, dtype=weft.complex64) == 1 << 13).all()
+    assert (x.mean(0) == 0.125).all()
+    assert ((x * 1j if dtype.is_complex else x).sum(0).abs() == 1 << 13).all()
+
+
+def test_gradients_that_were_broadcast_keep_their_digits():
+    bias = weft.zeros(3, requires_grad=True)
+    (weft.full((1 << 18, 3), 0.1) * (bias + weft.zeros(1 << 18, 3))).sum().backward()
+    np.testing.assert_allclose(bias.grad.numpy(), 0.1 * (1 << 18), rtol=5e-6)

@@ -133,3 +133,12 @@ def test_products_of_recurrent_layers_are_counted():
         layer(weft.randn(4, 5, 2))[0].sum().backward()
     rows, by_input, by_state = 20, 12 * 2, 12 * 3
     assert counter.get_total_flops() == 2 * rows * (by_input + by_state) + 2 * rows * (by_input + 2 * by_state)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_one_hidden_feature_of_many_sequences_is_that_of_each_alone(kind):
+    """The gates of a step are then columns of one number, four of them side by side."""
+    weft.manual_seed(0)
+    layer, x = getattr(nn, kind)(3, 1), weft.randn(5, 70, 3)
+    alone = weft.cat([layer(x[:, i : i + 1])[0] for i in range(70)], 1)
+    weft.testing.assert_close(layer(x)[0], alone)

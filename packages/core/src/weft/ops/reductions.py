@@ -58,7 +58,70 @@ def reduce(name: str, input: Any, axis: Any, keepdim: bool = False) -> Any:
     if type(input) is not numpy.ndarray:
         dtype = {"dtype": input.dtype} if name in ("sum", "prod") else {}
         return getattr(input, name)(axis=axis, keepdims=keepdim, **dtype)
+    if input.size > FEW and name == "sum" and input.dtype.kind in "fc":
+        return sum_in_blocks(input, axis, keepdim)
     return REDUCING[name].reduce(input, axis, input.dtype, None, keepdim)
+
+
+FEW = 256  # terms whose sum one after the other is accurate enough
+TERMS = 64  # of a block
+WIDE = 256  # sums next to each other that NumPy adds a row to at full speed
+
+
+def sum_in_blocks(input: Any, axis: Any, keepdim: bool) -> Any:
+    """The sum of a large NumPy array along axes, in blocks of blocks.
+
+    NumPy adds in pairs where the terms are next to each other in memory. Elsewhere it adds one term after the other,
+    which loses all digits in the end: of 4 million numbers in float32 the sum is off by some percent.
+    """
+    shape, ndim = input.shape, input.ndim
+    dims = range(ndim) if axis is None else [d % ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
+    if math.prod([shape[d] for d in dims]) <= FEW:
+        return numpy.add.reduce(input, axis, input.dtype, None, keepdim)
+    while True:
+        left = [d for d in dims if input.shape[d] > 1]
+        inner = innermost(input, left)
+        if len(inner) == len(left) or count_of(input, tuple(left)) <= FEW:
+            input = numpy.add.reduce(input, tuple(left), input.dtype, None, True)
+            break
+        longest = builtins.max(left, key=input.shape.__getitem__)
+        if count_of(input, inner) >= TERMS:
+            input = numpy.add.reduce(input, inner, input.dtype, None, True)
+        elif input.shape[longest] > TERMS:
+            input = sum_of_blocks(input, longest)
+        else:
+            input = numpy.add.reduce(input, longest, input.dtype, None, True)
+    return input if keepdim else input.reshape([size for d, size in enumerate(shape) if d not in dims])[()]
+
+
+def innermost(array: Any, dims: list[int]) -> tuple[int, ...]:
+    """Those of some dims along which the elements follow each other in memory at equal distances."""
+    found: list[int] = []
+    shape, strides = array.shape, array.strides
+    for dim in sorted(builtins.range(array.ndim), key=lambda dim: abs(strides[dim])):
+        if shape[dim] == 1:
+            continue
+        if dim not in dims or (found and strides[dim] != strides[found[-1]] * shape[found[-1]]):
+            break
+        found.append(dim)
+    return tuple(found)
+
+
+def sum_of_blocks(array: Any, dim: int) -> Any:
+    """An array in which `TERMS` elements along a dim have become one; what is left over has been added to the first."""
+    size, step = array.shape[dim], abs(array.strides[dim])
+    width = math.prod([n for n, stride in zip(array.shape, array.strides) if abs(stride) < step])
+    blocks = size // TERMS if width >= WIDE else -(-size // TERMS)  # of neighbours, or of what is far apart: then
+    each = TERMS if width >= WIDE else size // blocks  # what a term is added to is longer
+    whole, lead = blocks * each, (slice(None),) * dim
+    pair = (blocks, each) if width >= WIDE else (each, blocks)
+    split = array[(*lead, slice(whole))].reshape(*array.shape[:dim], *pair, *array.shape[dim + 1 :])  # a view
+    sums = numpy.add.reduce(split, dim + (width >= WIDE), array.dtype)
+    rest = array[(*lead, slice(whole, None))]
+    if width >= WIDE:
+        rest = numpy.add.reduce(rest, dim, array.dtype, None, True)
+    sums[(*lead, slice(rest.shape[dim]))] += rest
+    return sums
 
 
 def peaks(xp: Any, input: Any, axis: Any) -> Any:
@@ -142,7 +205,7 @@ def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
         and sorted(dim) == list(builtins.range(rest, ndim))
         and (last <= BLOCK if rest else True)
     ):
-        return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=input.dtype))
+        return in_order(xp, xp.asarray(reduce("sum", input, axes(input, dim), keepdim)))
     width = last if rest else BLOCK
     flat = input.reshape(-1)
     whole = flat.size // width * width
@@ -154,7 +217,9 @@ def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
 
 def rows_total(rows: Any, keepdim: bool = True) -> Any:
     """The sum of each row of a small matrix."""
-    return row_sums(rows, keepdim) if type(rows) is numpy.ndarray else reduce("sum", rows, 1, keepdim)
+    if type(rows) is numpy.ndarray and (rows.flags.c_contiguous or rows.size <= FEW):
+        return row_sums(rows, keepdim)
+    return reduce("sum", rows, 1, keepdim)
 
 
 @sum.gradient("input")
@@ -189,7 +254,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 
 @nansum.kernel
 def _(xp, input, dim, keepdim):
-    return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, where=input == input))
+    return total(xp, xp.where(input == input, input, input.dtype.type(0)), dim, keepdim)
 
 
 @nansum.gradient("input")

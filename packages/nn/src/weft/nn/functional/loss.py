@@ -155,7 +155,7 @@ def _(xp, input, target, weight, reduction, ignore_index):
     if reduction == "none":
         return losses.astype(input.dtype, copy=False).reshape(shape), xp.zeros((), input.dtype)
     total = reduce_array("sum", losses, None)
-    size = xp.asarray(safe.size, wide) if counts is None else xp.sum(counts)
+    size = xp.asarray(safe.size, wide) if counts is None else reduce_array("sum", counts, None)
     if reduction == "mean":
         total = total / size
     return xp.asarray(total, input.dtype), xp.asarray(size, input.dtype)
@@ -439,21 +439,21 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     input, target = by_place(input), places_last(target)
     most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
     shifted = input - most
-    sums = xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    sums = xp.log(reduce_array("sum", xp.exp(shifted), 1, True))
     shifted -= sums
     safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
     losses = -shifted[places_of(xp, safe)]
     if counts is not None:
         losses = xp.where(counts == 0, xp.zeros((), input.dtype), losses * counts)
     if smoothing:
-        spread = xp.sum(shifted if weight is None else shifted * weight[:, None], axis=1) / -input.shape[1]
+        spread = reduce_array("sum", shifted if weight is None else shifted * weight[:, None], 1) / -input.shape[1]
         spread[target == ignore_index] = 0
         losses = losses * (1 - smoothing) + spread * smoothing
     statistics = xp.concatenate([most, sums], axis=1).transpose(1, 0, 2).reshape(2, *shape)
     if reduction == "none":
         return losses.reshape(shape), xp.zeros((), input.dtype), statistics
-    size = xp.asarray(safe.size, input.dtype) if counts is None else xp.sum(counts)
-    total = xp.sum(losses)
+    size = xp.asarray(safe.size, input.dtype) if counts is None else reduce_array("sum", counts, None)
+    total = reduce_array("sum", losses, None)
     return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
 
 
@@ -566,7 +566,7 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
     own = share * (1 - smoothing) if counts is None else share * counts * (1 - smoothing)
     every = xp.asarray(1, input.dtype) if weight is None else weight[:, None]
     each = share * input.dtype.type(smoothing / input.shape[1])
-    whole = xp.sum(xp.broadcast_to(every, (input.shape[1], 1)))
+    whole = reduce_array("sum", xp.broadcast_to(every, (input.shape[1], 1)), None)
     result = input - statistics[0][:, None]
     result -= statistics[1][:, None]
     xp.exp(result, out=result)

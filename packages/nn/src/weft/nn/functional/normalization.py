@@ -688,7 +688,7 @@ def _(xp, output_grad, input, weight, inverse, count):
     size = math.prod(shape[len(shape) - count :])
     grad = in_order(xp, output_grad).reshape(-1, size)
     normal = in_order(xp, input).reshape(-1, size) * inverse.reshape(-1, 1)
-    by_weight = xp.sum(grad * normal, axis=0)
+    by_weight = reduce("sum", grad * normal, 0)
     inner = grad if weight is None else grad * weight.reshape(-1)
     normal *= row_products(xp, inner, normal) / grad.dtype.type(max(size, 1))
     xp.subtract(inner, normal, out=normal)

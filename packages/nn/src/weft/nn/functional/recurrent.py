@@ -21,6 +21,7 @@ from weft._engine.tensor import local
 from weft.nn.functional.activation import relu
 from weft.nn.functional.linear import linear
 from weft.ops._declare import op
+from weft.ops.reductions import reduce
 
 __all__ = ["GATES", "State", "recurrent_layer"]
 
@@ -216,7 +217,7 @@ def projected(xp: Any, input: Any, weight: Any, *biases: Any) -> Any:
 
 def to_sigmoid(xp: Any, array: Any) -> None:
     """Write the sigmoid of each element in its place."""
-    xp.negative(array, out=array)
+    array *= -1  # of a column of gates NumPy's `negative` in place writes over what it has yet to read
     xp.exp(array, out=array)
     array += 1
     xp.divide(1, array, out=array)
@@ -245,8 +246,8 @@ def weight_gradients(
         lambda: xp.matmul(by_input, weight_ih),
         lambda: xp.matmul(by_input.T, input),
         lambda: xp.matmul(by_hidden.T, before),
-        lambda: xp.sum(by_input, axis=0),
-        lambda: xp.sum(by_hidden, axis=0),
+        lambda: reduce("sum", by_input, 0),
+        lambda: reduce("sum", by_hidden, 0),
     )
     return [rule() if wanted else None for rule, wanted in zip(rules, needs)]
 
