@@ -60,6 +60,7 @@ def test_functions_about_one_tensor_call_it_input(x):
     assert weft.put(input=x, index=weft.tensor([0]), source=weft.tensor([9.0]))[0, 0] == 9
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated in favor of")
 def test_second_operands_have_pytorchs_names(x):
     assert weft.heaviside(input=weft.zeros(2), values=weft.ones(2)).tolist() == [1, 1]
     assert weft.isin(elements=x, test_element=1)[0].tolist() == [False, True, False]

@@ -231,7 +231,7 @@ def test_reflections_of_geqrf_rebuild_the_matrix(dtype):
 
 def test_cholesky_factor_solves():
     A, B = positive(matrix(3, 3)), matrix(3, 2)
-    L = weft.cholesky(A)
+    L = linalg.cholesky(A)
     assert_close(A @ weft.cholesky_solve(B, L), B)
     assert_close(A @ weft.cholesky_inverse(L), weft.eye(3, dtype=A.dtype))
 
@@ -373,6 +373,7 @@ def test_product_of_reflections_is_that_of_their_matrices():
     assert_close(linalg.householder_product(vectors, tau), expected[:, :2])
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated in favor of")
 def test_lu_writes_into_tensors_of_any_dtype():
     A = matrix(3, 3)
     LU, pivots, info = weft.lu(A, get_infos=True)
@@ -460,6 +461,7 @@ def test_half_precision_products_may_be_given_in_float32():
         weft.mm(a, a, out_dtype=weft.float64)
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated in favor of")
 def test_chain_of_one_matrix_is_itself():
     A = matrix(2, 3)
     assert weft.chain_matmul(A) is A
@@ -511,3 +513,29 @@ def test_a_matrix_with_nan_has_no_singular_values(dtype):
     for function in (weft.linalg.svd, weft.linalg.svdvals, weft.linalg.pinv, weft.linalg.cond):
         with pytest.raises(weft.linalg.LinAlgError, match=r"Batch element 2.*non-finite"):
             function(A)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("cholesky", lambda A: weft.cholesky(A)),
+        ("cholesky", lambda A: A.cholesky()),
+        ("qr", lambda A: weft.qr(A)),
+        ("lu", lambda A: weft.lu(A)),
+        ("lu_solve", lambda A: weft.lu_solve(A, A, weft.tensor([1, 2, 3], dtype=weft.int32))),
+        ("triangular_solve", lambda A: weft.triangular_solve(A, A)),
+        ("chain_matmul", lambda A: weft.chain_matmul(A, A)),
+        ("cross", lambda A: weft.cross(A, A)),
+        ("cross", lambda A: A.cross(A)),
+    ],
+)
+def test_names_of_old_warn_the_caller(name, call):
+    with pytest.warns(UserWarning, match=rf"weft\.{name}\b.* is deprecated in favor of weft\.linalg\.") as caught:
+        call(weft.eye(3))
+    assert [each.filename for each in caught] == [__file__]
+
+
+def test_gels_solves_without_a_cut():
+    A = weft.diag(weft.tensor([1.0, 0.5, 0.25]))
+    assert_close(linalg.lstsq(A, A, rcond=0.9, driver="gels").solution, weft.eye(3))
+    assert_close(linalg.lstsq(A, A, rcond=0.9, driver="gelsd").solution, weft.diag(weft.tensor([1.0, 0.0, 0.0])))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-__all__ = ["AcceleratorError", "OutOfMemoryError"]
+import sys
+import warnings
+
+__all__ = ["AcceleratorError", "OutOfMemoryError", "warn_deprecated"]
 
 
 class OutOfMemoryError(RuntimeError):
     """A device has not the memory for a result; on the CPU it is a plain RuntimeError, as in PyTorch."""
 
     __module__ = "weft"
+
+
+def warn_deprecated(name: str, instead: str) -> None:
+    """Warn the first caller outside of weft that PyTorch has a newer name for a function."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weft."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"weft.{name} is deprecated in favor of weft.{instead}", UserWarning, stacklevel=level)
 
 
 class AcceleratorError(RuntimeError):

@@ -207,7 +207,8 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
     input : Tensor, shape (..., m, n)
     b : Tensor, shape (..., m, k) or (..., m)
     rcond : float, optional
-        Singular values below this part of the largest count as 0; default: the dtype's eps times max(m, n).
+        Singular values below this part of the largest count as 0; default: the dtype's eps times max(m, n). Driver
+        ``"gels"`` takes none: it is for matrices of full rank.
     driver : {"gelsy", "gels", "gelsd", "gelss"}, optional
         The name of LAPACK's routine. It only decides which of the further results are filled.
 
@@ -235,7 +236,7 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
             f"{name}: input.size(-2) should match other.size(-2); got shapes {tuple(input.shape)} and {tuple(b.shape)}"
         )
     broadcast_shapes(name, [input.shape[:-2], columns.shape[:-2]])
-    atol, rtol = tolerances(name, input, None, rcond)
+    atol, rtol = tolerances(name, input, None, None if driver == "gels" else rcond)
     solution = matmul(matrix_functions.pinv_op.op(input, atol, rtol, False), columns)
     S = decompositions.svdvals_op.op(input)
     rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)

@@ -9,6 +9,7 @@ import numpy
 
 from weft._dtypes import int32
 from weft._engine.tensor import TensorBase, local
+from weft._errors import warn_deprecated
 from weft._named import named
 from weft.backend import scientific
 from weft.ops._declare import composite, op
@@ -98,6 +99,7 @@ def cholesky(input, upper=False):
 
     `weft.linalg.cholesky` is the newer name.
     """
+    warn_deprecated("cholesky", "linalg.cholesky")
     return cholesky_checked("linalg.cholesky", input, upper).contiguous()
 
 
@@ -217,6 +219,7 @@ def qr(input, some=True):
     -------
     named tuple (Q, R)
     """
+    warn_deprecated("qr", "linalg.qr")
     return named("qr", "Q R")(*qr_checked("qr", input, "reduced" if some else "complete"))
 
 
@@ -484,6 +487,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     out : tuple of Tensor
         As many as there are results, of any dtypes.
     """
+    warn_deprecated("lu", "linalg.lu_factor")
     check_matrix("lu", A)
     LU, pivots, info = lu_factor_op.op(A, bool(pivot))
     results = (LU, pivots, info) if get_infos else (LU, pivots)
@@ -558,6 +562,7 @@ def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoin
 @composite("lu_solve", out="exact", precision="float32")
 def lu_solve(input, LU_data, LU_pivots):
     """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+    warn_deprecated("lu_solve", "linalg.lu_solve")
     return lu_solve_checked("lu_solve", LU_data, LU_pivots, input, True, False)
 
 

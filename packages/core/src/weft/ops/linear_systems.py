@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from weft._errors import warn_deprecated
 from weft._named import named
 from weft.ops._batching import Batch, elementwise
 from weft.ops._declare import composite, op
@@ -116,6 +117,7 @@ def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangu
 @composite("triangular_solve", out="exact", precision="float32")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
+    warn_deprecated("triangular_solve", "linalg.solve_triangular")
     check_matrix("triangular_solve", A, input)
     check_square("triangular_solve", A)
     if input.shape[-2] != A.shape[-1]:

@@ -10,6 +10,7 @@ from typing import Any
 from weft._dtypes import float32, int8, int64, result_dtype, uint8
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
+from weft._errors import warn_deprecated
 from weft._tensor import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
@@ -452,6 +453,7 @@ def chain_matmul(*matrices):
     """
     from weft import linalg
 
+    warn_deprecated("chain_matmul", "linalg.multi_dot")
     if not matrices:
         raise RuntimeError("chain_matmul: Expected one or more matrices; linalg.multi_dot takes a list of them")
     for place, each in enumerate(matrices):
@@ -612,6 +614,7 @@ def cross(input, other, dim=None):
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
     require_tensors("cross", input=input, other=other)
     if dim is None:
+        warn_deprecated("cross without dim", "linalg.cross")
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("cross: no dimension of size 3 in input")

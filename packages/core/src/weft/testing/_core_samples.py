@@ -459,4 +459,4 @@ def _(make: Make) -> Iterator[Call]:
 
 @samples("cross")
 def _(make: Make) -> Iterator[Call]:
-    yield call(make(4, 3), make(4, 3))
+    yield call(make(4, 3), make(4, 3), dim=1)
