@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft.autograd import backward, grad
+from weft.autograd.graph import get_gradient_edge
 
 
 def leaf(*values):
@@ -159,6 +160,7 @@ def test_derivatives_of_derivatives():
     assert found == [32, 48, 48, 24]
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_a_recorded_gradient_is_added_out_of_place():
     x = leaf(2.0)
     (x**3).backward(create_graph=True)
@@ -228,3 +230,98 @@ def test_a_backward_pass_may_run_inside_another():
     x = leaf(2.0)
     Inner.apply(Inner.apply(x)).sum().backward()
     assert x.grad.item() == 32
+
+
+def test_a_recorded_backward_warns_once_of_the_cycle_unless_asked_for_always(monkeypatch):
+    monkeypatch.setattr("weft._settings._said", set())
+    x = leaf(2.0)
+    with pytest.warns(UserWarning, match="create_graph=True"):
+        (x * x).backward(create_graph=True)
+    (x * x).backward(create_graph=True)
+    grad(x * x, x, create_graph=True)
+    weft.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="create_graph=True"):
+            (x * x).backward(create_graph=True)
+    finally:
+        weft.set_warn_always(False)
+    x.grad = None
+
+
+def test_backward_accumulates_into_leaves_and_results_that_are_given_as_edges_of_the_graph():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    weft.autograd.backward((y * y).sum(), inputs=[get_gradient_edge(x), get_gradient_edge(y)])
+    assert x.grad.tolist() == [18, 36]
+    weft.autograd.backward((y * y).sum(), inputs=y)  # a result keeps its gradient from then on
+    assert y.grad.tolist() == [6, 12]
+    assert x.grad.tolist() == [18, 36]
+
+
+def test_an_edge_of_the_graph_is_differentiated_like_the_tensor_there():
+    x = leaf(2.0)
+    y = (x * x).sum()
+    edge = get_gradient_edge(y)
+    assert grad(edge, x, retain_graph=True)[0].tolist() == [4]
+    assert grad(edge, x, weft.tensor(3.0), retain_graph=True)[0].tolist() == [12]
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        grad(edge, x, weft.ones(3), retain_graph=True)
+    with pytest.raises(RuntimeError, match="same dtype"):
+        grad(edge, x, weft.ones((), dtype=weft.complex64))
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        grad(get_gradient_edge(leaf() * 2), x)
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used"):
+        grad(y, get_gradient_edge(x.clone()), allow_unused=True, materialize_grads=True)
+    with pytest.raises(RuntimeError, match="cannot be empty"):
+        grad(y, [])
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_backward_may_call_backward_two_thousand_deep(recorded):
+    class Deep(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with weft.enable_grad():
+                ctx.x = x.detach().requires_grad_() - 1
+            return ctx.x.detach()
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.x > 0:
+                with weft.enable_grad():
+                    Deep.apply(ctx.x).sum().backward(retain_graph=recorded)
+            elif recorded:
+                raise ArithmeticError("the bottom")
+            return grad
+
+    x = weft.tensor(2000.0, requires_grad=True)
+    if recorded:
+        with pytest.raises(ArithmeticError, match="the bottom"):
+            Deep.apply(x).backward()
+    else:
+        Deep.apply(x).backward()
+        assert x.grad == 1
+    assert weft.is_grad_enabled()
+
+
+def test_nodes_are_of_classes_with_their_names_and_show_what_they_saved():
+    x, y = leaf(2.0), leaf(3.0)
+    product = x * y
+    power = x.exp()
+    assert type(product.grad_fn).__name__ == "MulBackward0"
+    assert product.grad_fn is (product + 1).grad_fn.next_functions[0][0]
+    assert type(product.grad_fn) is type((x * 2 * y).grad_fn)
+    assert product.grad_fn._saved_self is x
+    assert product.grad_fn._saved_other is y
+    assert power.grad_fn._saved_result.tolist() == power.tolist()
+    assert [each.tolist() for each in product.grad_fn(weft.ones(1))] == [[3], [2]]
+    assert product.grad_fn._input_metadata[0].shape == (1,)
+    assert product.grad_fn._input_metadata[0].dtype is weft.float32
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        product.grad_fn(weft.ones(1), weft.ones(1))
+    with pytest.raises(AttributeError):
+        product.grad_fn._saved_nonsense
+    (product + power).sum().backward()
+    for node, name in ((product.grad_fn, "_saved_self"), (power.grad_fn, "_saved_result")):
+        with pytest.raises(RuntimeError, match="already been freed"):
+            getattr(node, name)

@@ -131,7 +131,6 @@ def test_a_gradient_is_summed_and_converted_to_what_the_input_is():
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda x: Square()(x), RuntimeError),
         (lambda x: type("Empty", (Function,), {}).apply(x), NotImplementedError),
         (lambda x: function(lambda ctx, x: x * 2, Function.backward).apply(x).sum().backward(), NotImplementedError),
         (lambda x: function(lambda ctx, x: ctx.save_for_backward(3), None).apply(x), TypeError),
@@ -309,3 +308,45 @@ def test_a_backward_that_cannot_be_differentiated_says_so():
     (found,) = grad((made.apply(x) * weight).sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         found.sum().backward()
+
+
+def test_a_function_is_no_longer_called_by_an_instance():
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        made = Square()
+    with pytest.raises(RuntimeError, match="Legacy autograd function"):
+        made(leaf())
+
+
+def test_what_cannot_be_saved_is_an_error_only_where_the_call_is_recorded():
+    saving = function(lambda ctx, x: ctx.save_for_backward(3) or x * 1, lambda ctx, grad: grad)
+    assert saving.apply(weft.ones(1)).tolist() == [1]
+    with pytest.raises(TypeError, match="can only save variables"):
+        saving.apply(leaf())
+
+
+def test_a_function_that_writes_to_a_view_returns_that_alone():
+    twice = function(lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2), (x, x))[2], lambda ctx, one, other: one + other)
+    assert twice.apply(leaf().clone())[0].tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="must return only one output"):
+        twice.apply(leaf().clone()[:1])
+
+
+def test_the_older_name_of_saved_tensors_warns():
+    older = function(lambda ctx, x: ctx.save_for_backward(x) or x * 1, lambda ctx, grad: grad * ctx.saved_variables[0])
+    x = leaf(3.0)
+    with pytest.warns(DeprecationWarning, match="saved_variables"):
+        older.apply(x).backward()
+    assert x.grad.tolist() == [3]
+
+
+def test_backward_gets_none_for_outputs_without_gradient_where_it_says_so():
+    seen = []
+
+    def forward(ctx, x):
+        kept, other = x * 1, x * 2
+        ctx.mark_non_differentiable(other)
+        ctx._materialize_non_diff_grads = False
+        return kept, other
+
+    function(forward, lambda ctx, one, other: seen.append(other) or one).apply(leaf())[0].sum().backward()
+    assert seen == [None]

@@ -196,3 +196,69 @@ def test_a_hook_may_run_a_backward_pass_of_its_own():
     x.sum().backward()
     assert x.grad.tolist() == [1, 1]
     assert other.grad.tolist() == [2, 2]
+
+
+def test_hooks_of_the_accumulating_node_run_behind_those_of_the_leaf_and_only_when_it_accumulates():
+    x, log = leaf(1.0), []
+    node = x.view_as(x).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda grads: log.append("pre") or (grads[0] / 5,))
+    node.register_hook(lambda inputs, outputs: log.append("post"))
+    x.register_hook(lambda grad: log.append("tensor") or grad - 2)
+    x.register_post_accumulate_grad_hook(lambda tensor: log.append(tensor.grad.item()))
+    x.sum().backward()
+    assert log == ["tensor", "pre", pytest.approx(-0.2), "post"]
+    log.clear()
+    grad(x.sum(), x)
+    assert log == ["tensor"]
+    x.grad = None
+    log.clear()
+    x.sum().backward(inputs=x)
+    assert log == ["tensor", "pre", pytest.approx(-0.2), "post"]
+
+
+def test_a_post_accumulate_hook_that_returns_something_is_refused():
+    x = leaf()
+    x.register_post_accumulate_grad_hook(lambda tensor: tensor.grad)
+    with pytest.raises(RuntimeError, match=r"should return None"):
+        x.sum().backward()
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        ((weft.ones(2), weft.ones(2), weft.ones(2)), "incorrect number of values"),
+        ((weft.ones(3), None), "size"),
+        ((weft.ones(2, dtype=weft.float64), None), "type"),
+    ],
+)
+def test_a_hook_of_a_node_must_return_its_gradients(returned, says):
+    x = leaf()
+    y = x * weft.ones(2)
+    y.grad_fn.register_hook(lambda inputs, outputs: returned)
+    with pytest.raises(RuntimeError, match=says):
+        y.sum().backward()
+
+
+def test_node_hooks_of_a_target_run_where_backward_accumulates_and_not_where_grad_returns():
+    a = leaf(1.0)
+    b = a * 2
+    log = []
+    b.register_hook(lambda grad: log.append("tensor"))
+    b.grad_fn.register_prehook(lambda grads: log.append("pre"))
+    b.grad_fn.register_hook(lambda inputs, outputs: log.append("post"))
+    grad((b * 2).sum(), b, retain_graph=True)
+    assert log == ["tensor"]
+    log.clear()
+    (b * 2).sum().backward(inputs=[a, b])
+    assert log == ["tensor", "pre", "post"]
+
+
+def test_hooks_of_a_view_see_nothing_once_it_was_written_to_and_what_keeps_its_gradient_goes_on():
+    base = leaf(1.0).clone()
+    view, other = base[:], base[:]
+    view.register_hook(lambda grad: pytest.fail("its node is no longer in the graph"))
+    view.retain_grad()
+    other.retain_grad()
+    view.mul_(2)
+    (view + other).sum().backward()
+    assert view.grad.tolist() == other.grad.tolist() == [1]

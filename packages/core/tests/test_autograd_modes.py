@@ -278,3 +278,67 @@ def test_anomaly_mode_is_switched_for_a_block_or_for_good_and_for_all_threads():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         (leaf() * 2).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "mode", [weft.no_grad(), weft.enable_grad(), weft.inference_mode(), weft.set_grad_enabled(True)], ids=str
+)
+def test_a_decorated_class_makes_its_instances_in_the_mode_and_warns(mode):
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @mode
+        class Made:
+            def __init__(self):
+                self.recorded = weft.is_grad_enabled()
+
+            def method(self):
+                return weft.is_grad_enabled()
+
+    made = Made()
+    assert made.recorded is isinstance(mode, weft.enable_grad | weft.set_grad_enabled)
+    assert made.method()
+
+
+def test_a_decorated_generator_takes_one_exception_after_another():
+    @weft.no_grad()
+    def counting():
+        for number in range(10):
+            try:
+                assert not weft.is_grad_enabled()
+                yield number
+            except ValueError:
+                assert not weft.is_grad_enabled()
+
+    made = counting()
+    assert next(made) == 0
+    assert [made.throw(ValueError) for _ in range(3)] == [1, 2, 3]
+    assert weft.is_grad_enabled()
+
+
+def test_anomaly_mode_finds_the_nan_of_what_was_recorded_before_it_was_on():
+    x = weft.zeros(1, requires_grad=True)
+    y = (x / x).sqrt()
+    nan = pytest.raises(RuntimeError, match="returned nan values in its 0th output")
+    with pytest.warns(UserWarning) as said, nan, weft.autograd.detect_anomaly():
+        y.backward()
+    assert any("No forward pass information" in str(each.message) for each in said)
+
+
+def test_anomaly_mode_tells_which_backward_recorded_what_fails():
+    class Outer(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return (grad * x * 0).sqrt()
+
+    x = weft.ones(1, requires_grad=True)
+    nan = pytest.raises(RuntimeError, match="SqrtBackward0")
+    with pytest.warns(UserWarning) as said, nan, weft.autograd.detect_anomaly():
+        (first,) = weft.autograd.grad(Outer.apply(x), x, create_graph=True)
+        (first * 0).sum().backward()
+    assert any("induced by OuterBackward" in str(each.message) for each in said)

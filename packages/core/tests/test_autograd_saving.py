@@ -221,3 +221,44 @@ def test_a_checkpoint_computes_again_in_the_precision_of_the_first_time(use_reen
     assert seen == [weft.bfloat16, weft.bfloat16]
     assert w.grad.dtype is weft.float32
     assert w.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_hooks_on_one_saved_tensor_pack_that_alone():
+    x, y = leaf(2.0), leaf(3.0)
+    log = []
+    z = x * y
+    z.grad_fn._raw_saved_other.register_hooks(lambda t: log.append("pack") or t.numpy(force=True), weft.from_numpy)
+    assert z.grad_fn._saved_other.tolist() == [3]
+    with pytest.raises(RuntimeError, match="have already been set"):
+        z.grad_fn._raw_saved_other.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        z.grad_fn._raw_saved_self.register_hooks(1, 2)
+    z.backward()
+    assert (x.grad.item(), y.grad.item(), log) == (3, 2, ["pack"])
+    w = x.exp()
+    w.grad_fn._raw_saved_result.register_hooks(lambda t: t * 1, lambda t: t * 10)
+    x.grad = None
+    w.backward()
+    assert x.grad.item() == pytest.approx(10 * w.item())
+
+
+def test_a_pack_hook_that_writes_to_its_argument_is_refused():
+    hooks = saved_tensors_hooks(lambda t: t.detach().mul_(2), lambda t: t)
+    with hooks, pytest.raises(RuntimeError, match="modifying its input in place"):
+        (leaf().clone() * leaf()).sin()
+
+
+def test_hooks_that_backward_enters_end_with_it():
+    def unpack(tensor):
+        weft.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t).__enter__()
+        return tensor
+
+    with weft.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = leaf().sin()
+    y.sum().backward()
+    packed = []
+    leaf().sin()
+    with weft.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+        leaf().sin()
+    assert len(packed) == 1
+    assert weft._engine.tensor.local.saved_hooks == ()

@@ -160,6 +160,17 @@ def test_a_module_that_weft_makes_without_a_file_is_found(tmp_path):
     assert done.stdout == "True True\n", done.stderr
 
 
+def test_a_module_named_like_a_function_leaves_the_function_in_its_place(tmp_path):
+    source = """
+        import importlib
+        import torch.autograd.gradcheck, torch.multiprocessing.spawn, weft.autograd.gradcheck
+        importlib.import_module("torch.autograd.gradcheck")
+        print(type(torch.autograd.gradcheck).__name__, type(torch.multiprocessing.spawn).__name__)
+    """
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout == "function function\n", done.stderr
+
+
 def test_a_module_that_weft_lacks_is_named_with_what_weft_offers(tmp_path):
     source = """
         for name in ("torch.nonsense", "torch.utils.nonsense", "torch.utils.nonsense.deeper"):

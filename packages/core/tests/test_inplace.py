@@ -357,3 +357,113 @@ def test_writes_at_any_distance_between_elements_are_those_to_contiguous_ones(dt
             before[::distance] = expected.numpy()
             same = numpy.isclose(base.numpy(), before, rtol=2e-3 if dtype == "float16" else 1e-6, equal_nan=True)
             assert same.all(), (name, distance)
+
+
+GEOMETRY = {
+    "unsqueeze_": lambda t: t.unsqueeze_(0),
+    "squeeze_": lambda t: t.squeeze_(),
+    "t_": lambda t: t.t_(),
+    "transpose_": lambda t: t.transpose_(0, -1),
+    "swapaxes_": lambda t: t.swapaxes_(0, 1),
+    "as_strided_": lambda t: t.as_strided_((2,), (1,)),
+}
+
+
+@pytest.mark.parametrize("change", GEOMETRY.values(), ids=GEOMETRY)
+@pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "no_grad"])
+def test_a_view_of_repeated_elements_may_change_its_geometry_and_keeps_its_history(change, recorded):
+    x = weft.ones(3, 1, requires_grad=True)
+    view = (x * 2).expand(3, 4)
+    with weft.set_grad_enabled(recorded):
+        change(view)
+    assert view.grad_fn is not None
+    (found,) = weft.autograd.grad(view.sum(), x)
+    assert found.sum().item() == 2 * view.numel()
+
+
+SEVERAL = {
+    "unbind": lambda t: t.unbind()[1],
+    "iteration": lambda t: list(t)[1],
+    "split": lambda t: t.split(1)[1],
+    "split_with_sizes": lambda t: t.split_with_sizes([1, 2])[1],
+    "chunk": lambda t: t.chunk(2)[0],
+    "part of one": lambda t: t.unbind()[1][1:],
+    "one of a part": lambda t: t[1:].unbind()[0],
+}
+
+
+@pytest.mark.parametrize("take", SEVERAL.values(), ids=SEVERAL)
+def test_one_of_several_views_is_not_written_to_where_that_is_recorded(take):
+    base = weft.ones(3, 4, requires_grad=True) * 1
+    view = take(base)
+    for write in (lambda: view.add_(1), lambda: view.unsqueeze_(0), lambda: view.__setitem__(0, 5.0)):
+        with pytest.raises(RuntimeError, match="view"):
+            write()
+    plain = take(weft.ones(3, 4))
+    with pytest.raises(RuntimeError, match="multiple views"):
+        plain.copy_(weft.ones(plain.shape, requires_grad=True))
+    assert plain.add_(1).sum() == 2 * plain.numel()
+    with weft.no_grad():
+        view.add_(1)
+    with pytest.raises(RuntimeError, match="multiple views"):
+        view * 1
+
+
+@pytest.mark.parametrize("name", ["tensor_split", "hsplit", "vsplit"])
+def test_pieces_that_are_slices_may_be_written_to(name):
+    x = weft.ones(4, 4, requires_grad=True)
+    base = x * 1
+    getattr(base, name)(2)[1].mul_(3)
+    base.sum().backward()
+    assert x.grad.sum() == 8 + 3 * 8
+
+
+def test_pieces_of_unsafe_split_are_no_views():
+    x = weft.ones(4, requires_grad=True)
+    first, second = (x * 2).unsafe_split(2)
+    assert first._base is None
+    first.mul_(3)
+    (first + second).sum().backward()
+    assert x.grad.tolist() == [6, 6, 2, 2]
+    assert first.detach_().grad_fn is None
+
+
+def test_a_view_that_was_not_recorded_is_not_written_to_where_that_is_recorded():
+    base = weft.ones(3, requires_grad=True) * 1
+    with weft.no_grad():
+        view = base[1:]
+    for each in (view, view[1:]):
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            each.add_(1)
+    with weft.inference_mode():
+        inside = base[1:]
+    with pytest.raises(RuntimeError, match="created in inference mode"):
+        inside.add_(1)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: weft.arange(12.0).reshape(3, 4), lambda: weft.ones(3, 4)], ids=["view", "own"]
+)
+def test_a_leaf_is_not_written_to_through_views_whether_or_not_it_is_one_itself(make):
+    x = make().requires_grad_()
+    for write in (lambda: x[0].add_(1), lambda: x.__setitem__(0, 5.0), lambda: x.t().relu_(), lambda: x[1:].zero_()):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            write()
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        x.add_(1)
+    assert x.is_leaf
+
+
+def test_a_view_from_before_its_base_required_grad_is_not_written_to_either():
+    base = weft.ones(2, 3)
+    view = base[:1]
+    base.requires_grad_()
+    assert view.requires_grad
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+        view.add_(1)
+
+
+def test_other_memory_is_not_set_under_a_recorded_view():
+    view = (weft.ones(3, requires_grad=True) * 1)[1:]
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        view.set_(weft.ones(2))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._layout import memory_format, sparse_coo
 from weft._portions import method as handed_over
@@ -105,7 +105,9 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     """
     from weft.ops._inplace import bump, check_writable
 
-    check_writable("set_", self, False)
+    check_writable("set_", self, False, memory=False)
+    if self._requires_grad and local.grad_enabled and self._view_base is not None:
+        raise RuntimeError("set_: the derivative for set_ is not implemented; use detach(), or weft.no_grad()")
     element = self.kind.dtype
     if source is None:
         source = UntypedStorage(0, device=self.kind.device)

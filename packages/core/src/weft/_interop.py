@@ -150,9 +150,7 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
     """
     if not force:
         if self._requires_grad and local.grad_enabled:
-            raise RuntimeError(
-                "numpy: can't call numpy() on a Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.kind.device is not cpu:
             raise TypeError(
                 f"numpy: can't convert {self.kind.device} device type tensor to numpy. Use Tensor.cpu() to copy the "

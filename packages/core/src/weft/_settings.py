@@ -159,7 +159,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Keep whether warnings shall be repeated; Python's own filters decide which of weft's are shown.
+    """Repeat the warnings that are otherwise given once in a process.
 
     Raises
     ------
@@ -169,6 +169,16 @@ def set_warn_always(b: bool, /) -> None:
     if not isinstance(b, bool):
         raise RuntimeError(f"set_warn_always: expects a bool, but got {type(b).__name__}")
     state["warn_always"] = b
+
+
+_said: set[str] = set()
+
+
+def warn_once(message: str, stacklevel: int = 2) -> None:
+    """Give a warning the first time, or each time where `set_warn_always` asks for that."""
+    if message not in _said or state["warn_always"]:
+        _said.add(message)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
 
 def is_warn_always_enabled() -> bool:

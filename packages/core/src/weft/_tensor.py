@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weft._devices import device as Device
 from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
-from weft._engine.dispatch import current_node, make, share_view
+from weft._engine.dispatch import current_node, make, share_view, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import Extra, TensorBase, local
 from weft._intercept import arm, default_torch_function
@@ -168,6 +168,10 @@ class Tensor(Methods):
         """Whether operations on it are recorded."""
         return self._requires_grad
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("cannot delete attribute 'requires_grad' of a Tensor; requires_grad_(False) sets it")
+
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
@@ -203,6 +207,8 @@ class Tensor(Methods):
                 "computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         self._requires_grad = bool(requires_grad)
+        if requires_grad and counter is not None and counter.views is not None and self._view_base is None:
+            spread_history(self)
         return self
 
     @property
@@ -213,7 +219,7 @@ class Tensor(Methods):
     @property
     def is_leaf(self) -> bool:
         """Whether it was made by the user, or by operations that were not recorded."""
-        return not self._requires_grad or self.grad_fn is None
+        return not self._requires_grad or current_node(self) is None
 
     @property
     def grad(self) -> Any:
@@ -262,6 +268,10 @@ class Tensor(Methods):
             return self.detach()
         made = make(self._array, self.kind)
         return as_subclass(made, type(self)) if self.kind.overrides else made  # type: ignore[return-value]
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("cannot delete attribute 'data' of a Tensor")
 
     @data.setter
     def data(self, value: Tensor) -> None:

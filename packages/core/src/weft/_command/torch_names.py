@@ -62,7 +62,14 @@ class TorchNames(MetaPathFinder, Loader):
         spec = module.__spec__
         assert spec is not None
         assert spec.origin is not None
-        sys.modules[spec.name] = importlib.import_module(spec.origin)
+        sys.modules[spec.name] = package = importlib.import_module(spec.origin)
+        # Python makes a module that it has imported an attribute of its package. Where something else has that name in
+        # it (``autograd.gradcheck`` is a function), the module is there already, and nothing is left to be imported.
+        prefix = f"{spec.origin}."
+        for name, loaded in list(sys.modules.items()):
+            child = name.removeprefix(prefix)
+            if name != child and "." not in child and vars(package).get(child, loaded) is not loaded:
+                sys.modules[f"{spec.name}.{child}"] = loaded
 
 
 class TorchDistribution(Distribution):

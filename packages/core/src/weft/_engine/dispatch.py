@@ -13,6 +13,13 @@ from weft._engine.kinds import BySize, Kind
 from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, is_collision, local, set_grad, state
 from weft._engine.unresolved import Unresolved
 
+try:
+    from mypy_extensions import mypyc_attr
+except ImportError:  # it says something to mypyc alone, and comes with it
+
+    def mypyc_attr(**options: Any) -> Any:  # type: ignore[misc]
+        return lambda decorated: decorated
+
 
 class Step:
     """One gradient function of an op, for one argument or for several that follow each other.
@@ -43,6 +50,8 @@ class Plan:
     saves : tuple of int
         Positions among the op's arguments; negative: only a fact of one (its shape).
     saves_output : bool
+    names : tuple of str
+        Those of the saved arguments.
     skips : int
         How many of the outputs, from the first on, are not saved all the same.
     steps : tuple of Step
@@ -78,6 +87,7 @@ class Plan:
         self.label = label
         self.saves = saves
         self.saves_output = saves_output
+        self.names: tuple[str, ...] = ()
         self.skips = 0
         self.steps = steps
         self.takes_first = takes_first
@@ -256,6 +266,7 @@ def call(kernel: Any, arrays: list[Any]) -> Any:
     return run(kernel, *arrays)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PlannedNode(Node):
     """The node of an op that is declared: its plan says which function gives which gradient."""
 
@@ -267,16 +278,17 @@ class PlannedNode(Node):
         return self.plan.label
 
 
-def freed(node: PlannedNode) -> RuntimeError:
+def freed(node: Node) -> RuntimeError:
     """The error for a node whose saved tensors were let go of."""
     return RuntimeError(
-        f"{node.plan.label}: trying to backward through the graph a second time (or to access saved tensors "
-        "after they have been freed). What an operation saves is freed by backward() or autograd.grad(); "
-        "specify retain_graph=True if you need to backward through the graph a second time or to access "
-        "saved tensors after calling backward."
+        f"{node.label()}: Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already been freed). Saved intermediate values of the graph are freed when you call "
+        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+        "second time or if you need to access saved tensors after calling backward."
     )
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PairNode(PlannedNode):
     """The node of an op on two tensors that are no views and were never written to, and nothing else.
 
@@ -345,6 +357,7 @@ class PairNode(PlannedNode):
             self.second = None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OpNode(PlannedNode):
     """The node of an op on whatever it takes.
 
@@ -641,8 +654,8 @@ def replay(recipe: tuple[Any, ...], tensor: Any) -> Any:
 
     A recipe is a tuple, as every view has one and a tuple is made in half the time: the recipe of the view that it is a
     view of, or None directly on the base; the op; its arguments behind the tensor; which of several outputs it is, or
-    -1; and whether the op was to be recorded. It has no base, in whose history it may be: that would be a reference
-    cycle.
+    -1; and whether the op was to be recorded (None: it ran in inference mode). It has no base, in whose history it may
+    be: that would be a reference cycle.
     """
     parent, op, args, index, _ = recipe
     made = op(tensor if parent is None else replay(parent, tensor), *args)
@@ -656,9 +669,11 @@ def current_node(tensor: TensorBase) -> Optional[Node]:
     if base is None or counter is None or counter.value == tensor._view_version:
         return tensor._node
     if base._requires_grad:
+        former = tensor._node, 0 if tensor._extra is None else tensor._extra.output_index
         recipe = tensor._view_recipe
-        if not recipe[4] or recipe[3] >= 0:
-            raise stale_view(recipe)
+        refused = untold(recipe)
+        if refused is not None:
+            raise stale_view(refused)
         before = local.grad_enabled
         set_grad(True)
         try:
@@ -668,16 +683,28 @@ def current_node(tensor: TensorBase) -> Optional[Node]:
         tensor._node = again._node
         tensor._requires_grad = True
         set_output_index(tensor, 0 if again._extra is None else again._extra.output_index)
+        if tensor._extra is not None and tensor._extra.hooks is not None and tensor._extra.hooks.retains_grad:
+            tensor._extra.hooks.follow_history(tensor, *former)
     tensor._view_version = counter.value
     return tensor._node
+
+
+def untold(recipe: Any) -> Any:
+    """The recipe, or that of a view behind it, of which no history can be made: of one of several, or not recorded."""
+    while recipe is not None:
+        if not recipe[4] or recipe[3] >= 0:
+            return recipe
+        recipe = recipe[0]
+    return None
 
 
 def stale_view(recipe: tuple[Any, ...]) -> RuntimeError:
     """The error for a view that cannot be made again after its base, or another view of it, was written to."""
     _, op, _, index, recorded = recipe
     if not recorded:
+        mode = "inference mode" if recorded is None else "no_grad mode"
         return RuntimeError(
-            f"{op.name.partition('::')[2]}: A view was created in no_grad mode and its base or another view of "
+            f"{op.name.partition('::')[2]}: A view was created in {mode} and its base or another view of "
             "its base has been modified inplace with grad mode enabled. Given that this use case is ambiguous and "
             "error-prone, it is forbidden. Make the view where gradients are recorded, or detach() it"
         )
@@ -706,7 +733,8 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
     else:
         parent = source._view_recipe
     out._view_base = base
-    out._view_recipe = (parent, op, args[1:], index, not state.unrecorded or local.grad_enabled)
+    recorded: Optional[bool] = not state.unrecorded or local.grad_enabled
+    out._view_recipe = (parent, op, args[1:], index, None if local.inference else recorded)
     out._view_version = counter.value
     if not base._requires_grad:
         remember_view(counter, out)

@@ -7,11 +7,35 @@ lives in the walk, so that a hook, or another thread, may run one of its own ove
 
 from __future__ import annotations
 
+import contextvars
+import threading
 from heapq import heappop, heappush
-from typing import Any, Optional
+from typing import Any, Final, Optional
 
 from weft._engine.dispatch import OpNode, PairNode, PlannedNode, edge_of
-from weft._engine.tensor import Node, TensorBase, is_collision, local, run_elsewhere, set_grad, state
+from weft._engine.tensor import Node, TensorBase, intercept, is_collision, local, run_elsewhere, set_grad, state
+
+PASSES_ON_ONE_STACK: Final = 20  # Python allows 1,000 frames, of which a pass and the backward that calls it take 10
+
+
+def run_apart(function: Any) -> None:
+    """Run a function in another thread, with the settings of this one, which waits for it."""
+    settings = vars(local)
+    context = contextvars.copy_context()
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        vars(local).update(settings)
+        try:
+            context.run(function)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="backward inside of backward")
+    thread.start()
+    thread.join()
+    if len(raised) != 0:
+        raise raised[0]
 
 
 class Leaf:
@@ -37,16 +61,25 @@ class Walk:
         (node, output index); values are overwritten with the gradient. None: every leaf accumulates.
     needed : dict or None
         With captures: the nodes that lead to one of them, each with a flag for every edge.
+    accumulates : bool
+        With captures: leaves among them accumulate, as in ``backward(inputs=...)``.
     """
 
     def __init__(
-        self, add: Any, keep_graph: bool, create_graph: bool, captures: Any, needed: Optional[dict[Node, Any]]
+        self,
+        add: Any,
+        keep_graph: bool,
+        create_graph: bool,
+        captures: Any,
+        needed: Optional[dict[Node, Any]],
+        accumulates: bool = False,
     ) -> None:
         self.add: Any = add
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.captures: Optional[dict[Any, Any]] = captures
         self.needed = needed
+        self.accumulates = accumulates
         # Nodes that wait for their turn, and what has arrived at them. The next one to visit, if it is known, is kept
         # beside them: in a chain it always is, and nothing is looked up.
         self.pending: dict[Node, Any] = {}
@@ -55,6 +88,7 @@ class Walk:
         self.arrived: Any = None
         self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.leaves: dict[int, Leaf] = {}
+        self.depth = 0  # how many passes this one is inside of
         self.roots: list[Any] = []
 
     def wait(self, node: Node, arrived: Any) -> None:
@@ -102,8 +136,11 @@ class Walk:
 
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
-        enabled = local.grad_enabled
         outer = local.walk
+        if outer is not None and self.goes_apart(outer):
+            return
+        enabled = local.grad_enabled
+        saved_hooks = local.saved_hooks
         local.walk = self
         set_grad(self.create_graph)
         try:
@@ -135,6 +172,18 @@ class Walk:
         finally:
             set_grad(enabled)
             local.walk = outer
+            if local.saved_hooks is not saved_hooks:  # something in the graph entered hooks, or left them
+                intercept(len(saved_hooks) - len(local.saved_hooks))
+                local.saved_hooks = saved_hooks
+
+    def goes_apart(self, outer: Any) -> bool:
+        """Run in a thread of its own, if too many passes are inside of each other for the stack of this one."""
+        if self.depth == 0:
+            self.depth = outer.depth + 1
+            if self.depth % PASSES_ON_ONE_STACK == 0:
+                run_apart(self.run)
+                return True
+        return False
 
     def visit(self, node: Node, arrived: Any) -> bool:
         """Apply a node with several outputs, hooks or a trace, or in a walk that captures; False: only passed."""
@@ -152,7 +201,12 @@ class Walk:
             needed = self.needed.get(node)
             if needed is None:
                 return False
-        results = node.apply(grads, needed) if watch is None else watch.apply(node, grads, needed)
+        if watch is not None:
+            results = watch.apply(node, grads, needed)
+        elif needed is None or True in needed:
+            results = node.apply(grads, needed)
+        else:
+            return False
         self.distribute(node, results, grads[0], needed)
         return True
 
@@ -235,14 +289,22 @@ class Walk:
                 leaf.owned = False
         if self.captures is not None:
             key = id(tensor)
-            if key in self.captures:
-                self.captures[key] = grad
-            return
+            if key not in self.captures:
+                return
+            self.captures[key] = grad
+            if not self.accumulates:
+                return
         if not tensor._requires_grad:
             return
+        if hooks is not None:
+            changed = hooks.before_accumulating(grad)
+            if changed is not grad:
+                grad = changed
+                leaf.owned = False
+        before = tensor._grad
         accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
         if hooks is not None:
-            hooks.after_leaf(tensor, grad)
+            hooks.after_leaf(tensor, tensor._grad if before is None else grad)
 
 
 def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
@@ -252,8 +314,8 @@ def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
     for size, wanted in zip(got[lead:] if lead >= 0 else got, shape):
         if lead < 0 or (wanted != size and wanted != 1):
             raise RuntimeError(
-                f"{node.label()}: returned an invalid gradient at index {position}: got {list(got)} but expected a "
-                f"shape compatible with {list(shape)}"
+                f"Function {node.label()} returned an invalid gradient at index {position} - got {list(got)} but "
+                f"expected shape compatible with {list(shape)}"
             )
     return state.sum_to_size(grad, shape)
 
@@ -304,8 +366,11 @@ def backward_from(root: TensorBase, seed: object) -> bool:
     return True
 
 
-def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
-    """Which nodes lead to a target, with a flag for each of their edges; the walk visits no others."""
+def find_needed(roots: list[Any], targets: dict[Any, Any], accumulates: bool) -> dict[Node, Any]:
+    """Which nodes lead to a target, with a flag for each of their edges; the walk visits no others.
+
+    Where leaves accumulate, nodes that are targets are visited too, for their hooks.
+    """
     order: list[Node] = []
     seen: set[Node] = set()
     stack: list[Node] = [root for root in roots if isinstance(root, Node)]
@@ -334,7 +399,7 @@ def find_needed(roots: list[Any], targets: dict[Any, Any]) -> dict[Node, Any]:
                 leads = edge is not None and id(edge) in targets
             flags.append(leads)
             useful = useful or leads
-        if useful:
+        if useful or (accumulates and node in targeted):
             needed[node] = flags
     return needed
 

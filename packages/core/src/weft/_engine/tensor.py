@@ -103,6 +103,8 @@ class NodeExtra:
         Gives back what saved-tensor hooks packed.
     watch : object or None
         Hooks on the node or its outputs, and where it was recorded (anomaly mode).
+    kinds : dict or None
+        The kinds of outputs by their index, where a user looked at the node.
     """
 
     def __init__(self) -> None:
@@ -110,6 +112,7 @@ class NodeExtra:
         self.outputs = 0
         self.unpack: Any = None
         self.watch: Any = None
+        self.kinds: Any = None
 
 
 class Operators:
@@ -308,6 +311,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     grad_enabled = True
     inference = False
     walk: Any = None  # the backward pass that runs in this thread
+    node: Any = None  # the node with hooks that it applies
     saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
     saved_hooks_refused = ""
     modes: Any = ()  # of __torch_function__, the innermost last

@@ -11,10 +11,15 @@ from weft.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from weft.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from weft.autograd.function import Function as Function
 from weft.autograd.function import FunctionCtx as FunctionCtx
+from weft.autograd.grad_mode import _force_original_view_tracking as _force_original_view_tracking
+from weft.autograd.grad_mode import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from weft.autograd.grad_mode import enable_grad as enable_grad
 from weft.autograd.grad_mode import inference_mode as inference_mode
+from weft.autograd.grad_mode import is_multithreading_enabled as is_multithreading_enabled
+from weft.autograd.grad_mode import is_view_replay_enabled as is_view_replay_enabled
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from weft.autograd.grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from weft.autograd.gradcheck import GradcheckError as GradcheckError
 from weft.autograd.gradcheck import gradcheck as gradcheck
 from weft.autograd.gradcheck import gradgradcheck as gradgradcheck
@@ -35,9 +40,12 @@ __all__ = [
     "graph",
     "inference_mode",
     "is_anomaly_enabled",
+    "is_multithreading_enabled",
+    "is_view_replay_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 

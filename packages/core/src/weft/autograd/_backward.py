@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft import _profiling
+from weft._dtypes import get_default_dtype
 from weft._engine.dispatch import edge_of
-from weft._engine.graph import Walk, accumulate, backward_from, find_needed
+from weft._engine.graph import Walk, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase, state
+from weft._settings import warn_once
+from weft._size import Size
 from weft._tensor import Tensor
 from weft._unresolved import bits_of
-from weft.autograd.hooks import GradientEdge, output_index, watch_of
-from weft.ops.creation import ones_like
+from weft.autograd._nodes import GradientEdge, kind_of_output
+from weft.autograd.hooks import output_index, watch_of
+from weft.ops.creation import ones, ones_like
 from weft.ops.pointwise import plus
 
 
@@ -37,8 +42,8 @@ def backward(
         Keep what was saved, to differentiate again. Default: ``create_graph``.
     create_graph : bool
         Record the differentiation itself, for higher derivatives.
-    inputs : Tensor or sequence of Tensor, optional
-        Accumulate only into these.
+    inputs : Tensor, GradientEdge or sequence of them, optional
+        Accumulate only into these; other tensors than leaves keep their gradient from now on (`retain_grad`).
 
     Raises
     ------
@@ -50,20 +55,28 @@ def backward(
         grad_tensors = grad_variables
     seeds = seeds_for("backward", roots, grad_tensors, len(roots))
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warn_of_cycles()
     if inputs is None:
         walk(roots, seeds, keep, create_graph, None)
         return
-    targets = tensors_only("backward", "inputs", inputs)
+    targets = as_sequence("backward", "inputs", inputs)
     if not targets:
-        raise RuntimeError("backward: 'inputs' argument to backward cannot be empty.")
+        raise RuntimeError("backward: `inputs` argument to `backward()` cannot be empty.")
     check_requires_grad("backward", targets)
-    found = captured(roots, seeds, keep, create_graph, targets)
-    for target, grad in zip(targets, found):
-        if grad is None:
-            continue
-        accumulate(target, grad, False, create_graph, plus)
-        if target.is_leaf and target._extra is not None and target._extra.hooks is not None:
-            target._extra.hooks.after_leaf(target, grad)
+    for target in targets:
+        if isinstance(target, TensorBase):
+            target.retain_grad()  # type: ignore[attr-defined]  # a leaf has its gradient anyway
+    captured(roots, seeds, keep, create_graph, targets, True)
+
+
+def warn_of_cycles() -> None:
+    """Warn that gradients which are differentiable refer to the graph that they are part of."""
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+        "gradient which can cause a memory leak. Use autograd.grad when creating the graph to avoid this, or set the "
+        ".grad fields of the parameters to None after use to break the cycle."
+    )
 
 
 def grad(
@@ -104,6 +117,8 @@ def grad(
     """
     roots = as_sequence("grad", "outputs", outputs)
     targets = as_sequence("grad", "inputs", inputs)
+    if not targets:
+        raise RuntimeError("grad: `inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True")
     keep = create_graph if retain_graph is None else retain_graph
@@ -114,6 +129,11 @@ def grad(
     found = captured(roots, seeds, keep, create_graph, targets)
     for number, each in enumerate(found):
         if each is None and materialize_grads:
+            if isinstance(targets[number], GradientEdge):
+                raise RuntimeError(
+                    "grad: materialize_grads cannot be used when the given input is a GradientEdge; "
+                    f"inputs[{number}] is one that no output depends on, and has no shape"
+                )
             model = targets[number].detach()
             found[number] = model.new_zeros(model.shape, requires_grad=create_graph)
         elif each is None and not allow_unused:
@@ -132,6 +152,15 @@ def batched(
     from weft.ops.joining import stack
 
     seeds = as_sequence("grad", "grad_outputs", grad_outputs)
+    for number, (root, seed) in enumerate(zip(roots, seeds)):
+        shape = shape_of(root)
+        if seed._array.shape[1:] != shape:
+            raise RuntimeError(
+                "grad: If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{number}] has a shape of "
+                f"{Size(seed._array.shape)} and output[{number}] has a shape of {Size(shape)}."
+            )
     rows = []
     count = seeds[0].shape[0]
     for number in range(count):
@@ -162,16 +191,6 @@ def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
     return found
 
 
-def tensors_only(name: str, argument: str, value: Any) -> list[Any]:
-    values = [value] if isinstance(value, TensorBase) else list(value)
-    for number, each in enumerate(values):
-        if not isinstance(each, TensorBase):
-            raise TypeError(
-                f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}"
-            )
-    return values
-
-
 def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
     """The gradient that each root starts with."""
     if given is None:
@@ -184,43 +203,59 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
         raise RuntimeError(f"{name}: got {count} tensors and {len(given)} gradients")
     seeds = []
     for number, (root, seed) in enumerate(zip(roots, given)):
-        if isinstance(root, GradientEdge):
-            if not isinstance(seed, TensorBase):
-                raise RuntimeError(
-                    f"{name}: a gradient must be given for an edge of the graph; element {number} has none"
-                )
-            seeds.append(seed)
-            continue
-        if not root._requires_grad:
+        if isinstance(root, TensorBase) and not root._requires_grad:
             raise RuntimeError(
                 f"{name}: element {number} of tensors does not require grad and does not have a grad_fn. Set "
                 "requires_grad=True on what it is computed from, and compute it outside weft.no_grad()"
             )
-        if seed is None:
-            if root._array.size != 1:
-                raise RuntimeError(
-                    f"{name}: grad can be implicitly created only for scalar outputs; this one has shape "
-                    f"{list(root._array.shape)}. Reduce it, for example with .sum(), or pass a gradient of that shape"
-                )
-            if not root.kind.dtype.is_floating_point:
-                raise RuntimeError(
-                    f"{name}: grad can be implicitly created only for real scalar outputs but got {root.kind.dtype}"
-                )
-            seed = ones_like(root.detach())
-        elif not isinstance(seed, TensorBase):
-            raise TypeError(f"{name}: gradients can be either Tensors or None, but got {type(seed).__name__}")
-        elif seed._array.shape != root._array.shape:
-            raise RuntimeError(
-                f"{name}: Mismatch in shape: grad_output[{number}] has a shape of {list(seed._array.shape)} and "
-                f"output[{number}] has a shape of {list(root._array.shape)}."
-            )
-        elif seed.kind.is_complex != root.kind.is_complex:
-            raise RuntimeError(
-                f"{name}: For complex Tensors, both grad_output and output are required to have the same dtype. "
-                f"Mismatch in dtype: grad_output[{number}] has {seed.kind.dtype} and output has {root.kind.dtype}."
-            )
-        seeds.append(seed)
+        seeds.append(seed_for(name, number, root, seed))
     return seeds
+
+
+def seed_for(name: str, number: int, root: Any, seed: Any) -> Any:
+    """The gradient that a root starts with: one for a scalar, or what was given, checked."""
+    shape, kind = shape_of(root), kind_at(root)
+    if seed is None:
+        if math.prod(shape) != 1:
+            raise RuntimeError(
+                f"{name}: grad can be implicitly created only for scalar outputs; this one has shape "
+                f"{list(shape)}. Reduce it, for example with .sum(), or pass a gradient of that shape"
+            )
+        if kind is not None and not kind.dtype.is_floating_point:
+            raise RuntimeError(
+                f"{name}: grad can be implicitly created only for real scalar outputs but got {kind.dtype}"
+            )
+        if isinstance(root, TensorBase):
+            return ones_like(root.detach())  # type: ignore[attr-defined]
+        return ones(shape, dtype=get_default_dtype() if kind is None else kind.dtype)
+    if not isinstance(seed, TensorBase):
+        raise TypeError(f"{name}: gradients can be either Tensors or None, but got {type(seed).__name__}")
+    if seed._array.shape != shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{number}] has a shape of {Size(seed._array.shape)} and output[{number}] "
+            f"has a shape of {Size(shape)}."
+        )
+    if kind is not None and seed.kind.is_complex != kind.is_complex:
+        raise RuntimeError(
+            f"{name}: For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{number}] has {seed.kind.dtype} and output has {kind.dtype}."
+        )
+    return seed
+
+
+def shape_of(root: Any) -> Any:
+    """The shape of a tensor, or of the tensor that stood at an edge of the graph."""
+    if isinstance(root, TensorBase):
+        return root._array.shape
+    if not isinstance(root.node, Node):
+        return shape_of(root.node.variable)
+    several = root.node._extra is not None and root.node._extra.outputs
+    return root.node._shape[root.output_nr] if several else root.node._shape
+
+
+def kind_at(root: Any) -> Any:
+    """The kind of a tensor, or of the tensor that stood at an edge; None where nobody looked at its node."""
+    return root.kind if isinstance(root, TensorBase) else kind_of_output(root.node, root.output_nr)
 
 
 def place_of(target: Any) -> tuple[Any, int]:
@@ -230,32 +265,54 @@ def place_of(target: Any) -> tuple[Any, int]:
     return edge_of(target), output_index(target)
 
 
-def walk(roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures: Any) -> None:
+def walk(
+    roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures: Any, accumulates: bool = False
+) -> None:
     places = [place_of(root) for root in roots]
     edges = [edge for edge, _ in places]
-    needed = None if captures is None else find_needed(edges, captures)
+    needed = None if captures is None else find_needed(edges, captures, accumulates)
     if _profiling.recorder is not None:
         time_nodes(edges)
-    made = Walk(plus, keep, create, captures, needed)
+    if state.anomaly:
+        trace_nodes(edges)
+    made = Walk(plus, keep, create, captures, needed, accumulates)
     made.roots = edges
     for (edge, index), seed in zip(places, seeds):
         made.send(edge, index, seed, False)
     made.run()
 
 
-def time_nodes(roots: list[Any]) -> None:
-    """Let the profiler that runs see each node that is reached from some."""
+def nodes_from(roots: list[Any]) -> set[Any]:
+    """The nodes that are reached from some."""
     seen: set[Any] = set()
     stack = [root for root in roots if isinstance(root, Node)]
     while stack:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            watch_of(node).timed = True
             stack += [edge for edge in node.edges() if isinstance(edge, Node)]
+    return seen
 
 
-def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any]) -> list[Any]:
+def time_nodes(roots: list[Any]) -> None:
+    """Let the profiler that runs see each node that is reached from some."""
+    for node in nodes_from(roots):
+        watch_of(node).timed = True
+
+
+def trace_nodes(roots: list[Any]) -> None:
+    """Let anomaly mode see each node, also those that were recorded before it was on."""
+    from weft.autograd.anomaly_mode import Trace
+
+    for node in nodes_from(roots):
+        watch = watch_of(node)
+        if watch.trace is None:
+            watch.trace = Trace(recorded=False)
+
+
+def captured(
+    roots: list[Any], seeds: list[Any], keep: bool, create: bool, targets: Sequence[Any], accumulates: bool = False
+) -> list[Any]:
     """Gradients of the targets; None for those that were not reached."""
     keys = []
     captures: dict[Any, Any] = {}
@@ -264,7 +321,7 @@ def captured(roots: list[Any], seeds: list[Any], keep: bool, create: bool, targe
         key = (edge, index) if isinstance(edge, Node) else id(target)
         keys.append(key)
         captures[key] = None
-    walk(roots, seeds, keep, create, captures)
+    walk(roots, seeds, keep, create, captures, accumulates)
     return [in_memory(captures[key]) for key in keys]
 
 

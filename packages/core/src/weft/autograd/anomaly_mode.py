@@ -7,31 +7,63 @@ import traceback
 import warnings
 from typing import Any
 
-from weft._engine.tensor import Node, TensorBase, intercept, state
-from weft.autograd.hooks import watch_of
+from weft._engine.tensor import Node, TensorBase, intercept, local, state
+from weft.autograd.hooks import spread, watch_of
 
 
 class Trace:
-    """Where a node was recorded."""
+    """Where a node was recorded, and by the backward of which other node, if it was in one.
 
-    def __init__(self, check_nan: bool) -> None:
-        self.check_nan = check_nan
-        self.lines = user_frames()
+    Parameters
+    ----------
+    recorded : bool
+        False for a node that was recorded before anomaly mode was on.
+    """
+
+    def __init__(self, recorded: bool = True) -> None:
+        self.lines: Any = user_frames() if recorded else None
+        self.induced_by: Any = local.node if recorded else None
 
     def explain(self, node: Node, error: Exception) -> None:
         """Say where the failing node was recorded."""
+        if not state.anomaly:
+            return
+        if self.lines is None:
+            warnings.warn(
+                f"Error detected in {node.label()}. No forward pass information available. Enable detect anomaly "
+                "during forward pass for more information.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return
         text = "".join(traceback.format_list(self.lines))
         warnings.warn(
             f"Error detected in {node.label()}. Traceback of forward call that caused the error:\n{text}",
             UserWarning,
             stacklevel=4,
         )
+        self.explain_inducing()
+
+    def explain_inducing(self) -> None:
+        """Say where the nodes were recorded whose backward recorded this one."""
+        node = self.induced_by
+        while node is not None:
+            trace = watch_of(node).trace
+            lines = None if trace is None else trace.lines
+            text = "No forward pass information available." if lines is None else "".join(traceback.format_list(lines))
+            warnings.warn(
+                f"\n\nPrevious calculation was induced by {node.label()}. Traceback of forward call that induced "
+                f"the previous calculation:\n{text}",
+                UserWarning,
+                stacklevel=5,
+            )
+            node = None if trace is None else trace.induced_by
 
     def check(self, node: Node, results: Any) -> None:
         """Look for nan in the gradients that a node returned."""
-        if not self.check_nan:
+        if state.anomaly != "nan":
             return
-        for position, grad in enumerate(results):
+        for position, grad in enumerate(spread(node, results)):
             if isinstance(grad, TensorBase) and bool(grad.isnan().any()):  # type: ignore[attr-defined]
                 error = RuntimeError(f"Function '{node.label()}' returned nan values in its {position}th output.")
                 self.explain(node, error)
@@ -50,7 +82,7 @@ def attach_trace(result: Any) -> None:
     for tensor in result if isinstance(result, tuple) else (result,):
         node = tensor._node if isinstance(tensor, TensorBase) else None
         if node is not None and watch_of(node).trace is None:
-            watch_of(node).trace = Trace(state.anomaly == "nan")
+            watch_of(node).trace = Trace()
 
 
 class set_detect_anomaly:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from weft._engine.dispatch import SavedOutput, edge_of, extra_of, make, set_output_index, unpack_output
+from weft._engine.dispatch import SavedOutput, edge_of, extra_of, freed, make, set_output_index, unpack_output
 from weft._engine.tensor import Node, TensorBase, Version, local, next_sequence, state
 from weft.autograd.grad_mode import no_grad
 from weft.autograd.hooks import output_index
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -20,17 +21,8 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward; call it once, in forward or setup_context.
 
-        Raises
-        ------
-        TypeError
-            For anything else: keep that as an attribute of ctx.
+        Anything else is an error once the call is recorded: keep that as an attribute of ctx.
         """
-        for each in tensors:
-            if each is not None and not isinstance(each, TensorBase):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(each).__name__}; keep "
-                    "other values as attributes of ctx"
-                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -65,6 +57,8 @@ class FunctionNode(Node, FunctionCtx):
     _dirty_tensors: tuple[Any, ...] = ()
     _non_differentiable: tuple[Any, ...] = ()
     _materialize_grads = True
+    _materialize_non_diff_grads = True
+    _left_out: tuple[int, ...] = ()  # outputs without gradient, for which backward gets None
     needs_input_grad: tuple[bool, ...] = ()
 
     def label(self) -> str:
@@ -77,6 +71,11 @@ class FunctionNode(Node, FunctionCtx):
             if tensor is None:
                 kept.append(None)
                 continue
+            if not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {len(kept)} is of type "
+                    f"{type(tensor).__name__}; keep other values as attributes of ctx"
+                )
             index = next((n for n, each in enumerate(outputs) if each is tensor), None)
             if tensor._version_counter is None:
                 tensor._version_counter = Version(0)
@@ -88,31 +87,31 @@ class FunctionNode(Node, FunctionCtx):
         self._kept: Any = kept
         self._to_save = ()
         if local.saved_hooks:
-            from weft.autograd.graph import pack, pack_output
+            from weft.autograd.graph import pack_value
 
-            self._kept = [
-                pack_output(each.array, each.kind, each.index)
-                if isinstance(each, SavedOutput)
-                else None
-                if each is None
-                else pack(each[0])
-                for each in kept
-            ]
+            self._kept = [pack_value(each[0] if isinstance(each, tuple) else each) for each in kept]
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors that forward saved, checked to be unchanged."""
         kept = self.__dict__.get("_kept", [])
         if kept is None:
-            raise RuntimeError(
-                f"{self.label()}: Trying to backward through the graph a second time (or directly access saved tensors "
-                "after they have already been freed). Saved intermediate values of the graph are freed when you call "
-                ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
-                "second time or if you need to access saved tensors after calling backward."
-            )
+            raise freed(self)
         return tuple(self._unkept(each) for each in kept)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The older name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from weft.autograd._nodes import SavedTensor
+
+        if self.__dict__.get("_kept", []) is None:
+            raise freed(self)
+        return tuple(SavedTensor(self, place) for place in range(len(self.__dict__.get("_kept", []))))
 
     def _unkept(self, value: Any) -> Any:
         if value is None:
@@ -133,7 +132,9 @@ class FunctionNode(Node, FunctionCtx):
         grads = list(grads)
         if self._materialize_grads:
             grads = [
-                state.zeros(*self._outputs[n]) if grad is None and self._outputs[n] is not None else grad
+                state.zeros(*self._outputs[n])
+                if grad is None and self._outputs[n] is not None and n not in self._left_out
+                else grad
                 for n, grad in enumerate(grads)
             ]
         function = self._function
@@ -187,7 +188,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: Any, attributes: Any) -> None:
         super().__init__(name, bases, attributes)
-        cls._node_class = type(f"{name}Backward", (FunctionNode,), {"_function": cls})
+        cls._node_class = cls._backward_cls = type(f"{name}Backward", (FunctionNode,), {"_function": cls})
 
 
 class Function(metaclass=FunctionMeta):
@@ -215,12 +216,29 @@ class Function(metaclass=FunctionMeta):
     """
 
     _node_class: Any
+    _backward_cls: Any
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so "
+            "you should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+            "future version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the call was PyTorch's before `apply` was.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
         raise RuntimeError(
             f"{type(self).__name__}: Legacy autograd function with non-static forward method is deprecated. Please use "
-            "static methods, and call apply of the class instead of an instance"
+            "new-style autograd function with static forward method, and call apply of the class"
         )
 
     @staticmethod
@@ -319,7 +337,7 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
             continue
         tensor = settled.get(id(output))
         if tensor is None:
-            tensor = settle(node, output, inputs, recorded)
+            tensor = settle(node, output, inputs, recorded, len(outputs))
             settled[id(output)] = tensor
         if recorded and tensor.kind.is_differentiable and not is_in(output, node._non_differentiable):
             give_history(node, tensor, index, is_in(output, node._dirty_tensors))
@@ -327,6 +345,8 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         described.append((tensor._array.shape, tensor.kind))
     if recorded:
         node._outputs = described
+        if not node._materialize_non_diff_grads:
+            node._left_out = tuple(n for n, each in enumerate(outputs) if is_in(each, node._non_differentiable))
         several = len(described) != 1
         shapes = [None if each is None else each[0] for each in described]
         node._shape = shapes if several else shapes[0]
@@ -356,19 +376,52 @@ def is_in(tensor: Any, tensors: Any) -> bool:
     return any(each is tensor for each in tensors)
 
 
-def settle(node: Any, output: Any, inputs: list[Any], recorded: bool) -> Any:
+def settle(node: Any, output: Any, inputs: list[Any], recorded: bool, count: int) -> Any:
     """An output that may get the node as its history."""
     if is_in(output, node._dirty_tensors):
         from weft.ops._inplace import bump, check_writable
 
         if recorded:
             check_writable(node.label(), output, True)
+            if output._view_base is not None and count != 1:
+                raise RuntimeError(
+                    f"{node.label()}: If your Function modifies views in-place, it must return only one output; it "
+                    f"returned {count}. Write to a clone() instead"
+                )
         bump(output, node.label())
         return output
     if is_in(output, inputs) or output._requires_grad:
         with no_grad():  # a view that must not be written to where that is recorded: its gradient is the user's
             return output.view_as(output)
     return output
+
+
+class InplaceFunction(Function):
+    """A `Function` that may be told to work in place, by its older name.
+
+    Parameters
+    ----------
+    inplace : bool
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A `Function` by the name of one that took nested lists of tensors: it is not offered, and says so.
+
+    Raises
+    ------
+    RuntimeError
+        By ``apply``: flatten the arguments and use `Function`.
+    """
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Refuse."""
+        raise RuntimeError(f"{cls.__name__}: NestedIOFunction is not offered; flatten the arguments and use Function")
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -381,23 +434,32 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not local.grad_enabled or not any(isinstance(g, TensorBase) and g._requires_grad for g in grads):
             return results
         many = isinstance(results, tuple)
-        values = list(results) if many else [results]
-        incoming = [each for each in grads if isinstance(each, TensorBase)]
-        marked = [Refusing.apply(each, *incoming) if isinstance(each, TensorBase) else each for each in values]
-        return tuple(marked) if many else marked[0]
+        marked = Error.apply(*[unknown(each) for each in (results if many else (results,))])
+        return marked if many else marked[0]
 
     return wrapper
 
 
-class Refusing(Function):
-    """The identity, whose gradient is an error."""
+def unknown(value: Any) -> Any:
+    """A tensor as one that depends on something, nobody knows how."""
+    if not isinstance(value, TensorBase):
+        return value
+    tensor: Any = value
+    return tensor.detach().requires_grad_() if tensor.kind.is_differentiable else tensor
+
+
+class Error(Function):
+    """The identity of some tensors, whose gradient is an error."""
 
     @staticmethod
-    def forward(ctx: Any, tensor: Any, *grads: Any) -> Any:
-        """The tensor itself."""
-        return tensor.detach()
+    def forward(ctx: Any, *values: Any) -> Any:
+        """The tensors themselves."""
+        return tuple(each.detach() if isinstance(each, TensorBase) else each for each in values)  # type: ignore[attr-defined]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Refuse."""
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+Error._node_class.__name__ = "Error"

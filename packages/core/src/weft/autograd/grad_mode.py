@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,29 +17,28 @@ class _Mode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            raise TypeError(f"{type(self).__name__}: decorates functions, not the class {function.__name__}")
+            return self.on_class(function)
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
             def generator(*args: Any, **kwargs: Any) -> Any:
                 made = function(*args, **kwargs)
-                sent: Any = None
+                resume, given = made.send, None
                 while True:
                     with self.again():
                         try:
-                            item = made.send(sent)
+                            item = resume(given)
                         except StopIteration as stop:
                             return stop.value
                     try:
-                        sent = yield item
+                        given = yield item
+                        resume = made.send
                     except GeneratorExit:
                         with self.again():
                             made.close()
                         raise
-                    except BaseException as error:
-                        with self.again():
-                            item = made.throw(error)
-                        sent = yield item
+                    except BaseException as error:  # also a second one, that is thrown in after the first
+                        resume, given = made.throw, error
 
             return generator
 
@@ -48,6 +48,18 @@ class _Mode:
                 return function(*args, **kwargs)
 
         return wrapped
+
+    def on_class(self, decorated: Any) -> Any:
+        """A class whose instances are made in the mode; its methods are not touched."""
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+            "functions or methods. To preserve the current behavior of class decoration, you can directly decorate the "
+            "`__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        decorated.__init__ = self(decorated.__init__)
+        return decorated
 
     def again(self) -> Any:
         """A fresh instance with the same setting."""
@@ -152,6 +164,86 @@ class inference_mode(_Mode):
         enabled, inference = self.before.pop()
         enter_inference(inference)
         set_grad(enabled)
+
+
+class set_multithreading_enabled(_Mode):
+    """Whether a backward pass may use several threads, from this call on or for the time of a context.
+
+    weft's passes run in the thread that calls them, whatever is set.
+    """
+
+    enabled = True
+
+    def __init__(self, mode: bool) -> None:
+        self.before = set_multithreading_enabled.enabled
+        self.mode = mode
+        set_multithreading_enabled.enabled = mode
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        set_multithreading_enabled.enabled = self.before
+        return super().__call__(function)
+
+    def again(self) -> Any:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        set_multithreading_enabled.enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        set_multithreading_enabled.enabled = self.before
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was given; True at first."""
+    return set_multithreading_enabled.enabled
+
+
+class _force_original_view_tracking(_Mode):
+    """Kept for programs that switch how PyTorch makes views again: weft always runs the operations that made them."""
+
+    enabled = False
+
+    def __init__(self, mode: bool) -> None:
+        self.before = _force_original_view_tracking.enabled
+        self.mode = mode
+        _force_original_view_tracking.enabled = mode
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        _force_original_view_tracking.enabled = self.before
+        return super().__call__(function)
+
+    def again(self) -> Any:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        _force_original_view_tracking.enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        _force_original_view_tracking.enabled = self.before
+
+
+def is_view_replay_enabled() -> bool:
+    """What ``_force_original_view_tracking`` was given; False at first."""
+    return _force_original_view_tracking.enabled
+
+
+class _unsafe_preserve_version_counter(_Mode):
+    """Writes to some tensors in this context are not counted, so that backward does not miss what they replaced."""
+
+    def __init__(self, tensors: Any) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+        self.before = [each._version for each in self.tensors]
+
+    def again(self) -> Any:
+        return type(self)(self.tensors)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        for tensor, version in zip(self.tensors, self.before):
+            if tensor._version_counter is not None:
+                tensor._version_counter.value = version
 
 
 def enter_inference(mode: bool) -> None:

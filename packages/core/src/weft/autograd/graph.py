@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
 from weft._engine.tensor import Node as Node
 from weft._engine.tensor import TensorBase, intercept, local
+from weft.autograd._nodes import GradientEdge as GradientEdge
+from weft.autograd._nodes import get_gradient_edge as get_gradient_edge
 from weft.autograd.grad_mode import enable_grad
-from weft.autograd.hooks import GradientEdge as GradientEdge
-from weft.autograd.hooks import get_gradient_edge as get_gradient_edge
 from weft.autograd.hooks import output_index
 from weft.utils.hooks import RemovableHandle
 
@@ -104,17 +104,26 @@ class Packed(NamedTuple):
         return found
 
 
-def pack(tensor: Any) -> Packed:
-    """A tensor as the innermost hooks pack it."""
-    pack_hook, unpack_hook = local.saved_hooks[-1]
-    edge = edge_of(tensor)
-    return Packed(pack_hook(tensor), unpack_hook, edge, output_index(tensor))
+def pack_one(value: Any, pack_hook: Any, unpack_hook: Any) -> Packed:
+    """A saved tensor, or an output of the node that saves it, as hooks pack it.
 
-
-def pack_output(array: Any, kind: Any, index: int) -> Packed:
-    """An output of the node that saves it, as the innermost hooks pack it."""
-    pack_hook, unpack_hook = local.saved_hooks[-1]
-    return Packed(pack_hook(make(array, kind)), unpack_hook, None, index, True)
+    Raises
+    ------
+    RuntimeError
+        If the hook writes to the tensor.
+    """
+    is_output = isinstance(value, SavedOutput)
+    edge = None if is_output else edge_of(value)
+    tensor: Any = make(value.array, value.kind) if is_output else value
+    before = tensor._version
+    packed = pack_hook(tensor)
+    if tensor._version != before:
+        raise RuntimeError(
+            "saved_tensors_hooks: A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+            "to pack hook can not be modified by in-place operations as this can lead to unexpected side-effects. "
+            "Write to a clone() instead."
+        )
+    return Packed(packed, unpack_hook, edge, value.index if is_output else output_index(value), is_output)
 
 
 def pack_saved(result: Any) -> None:
@@ -132,11 +141,9 @@ def pack_saved(result: Any) -> None:
 
 def pack_value(value: Any) -> Any:
     """What a node has saved, with its tensors packed."""
-    if isinstance(value, SavedOutput):
-        return pack_output(value.array, value.kind, value.index)
     if isinstance(value, list):
         return [pack_value(each) for each in value]
-    return pack(value) if isinstance(value, TensorBase) else value
+    return pack_one(value, *local.saved_hooks[-1]) if isinstance(value, (SavedOutput, TensorBase)) else value
 
 
 def unpack_all(node: Any, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft import _profiling
-from weft._engine.dispatch import PlannedNode, edge_of, extra_of
-from weft._engine.tensor import Node, TensorBase
+from weft._engine.dispatch import PlannedNode, extra_of
+from weft._engine.tensor import Node, TensorBase, local
 from weft._tensor import Tensor, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
 
@@ -19,20 +19,39 @@ class TensorHooks:
     def __init__(self) -> None:
         self.before = HookDict()
         self.after = HookDict()
-        self.accumulated = HookDict()  # those of the leaf's AccumulateGrad
+        self.accumulating = HookDict()  # those of the leaf's AccumulateGrad, before it runs
+        self.accumulated = HookDict()  # and after
         self.retains_grad = False
         self.accumulator: Any = None  # a weak reference to the leaf's AccumulateGrad, if somebody asked for it
 
     def before_leaf(self, grad: Any) -> Any:
         """The gradient as the leaf's hooks leave it."""
         for hook in list(self.before.values()):
-            grad = replacement(grad, hook(grad))
+            grad = replacement(hook, grad, hook(grad))
+        return grad
+
+    def before_accumulating(self, grad: Any) -> Any:
+        """The gradient as the hooks leave it that run before the leaf's AccumulateGrad."""
+        for hook in list(self.accumulating.values()):
+            returned = hook((grad,))
+            if returned is not None:
+                grad = replacement(hook, grad, as_gradients(hook, returned, 1)[0])
         return grad
 
     def after_leaf(self, tensor: Any, grad: Any) -> None:
-        """Tell those who wait for ``.grad`` to be complete."""
+        """Tell those who wait for ``.grad`` to be complete.
+
+        Raises
+        ------
+        RuntimeError
+            If one of them returns something.
+        """
         for hook in list(self.after.values()):
-            hook(tensor)
+            if hook(tensor) is not None:
+                raise RuntimeError(
+                    "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return None. They "
+                    "may change the tensor and its .grad"
+                )
         for hook in list(self.accumulated.values()):
             hook((), (grad,))
 
@@ -44,7 +63,12 @@ class TensorHooks:
             watch_of(tensor._node).retained[output_index(tensor)] = weakref.ref(tensor)
 
 
-def replacement(grad: Any, returned: Any) -> Any:
+def name_of(hook: Any) -> str:
+    """The name of a hook for errors: an object that is called has none."""
+    return str(getattr(hook, "__name__", "<unknown>"))
+
+
+def replacement(hook: Any, grad: Any, returned: Any) -> Any:
     """What a hook returned in place of a gradient, checked.
 
     Raises
@@ -55,16 +79,39 @@ def replacement(grad: Any, returned: Any) -> Any:
     if returned is None:
         return grad
     if not isinstance(returned, TensorBase):
-        raise TypeError(f"register_hook: expected a hook to return None or a Tensor, not {type(returned).__name__}")
-    if grad is not None:
-        for what, before, now in (
-            ("size", grad._array.shape, returned._array.shape),
-            ("type", grad.kind.dtype, returned.kind.dtype),
-            ("device", grad.kind.device, returned.kind.device),
-        ):
-            if before != now:
-                raise RuntimeError(f"register_hook: hook has changed the {what} of the gradient from {before} to {now}")
+        raise TypeError(
+            f"register_hook: expected Variable, but hook '{name_of(hook)}' returned '{type(returned).__name__}'; a "
+            "hook returns a Tensor, or None"
+        )
+    if grad is None:
+        raise RuntimeError(f"register_hook: can't replace a None gradient with a non-None value ('{name_of(hook)}')")
+    for what, before, now in (
+        ("size", grad._array.shape, returned._array.shape),
+        ("type", grad.kind.dtype, returned.kind.dtype),
+        ("location", grad.kind.device, returned.kind.device),
+    ):
+        if before != now:
+            raise RuntimeError(
+                f"register_hook: hook '{name_of(hook)}' has changed the {what} of value (was {before} got {now})"
+            )
     return returned
+
+
+def as_gradients(hook: Any, returned: Any, count: int) -> tuple[Any, ...]:
+    """What a hook of a node returned, as so many gradients.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more or fewer.
+    """
+    found = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+    if len(found) != count:
+        raise RuntimeError(
+            f"register_hook: hook '{name_of(hook)}' has returned an incorrect number of values (got {len(found)}, but "
+            f"expected {count})"
+        )
+    return found
 
 
 class Watch:
@@ -78,37 +125,53 @@ class Watch:
         self.trace: Any = None
         self.timed = False  # a profiler runs, and wants to see the node's time
         self.metadata: dict[Any, Any] = {}
+        self.packed: dict[str, Any] = {}  # by attribute, what hooks packed of a node of two operands
 
     def before(self, node: Node, grads: list[Any]) -> None:
-        """Run what sees the gradients of the outputs; it may replace them in the list."""
+        """Run what sees the gradients of single outputs; it may replace them in the list."""
         for index, hooks in self.outputs.items():
             for hook in list(hooks.values()):
                 if grads[index] is not None:
-                    grads[index] = replacement(grads[index], hook(grads[index]))
+                    grads[index] = replacement(hook, grads[index], hook(grads[index]))
         for index, reference in self.retained.items():
             tensor = reference()
             if tensor is not None and grads[index] is not None:
                 tensor._grad = grads[index] if tensor._grad is None else tensor._grad + grads[index]
+
+    def apply(self, node: Node, grads: list[Any], needed: Any) -> Any:
+        """Apply the node, between what sees the gradients of its outputs and what sees those of its inputs."""
         for hook in list(self.pre.values()):
             returned = hook(tuple(grads))
             if returned is not None:
-                grads[:] = returned if isinstance(returned, tuple) else (returned,)
-
-    def apply(self, node: Node, grads: list[Any], needed: Any) -> Any:
-        """Apply the node, and run what sees the gradients of its inputs."""
+                grads[:] = as_gradients(hook, returned, len(grads))
+        outer = local.node
+        local.node = node
         try:
+            for name, packed in self.packed.items():
+                setattr(node, name, packed.restore(node))
             timed = _profiling.recorder if self.timed else None
-            results = node.apply(grads, needed) if timed is None else timed.apply_node(node, grads, needed)
+            if needed is not None and True not in needed:  # it is visited for its hooks alone
+                results: Any = [None] * len(needed)
+            elif timed is None:
+                results = node.apply(grads, needed)
+            else:
+                results = timed.apply_node(node, grads, needed)
         except Exception as error:
             if self.trace is not None:
                 self.trace.explain(node, error)
             raise
+        finally:
+            local.node = outer
+            for name in self.packed:
+                setattr(node, name, None)
         if self.trace is not None:
             self.trace.check(node, results)
         for hook in list(self.post.values()):
-            returned = hook(tuple(spread(node, results)), tuple(grads))
+            given = spread(node, results)
+            returned = hook(tuple(given), tuple(grads))
             if returned is not None:
-                results = gathered(node, returned if isinstance(returned, (tuple, list)) else (returned,))
+                found = as_gradients(hook, returned, len(given))
+                results = gathered(node, [replacement(hook, *pair) for pair in zip(given, found)])
         return results
 
 
@@ -133,12 +196,7 @@ def spread(node: Node, values: Any) -> list[Any]:
 
 def gathered(node: Node, values: Any) -> list[Any]:
     """The reverse of `spread`."""
-    pattern = pattern_of(node)
-    if len(values) != len(pattern):
-        raise RuntimeError(
-            f"register_hook: a hook of {node.label()} returned {len(values)} gradients; it has {len(pattern)} inputs"
-        )
-    return [value for value, each in zip(values, pattern) if each]
+    return [value for value, each in zip(values, pattern_of(node)) if each]
 
 
 def watch_of(node: Node) -> Watch:
@@ -257,100 +315,3 @@ Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  
 Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
 Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]
 Tensor.output_nr = property(output_number)  # type: ignore[attr-defined]
-
-
-# Methods of Node
-
-
-class AccumulateGrad:
-    """The end of the graph at a leaf, made when somebody looks for it."""
-
-    def __init__(self, variable: Any) -> None:
-        self.variable = variable
-        self.next_functions: tuple[Any, ...] = ()
-
-    def name(self) -> str:
-        """The class's name, with PyTorch's namespace."""
-        return "torch::autograd::AccumulateGrad"
-
-    @property
-    def metadata(self) -> dict[Any, Any]:
-        """A place for the user's own notes."""
-        return self.__dict__.setdefault("_metadata", {})
-
-    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the gradient was accumulated."""
-        return add(hooks_of(self.variable).accumulated, hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the gradient is accumulated."""
-
-        def each(grad: Any) -> Any:
-            returned = hook((grad,))
-            return returned[0] if isinstance(returned, tuple) else returned
-
-        return add(hooks_of(self.variable).before, each)
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {id(self):#x}>"
-
-
-def accumulator_of(leaf: Any) -> AccumulateGrad:
-    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
-    hooks = hooks_of(leaf)
-    found = None if hooks.accumulator is None else hooks.accumulator()
-    if found is None:
-        found = AccumulateGrad(leaf)
-        hooks.accumulator = weakref.ref(found)
-    return found
-
-
-class GradientEdge(NamedTuple):
-    """A place in the graph: a node, and which of its outputs."""
-
-    node: Any
-    output_nr: int
-    ownership_token: Any = None
-
-
-def get_gradient_edge(tensor: Any) -> GradientEdge:
-    """The place in the graph where the gradient of a tensor arrives."""
-    if not tensor._requires_grad:
-        raise RuntimeError(
-            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require "
-            "gradients"
-        )
-    edge = edge_of(tensor)
-    if isinstance(edge, Node):
-        return GradientEdge(edge, output_index(tensor))
-    return GradientEdge(accumulator_of(edge), 0, edge)
-
-
-def next_functions(self: Node) -> tuple[Any, ...]:
-    """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
-    indices = None if self._extra is None else self._extra.indices
-    found: list[Any] = []
-    for position, edge in enumerate(self.edges()):
-        if edge is None or isinstance(edge, Node):
-            found.append((edge, 0 if indices is None else indices[position]))
-        else:
-            found.append((accumulator_of(edge), 0))
-    return tuple((None, 0) if each is None else each for each in spread(self, found))
-
-
-def node_register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(grad_inputs, grad_outputs)`` after this node; what it returns replaces grad_inputs."""
-    return add(watch_of(self).post, hook)
-
-
-def node_register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(grad_outputs)`` before this node; what it returns replaces them."""
-    return add(watch_of(self).pre, hook)
-
-
-Node.name = lambda self: self.label()  # type: ignore[attr-defined]
-Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
-Node.register_hook = node_register_hook  # type: ignore[attr-defined]
-Node.register_prehook = node_register_prehook  # type: ignore[attr-defined]
-Node.metadata = property(lambda self: watch_of(self).metadata)  # type: ignore[attr-defined]
-Node.__repr__ = lambda self: f"<{self.label()} object at {id(self):#x}>"  # type: ignore[method-assign]

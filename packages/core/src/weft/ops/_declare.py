@@ -266,6 +266,9 @@ class Declaration:
             -1 if position == self.op.sequence_position else mask >> position & 1 for position in self.op.positions
         )
         plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
+        plan.names = tuple(
+            self.arguments[place] if place >= 0 else "_".join(map(str, self.op.facts[-1 - place])) for place in saves
+        )
         plan.skips = int(saved_outputs == {"later_outputs"})
         if not self.op.differentiable:
             plan.pair = -1  # off the fast path, which would record it

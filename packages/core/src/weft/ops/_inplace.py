@@ -11,27 +11,37 @@ import numpy
 from weft import _levels
 from weft._devices import backend_of
 from weft._dtypes import can_cast
-from weft._engine.dispatch import Op, current_node, make, make_node, set_output_index, share_view, spread_history
+from weft._engine.dispatch import (
+    Op,
+    current_node,
+    make,
+    make_node,
+    replay,
+    set_output_index,
+    share_view,
+    spread_history,
+    untold,
+)
 from weft._engine.dispatch import bump as bump
-from weft._engine.tensor import Extra, TensorBase, local, run_quietly
+from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad
 from weft._engine.unresolved import memory_of, values_of
 from weft._float8 import assigned
 from weft._intercept import flatten
 from weft.backend import destination
 
 
-def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
-    """An in-place write is allowed, for autograd and for memory.
+def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bool = True) -> None:
+    """An in-place write is allowed, for autograd and, unless only the geometry changes, for memory.
 
     Raises
     ------
     RuntimeError
-        For a leaf that requires grad (or a view of one), one of several views that an op returned, an inference
-        tensor outside inference mode, or memory that several elements share.
+        For a leaf that requires grad (or a view of a leaf that does), one of several views that an op returned, a view
+        that was not recorded, an inference tensor outside inference mode, or memory that several elements share.
     """
     array = tensor._array
     filling = name in ("zero_", "fill_")  # every element gets the same, so that sharing does no harm
-    if 0 in array.strides and not filling:
+    if memory and 0 in array.strides and not filling:
         refuse_expanded(name, array)
     counter = tensor._version_counter
     if counter is not None and counter.inference and not local.inference:
@@ -39,40 +49,48 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool) -> None:
             f"{name}: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
             "to get a normal tensor before doing inplace update."
         )
-    if not local.grad_enabled:
+    requires_grad = tensor._requires_grad
+    if not local.grad_enabled or not (requires_grad or others_require_grad):
         return
     base = tensor._view_base
-    if base is None:
-        if tensor._requires_grad and tensor._node is None:
+    if base is not None:
+        refuse_unrecorded_view(name, tensor._view_recipe)
+        if requires_grad and base._node is None:
             raise RuntimeError(
-                f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
-                "weft.no_grad(), or use the out-of-place variant"
+                f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation. Write "
+                "inside weft.no_grad(), or clone() the leaf first"
             )
-        return
-    if tensor._requires_grad and current_node(tensor) is None:
+    if requires_grad and current_node(tensor) is None:
         raise RuntimeError(
             f"{name}: a leaf Variable that requires grad is being used in an in-place operation. Write inside "
             "weft.no_grad(), or use the out-of-place variant"
         )
-    if not (others_require_grad or base._requires_grad):
+
+
+def refuse_unrecorded_view(name: str, recipe: Any) -> None:
+    """Refuse to write to a view whose history cannot be told, or to a view of one.
+
+    Raises
+    ------
+    RuntimeError
+        If an op returned it with others, or it was made where nothing was recorded.
+    """
+    found = untold(recipe)
+    if found is None:
         return
-    if base._requires_grad and base._node is None:
-        raise RuntimeError(
-            f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation. Write "
-            "inside weft.no_grad(), or clone() the leaf first"
-        )
-    _, op, _, index, recorded = tensor._view_recipe
+    _, op, _, index, recorded = found
     if index >= 0:
         raise RuntimeError(
             f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
             "This view is the output of a function that returns multiple views. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
         )
-    if not recorded:
-        raise RuntimeError(
-            f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make "
-            "the view where gradients are recorded, or write inside weft.no_grad()"
-        )
+    mode = "inference mode" if recorded is None else "no_grad mode"
+    raise RuntimeError(
+        f"{name}: A view was created in {mode} and is being modified inplace with grad mode enabled. Given that this "
+        "use case is ambiguous and error-prone, it is forbidden. Make the view where gradients are recorded, or write "
+        "inside weft.no_grad()"
+    )
 
 
 def refuse_expanded(name: str, array: Any) -> None:
@@ -152,9 +170,15 @@ def is_dense(array: Any) -> bool:
 
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
-    check_writable(name, self, False)
+    check_writable(name, self, False, memory=False)
     base = self._view_base
-    made = function(alias(self) if base is None else self, *args, **kwargs)
+    recorded = local.grad_enabled
+    if base is not None and self._node is not None:
+        set_grad(True)  # it stays the view that it is, of the same history, also where nothing else is recorded
+    try:
+        made = function(alias(self) if base is None else self, *args, **kwargs)
+    finally:
+        set_grad(recorded)
     self._array = made._array
     if self.kind.wrapped:
         self._extra.wrapped = made._extra.wrapped
@@ -162,6 +186,8 @@ def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) ->
     if base is not None:
         share_view(self, made)
         self._view_version = self._version_counter.value
+    elif not recorded:
+        return self
     self._node = made._node
     set_output_index(self, output_index(made))
     return self
@@ -256,6 +282,11 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         bump(self, name)
         return self
     before = alias(self)
+    if self._view_base is not None and before._node is not None and before._node._extra is not None:
+        # Without the hooks on the view, which was another tensor: what is written is a view of the base by itself.
+        again = replay(self._view_recipe, self._view_base)
+        before._node = again._node
+        set_output_index(before, output_index(again))
     result = function(before, *args, **kwargs)
     check_fits(name, self, result._array.shape, result.kind.dtype)
     if result.kind.dtype is not self.kind.dtype:

@@ -151,11 +151,13 @@ def unsafe_chunk(input, chunks, dim=0):
 
 
 def separated(whole: Any, pieces: Sequence[Any], dim: int) -> tuple[Any, ...]:
-    """The pieces again, each as a view by itself."""
+    """The pieces again, each as a tensor by itself, that does not know of the memory that it shares."""
     made, start = [], 0
     for piece in pieces:
         size = piece.shape[dim]
-        made.append(views.narrow(whole, dim, start, size))
+        part = views.narrow(whole, dim, start, size)
+        part._view_base = part._version_counter = None
+        made.append(part)
         start += size
     return tuple(made)
 

@@ -1245,7 +1245,8 @@ def tensor_split(
         raise RuntimeError(f"tensor_split: number of sections must be larger than 0, got {sections}")
     addressable("tensor_split", (sections,), TENSOR_BYTES)
     small, larger = divmod(total, sections)
-    return split_sizes.op(input, tuple(small + (at < larger) for at in range(sections)), dim)
+    starts = [at * small + min(at, larger) for at in range(sections + 1)]
+    return tuple(slice_dim.op(input, dim, start, stop, 1) for start, stop in itertools.pairwise(starts))
 
 
 def along(name: str, dim: Any, least: int) -> Any:

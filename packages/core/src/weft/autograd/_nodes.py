@@ -1,0 +1,309 @@
+"""What users see of the graph: its nodes by name and with what they saved, and the ends of it at the leaves."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from weft._dtypes import get_default_dtype
+from weft._engine.dispatch import OpNode, PairNode, SavedOutput, current_node, edge_of, extra_of, freed
+from weft._engine.tensor import Node
+from weft._size import Size
+from weft._tensor import Tensor
+from weft.autograd.hooks import add, hooks_of, output_index, spread, watch_of
+from weft.utils.hooks import RemovableHandle
+
+
+class SavedAttributes:
+    """What a node of an op shows of its saved values: ``_saved_other``, and ``_raw_saved_other`` for tensors.
+
+    The names are those of the op's parameters (its first one is ``self``), and ``result``.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raw = name.startswith("_raw_saved_")
+        if not raw and not name.startswith("_saved_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        node: Any = self
+        place = place_of(node, name.removeprefix("_raw_saved_").removeprefix("_saved_"))
+        if place is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        found = SavedTensor(node, place)
+        return found if raw else found.value()
+
+
+def place_of(node: Any, name: str) -> int | None:
+    """Where among the saved values of a node the one of a name is; None: it has none."""
+    plan = node.plan
+    names = ["self" if each in ("input", "self") else each for each in plan.names]
+    if plan.saves_output:
+        names.append("result")
+    return names.index(name) if name in names else None
+
+
+class SavedTensor:
+    """A tensor that a node has saved, which hooks may still pack."""
+
+    def __init__(self, node: Any, place: int) -> None:
+        self._node = node
+        self._place = place
+
+    def _held(self) -> Any:
+        """What the node holds.
+
+        Raises
+        ------
+        RuntimeError
+            If it was freed.
+        """
+        node = self._node
+        if isinstance(node, PairNode):
+            if node.is_freed:
+                raise freed(node)
+            name = self._operand()
+            found = watch_of(node).packed.get(name)
+            return getattr(node, name) if found is None else found
+        held = node.saved if isinstance(node, OpNode) else node._kept
+        if held is None:
+            raise freed(node)
+        return held[self._place]
+
+    def _operand(self) -> str:
+        """The attribute of a node of two operands."""
+        return ("first", "second")[self._node.plan.saves[self._place]]
+
+    def value(self) -> Any:
+        """The saved value, a tensor with its history."""
+        from weft.autograd.graph import Packed
+
+        held = self._held()
+        node = self._node
+        if isinstance(node, PairNode):
+            if isinstance(held, Packed):
+                return held.restore(node)
+            node.check()
+            return held
+        if isinstance(node, OpNode):
+            return node.saved_values()[self._place]
+        return node._unkept(held)
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Let ``pack_hook`` have the tensor, and keep what it returns until ``unpack_hook`` gives it back.
+
+        Raises
+        ------
+        TypeError
+            If a hook cannot be called.
+        RuntimeError
+            If there are hooks already, or the tensor was freed.
+        """
+        from weft.autograd.graph import Packed, pack_one, unpack_all
+
+        for hook in (pack_hook, unpack_hook):
+            if not callable(hook):
+                raise TypeError(
+                    f"register_hooks(): incompatible function arguments: hooks must be callable, not "
+                    f"{type(hook).__name__}"
+                )
+        held = self._held()
+        if held is None:
+            raise RuntimeError("register_hooks: Calling register_hooks on a saved tensor with value None is forbidden")
+        if isinstance(held, Packed):
+            raise RuntimeError(
+                "register_hooks: Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
+            )
+        node = self._node
+        if isinstance(node, PairNode):
+            name = self._operand()
+            watch_of(node).packed[name] = pack_one(held, pack_hook, unpack_hook)
+            setattr(node, name, None)
+            return
+        if isinstance(node, OpNode):
+            assert node.saved is not None
+            packed = pack_one(held, pack_hook, unpack_hook)
+            node.saved = (*node.saved[: self._place], packed, *node.saved[self._place + 1 :])
+            node.versions = tuple(
+                -1 if position == self._place else version for position, version in enumerate(node.versions)
+            )
+            extra_of(node).unpack = unpack_all
+            return
+        tensor = held if isinstance(held, SavedOutput) else held[0]
+        node._kept[self._place] = pack_one(tensor, pack_hook, unpack_hook)
+
+
+@functools.cache
+def named_class(base: Any, name: str) -> Any:
+    """The class of nodes of one name, which differs from its base in that alone."""
+    return type(name, (SavedAttributes, base), {"__slots__": (), "__module__": "weft.autograd"})
+
+
+def shown(node: Any, tensor: Any = None) -> Any:
+    """A node as users see it: its class has its name. With a tensor that it made: its dtype is kept for them."""
+    if type(node) is OpNode or type(node) is PairNode:
+        node.__class__ = named_class(type(node), node.plan.label)  # type: ignore[arg-type]
+    if tensor is not None and node is not None:
+        extra = extra_of(node)
+        if extra.kinds is None:
+            extra.kinds = {}
+        extra.kinds[output_index(tensor)] = tensor.kind
+    return node
+
+
+def kind_of_output(node: Any, index: int) -> Any:
+    """The kind of an output of a node; None where nobody looked at it."""
+    if isinstance(node, AccumulateGrad):
+        return node.variable.kind
+    kinds = None if node._extra is None else node._extra.kinds
+    return None if kinds is None else kinds.get(index)
+
+
+def grad_fn(self: Any) -> Any:
+    """The node of the operation that made it; None for a leaf."""
+    node = current_node(self)
+    return None if node is None else shown(node, self)
+
+
+Tensor.grad_fn = property(grad_fn)  # type: ignore[assignment]
+
+
+class Metadata(NamedTuple):
+    """What is known of an output of a node."""
+
+    shape: Any
+    dtype: Any
+    device: Any = None
+    is_nested_tensor: bool = False
+    is_cpp_nested_tensor: bool = False
+
+
+def input_metadata(self: Any) -> list[Metadata]:
+    """The shape and dtype of each gradient that the node takes."""
+    shapes = self._shape if isinstance(self._shape, list) else [self._shape]
+    kinds = [kind_of_output(self, index) for index in range(len(shapes))]
+    return [
+        Metadata(
+            None if shape is None else Size(shape),
+            get_default_dtype() if kind is None else kind.dtype,
+            None if kind is None else kind.device,
+        )
+        for shape, kind in zip(shapes, kinds)
+    ]
+
+
+def call_node(self: Any, *grads: Any) -> Any:
+    """The gradients of the inputs for given gradients of the outputs; one alone is no tuple.
+
+    Raises
+    ------
+    TypeError
+        If their number is not that of the outputs.
+    """
+    count = 1 if self._extra is None or self._extra.outputs == 0 else self._extra.outputs
+    if len(grads) != count:
+        raise TypeError(f"{self.label()}: expected {count} arguments, got {len(grads)} instead")
+    given = list(grads)
+    watch = None if self._extra is None else self._extra.watch
+    if watch is None:
+        results = self.apply(given, None)
+    else:
+        watch.before(self, given)
+        results = watch.apply(self, given, None)
+    found = spread(self, results)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+class AccumulateGrad:
+    """The end of the graph at a leaf, made when somebody looks for it."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.next_functions: tuple[Any, ...] = ()
+
+    def name(self) -> str:
+        """The class's name, with PyTorch's namespace."""
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A place for the user's own notes."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the gradient was accumulated."""
+        return add(hooks_of(self.variable).accumulated, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the gradient is accumulated."""
+        return add(hooks_of(self.variable).accumulating, hook)
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+def accumulator_of(leaf: Any) -> AccumulateGrad:
+    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
+    hooks = hooks_of(leaf)
+    found = None if hooks.accumulator is None else hooks.accumulator()
+    if found is None:
+        found = AccumulateGrad(leaf)
+        hooks.accumulator = weakref.ref(found)
+    return found
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: a node, and which of its outputs."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """The place in the graph where the gradient of a tensor arrives."""
+    if not tensor._requires_grad:
+        raise RuntimeError(
+            "get_gradient_edge: It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
+    edge = edge_of(tensor)
+    if isinstance(edge, Node):
+        return GradientEdge(shown(edge, tensor), output_index(tensor))
+    return GradientEdge(accumulator_of(edge), 0, edge)
+
+
+def next_functions(self: Node) -> tuple[Any, ...]:
+    """For each input the node that made it (or the leaf's AccumulateGrad, or None) and which output of it it was."""
+    indices = None if self._extra is None else self._extra.indices
+    found: list[Any] = []
+    for position, edge in enumerate(self.edges()):
+        if edge is None or isinstance(edge, Node):
+            found.append((edge if edge is None else shown(edge), 0 if indices is None else indices[position]))
+        else:
+            found.append((accumulator_of(edge), 0))
+    return tuple((None, 0) if each is None else each for each in spread(self, found))
+
+
+def node_register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(grad_inputs, grad_outputs)`` after this node; what it returns replaces grad_inputs."""
+    return add(watch_of(self).post, hook)
+
+
+def node_register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(grad_outputs)`` before this node; what it returns replaces them."""
+    return add(watch_of(self).pre, hook)
+
+
+Node.name = lambda self: self.label()  # type: ignore[attr-defined]
+Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
+Node.register_hook = node_register_hook  # type: ignore[attr-defined]
+Node.register_prehook = node_register_prehook  # type: ignore[attr-defined]
+Node.metadata = property(lambda self: watch_of(self).metadata)  # type: ignore[attr-defined]
+Node.__repr__ = lambda self: f"<{self.label()} object at {id(self):#x}>"  # type: ignore[method-assign]
+Node.__call__ = call_node  # type: ignore[attr-defined]
+Node._input_metadata = property(input_metadata)  # type: ignore[attr-defined]
+Node._sequence_nr = lambda self: self._sequence  # type: ignore[attr-defined]
