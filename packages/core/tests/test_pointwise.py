@@ -172,3 +172,28 @@ def test_a_quotient_rounded_down_cannot_be_differentiated():
     x = weft.ones(2, requires_grad=True)
     with pytest.raises(NotImplementedError, match="floor_divide: the derivative"):
         (x // 2).sum().backward()
+
+
+NUMBERS = {
+    "add": lambda x, t: weft.add(x, x, alpha=t),
+    "add_": lambda x, t: (x * 1).add_(x, alpha=t),
+    "sub": lambda x, t: weft.sub(x, x, alpha=t),
+    "addcmul": lambda x, t: weft.addcmul(x, x, x, value=t),
+    "addcdiv": lambda x, t: weft.addcdiv(x, x, x, value=t),
+    "addmm": lambda x, t: weft.addmm(x[None], x[None], x[:, None] @ x[None], alpha=t),
+    "full_like": weft.full_like,
+    "elu": lambda x, t: weft.nn.functional.elu(x, t),
+    "leaky_relu": lambda x, t: weft.nn.functional.leaky_relu(x, t),
+    "hardtanh": lambda x, t: weft.nn.functional.hardtanh(x, -1.0, t),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_tensor_in_the_place_of_a_number_may_not_lose_a_gradient(name):
+    x, number = weft.tensor([0.3, 0.7], requires_grad=True), weft.tensor(0.5)
+    expected = NUMBERS[name](x, 0.5)
+    weft.testing.assert_close(NUMBERS[name](x, number), expected)
+    with pytest.raises(TypeError, match="requires grad"):
+        NUMBERS[name](x, number.requires_grad_())
+    with weft.no_grad():
+        weft.testing.assert_close(NUMBERS[name](x, number), expected)

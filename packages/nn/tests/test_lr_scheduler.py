@@ -338,3 +338,29 @@ def test_one_cycle_needs_a_momentum_to_cycle():
     optimizer = optim.Adagrad([weft.zeros(1).requires_grad_()])
     with pytest.raises(ValueError, match="Adagrad has neither; pass cycle_momentum=False"):
         schedules.OneCycleLR(optimizer, 1.0, total_steps=5)
+
+
+@pytest.mark.parametrize("tensor_rate", [False, True])
+@pytest.mark.parametrize("mode", ["triangular", "triangular2", "exp_range"])
+def test_cyclic_rates_do_not_write_into_the_callers_tensors(tensor_rate, mode):
+    low, high = weft.tensor(0.01), [weft.tensor(0.1), weft.tensor(0.2)]
+    params = [weft.nn.Parameter(weft.ones(1)) for _ in range(2)]
+    groups = [{"params": [param], "lr": weft.tensor(0.5) if tensor_rate else 0.5} for param in params]
+    optimizer = weft.optim.SGD(groups, lr=0.5, momentum=0.9)
+    schedule = weft.optim.lr_scheduler.CyclicLR(optimizer, low, high, step_size_up=2, mode=mode, gamma=1.0)
+    expected = weft.optim.lr_scheduler.CyclicLR(
+        weft.optim.SGD([{"params": [weft.nn.Parameter(weft.ones(1))]} for _ in range(2)], lr=0.5, momentum=0.9),
+        0.01,
+        [0.1, 0.2],
+        step_size_up=2,
+        mode=mode,
+        gamma=1.0,
+    )
+    for _ in range(5):
+        for each in (schedule, expected):
+            each.optimizer.step()
+            each.step()
+        got = [float(group["lr"]) for group in optimizer.param_groups]
+        assert got == pytest.approx([group["lr"] for group in expected.optimizer.param_groups])
+    assert low.item() == pytest.approx(0.01)
+    assert [each.item() for each in high] == pytest.approx([0.1, 0.2])

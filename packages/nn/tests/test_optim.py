@@ -743,3 +743,134 @@ def test_muon_moves_by_a_matrix_with_singular_values_of_about_one():
 def test_muon_takes_matrices_alone():
     with pytest.raises(ValueError, match="only supports 2D parameters"):
         optim.Muon([weft.zeros(3, requires_grad=True)])
+
+
+def vector(*values):
+    return weft.tensor(values, dtype=weft.float64, requires_grad=True)
+
+
+STATES = {
+    "SGD": {"momentum_buffer": (0.3, 0.2)},
+    "Adam": {"exp_avg": (0.3, 0.2), "exp_avg_sq": (0.5, 0.4)},
+    "AdamW": {"exp_avg": (0.3, 0.2), "exp_avg_sq": (0.5, 0.4)},
+    "NAdam": {"exp_avg": (0.3, 0.2), "exp_avg_sq": (0.5, 0.4), "mu_product": 0.8},
+    "RAdam": {"exp_avg": (0.3, 0.2), "exp_avg_sq": (0.5, 0.4)},
+    "Adamax": {"exp_avg": (0.3, 0.2), "exp_inf": (0.5, 0.4)},
+    "Adagrad": {"sum": (0.4, 0.5)},
+    "Adadelta": {"square_avg": (0.4, 0.5), "acc_delta": (0.2, 0.3)},
+    "ASGD": {"ax": (0.2, 0.3), "eta": 0.9, "mu": 0.5},
+    "RMSprop": {"square_avg": (0.5, 0.4), "grad_avg": (0.01, 0.02), "momentum_buffer": (0.3, 0.2)},
+    "Rprop": {"prev": (0.2, -0.3), "step_size": (0.3, 0.2)},
+}
+HYPERPARAMETERS = {
+    "SGD": {"lr": 0.9, "weight_decay": 0.1, "momentum": 0.8},
+    **{name: {"lr": 0.9, "weight_decay": 0.1, "betas": (0.8, 0.9)} for name in ("Adam", "AdamW", "NAdam", "RAdam")},
+    "Adamax": {"lr": 0.9, "weight_decay": 0.1, "betas": (0.8, 0.9)},
+    **{name: {"lr": 0.9, "weight_decay": 0.1} for name in ("Adagrad", "Adadelta", "ASGD", "RMSprop")},
+    "Rprop": {"lr": 0.9},
+}
+SETTINGS = {
+    "SGD": [{}, {"nesterov": True}, {"maximize": True}],
+    "Adam": [{}, {"amsgrad": True}, {"decoupled_weight_decay": True}],
+    "NAdam": [{}, {"decoupled_weight_decay": True}],
+    "RMSprop": [{"momentum": 0.9, "centered": True}],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [(name, each) for name in STATES for each in SETTINGS.get(name, [{}])], ids=str
+)
+def test_differentiable_steps_have_the_gradients_of_all_that_they_are_given(name, settings):
+    """Of the parameter, the gradient, the state, and each hyperparameter that is a tensor, over two steps."""
+    hyperparameters = HYPERPARAMETERS[name]
+    state = STATES[name]
+    if settings.get("amsgrad"):
+        state = {**state, "max_exp_avg_sq": (0.6, 0.1)}
+    lengths = {key: len(value) if isinstance(value, tuple) else None for key, value in hyperparameters.items()}
+
+    def steps(start, grad, *given):
+        given = list(given)
+        param = start.clone()
+        kept = {key: given.pop(0).clone() for key in state}
+        options = {
+            key: given.pop(0) if length is None else tuple(given.pop(0) for _ in range(length))
+            for key, length in lengths.items()
+        }
+        optimizer = getattr(optim, name)([param], **options, **settings, differentiable=True)
+        if name != "SGD":
+            kept["step"] = weft.tensor(10.0)
+        optimizer.state[param].update(kept)
+        for scale in (1.0, 2.0):
+            param.grad = grad * scale
+            optimizer.step()
+        written = [each for key, each in sorted(optimizer.state[param].items()) if key not in ("step", "mu", "eta")]
+        return (param, *written)
+
+    values = [*state.values()]
+    for value in hyperparameters.values():
+        values += value if isinstance(value, tuple) else [value]
+    tensors = [vector(*value) if isinstance(value, tuple) else vector(value)[0].detach() for value in values]
+    tensors = [each.requires_grad_(key != "mu") for key, each in zip([*state, *[""] * len(tensors)], tensors)]
+    assert weft.autograd.gradcheck(steps, (vector(1.0, -0.7), vector(0.6, 0.8), *tensors))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "NAdam", "RMSprop"])
+def test_hyperparameters_may_be_tensors_without_gradients_too(name):
+    def run(wrap):
+        param = weft.nn.Parameter(weft.tensor([1.0, -2.0]))
+        options = {
+            key: tuple(wrap(each) for each in value) if isinstance(value, tuple) else wrap(value)
+            for key, value in HYPERPARAMETERS[name].items()
+        }
+        optimizer = getattr(optim, name)([param], **options)
+        for _ in range(3):
+            param.grad = param.detach() * 2
+            optimizer.step()
+        return param.detach()
+
+    weft.testing.assert_close(run(weft.tensor), run(float))
+
+
+def test_a_rate_that_is_a_tensor_is_refused_with_foreach_by_adam_alone():
+    param, rate = weft.nn.Parameter(weft.ones(1)), weft.tensor(0.1)
+    for name in ("Adam", "AdamW"):
+        with pytest.raises(ValueError, match="lr as a Tensor"):
+            getattr(optim, name)([param], lr=rate, foreach=True)
+        getattr(optim, name)([param], lr=rate, foreach=True, capturable=True)
+    for name in ("SGD", "NAdam", "RAdam", "RMSprop", "Adagrad"):
+        getattr(optim, name)([param], lr=rate, foreach=True)
+
+
+def test_options_that_are_lists_are_copied():
+    betas = [0.9, 0.99]
+    optimizer = optim.Adam([weft.nn.Parameter(weft.ones(1))], betas=betas)
+    betas[0] = 0.1
+    assert optimizer.param_groups[0]["betas"] == (0.9, 0.99)
+
+
+class Wrapper(optim.Optimizer):
+    """Around another optimizer; its own __init__ calls none."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.param_groups, self.state, self.defaults = inner.param_groups, inner.state, inner.defaults
+
+    def step(self, closure=None):
+        return self.inner.step(closure)
+
+
+def test_a_wrapper_that_never_called_init_steps_and_takes_hooks():
+    param = weft.nn.Parameter(weft.ones(1))
+    wrapper, seen = Wrapper(optim.SGD([param], lr=0.5)), []
+    param.grad = weft.ones(1)
+    wrapper.step()
+    assert param.tolist() == [0.5]
+    with wrapper.register_step_post_hook(lambda *_: seen.append("hook")):
+        wrapper.step()
+    wrapper.step()
+    assert seen == ["hook"]
+    assert "lr: 0.5" in repr(wrapper)
+    wrapper.zero_grad()
+    assert param.grad is None
+    assert wrapper.state_dict()["param_groups"][0]["lr"] == 0.5
+    assert copy.deepcopy(wrapper).param_groups[0]["lr"] == 0.5

@@ -510,6 +510,22 @@ def wide_number(name: str, value: Any, element: dtype) -> RuntimeError:
     return RuntimeError(f"{name}: value cannot be converted to type {element} without overflow: {value}")
 
 
+def number_in(name: str, value: Any, argument: str = "value") -> Any:
+    """The number in a tensor that stands for one.
+
+    Raises
+    ------
+    TypeError
+        If the tensor requires grad, since its gradient would be lost.
+    """
+    if value._requires_grad and local.grad_enabled:
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be Number, not a Tensor that requires grad, whose gradient would be "
+            "lost. Pass tensor.item(), or write the product out"
+        )
+    return value.item()
+
+
 def fit_number(name: str, value: Any, element: dtype) -> Any:
     """A number as a kernel takes it beside arrays of a dtype; integers wrap around as they do in tensors.
 

@@ -48,7 +48,7 @@ from weft._layout import (
 from weft._levels import batched_like
 from weft._tensor import Tensor
 from weft._unresolved import resolved
-from weft.ops._declare import ALL_DTYPES, composite, half_number, op, wide_number
+from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
 
@@ -108,7 +108,10 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
     """
     if element.category == FLOATING and type(value) in (int, float) and -127 <= value <= 127 and not element.is_float8:
         return value  # as most are seen to be at once
-    value = value.item() if isinstance(value, (TensorBase, numpy.generic)) else value  # type: ignore[attr-defined]
+    if isinstance(value, TensorBase):
+        value = number_in(name, value)
+    elif isinstance(value, numpy.generic):
+        value = value.item()
     if not isinstance(value, (int, float, complex)):
         raise TypeError(f"{name}(): expected a Number, not {type(value).__name__}")
     if isinstance(value, int):
@@ -219,7 +222,7 @@ def one_number(name: str, argument: str, value: Any) -> Any:
         If it is neither.
     """
     if isinstance(value, TensorBase) and value._array.size == 1:
-        return value.item()  # type: ignore[attr-defined]
+        return number_in(name, value, argument)
     if not isinstance(value, (int, float, complex, numpy.generic)):
         raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
     return value

@@ -13,7 +13,7 @@ from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
 from weft._named import named
 from weft._tensor import Tensor
-from weft.ops._declare import composite, fit_number, op, pointwise, wrap_around
+from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
 from weft.ops.creation import factor, fitting, zeros_like
 
@@ -119,7 +119,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if isinstance(alpha, TensorBase):
         if alpha._array.ndim:
             raise TypeError(f"{name}(): argument 'alpha' must be Number, not a {alpha._array.ndim}-D Tensor")
-        alpha = alpha.item()  # type: ignore[attr-defined]
+        alpha = number_in(name, alpha, "alpha")
     check_factor(name, "alpha", alpha, common)
     if common.name == "bool":
         alpha = fit_number(name, alpha, common)
@@ -1531,7 +1531,7 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
 def scalar_of(name: str, value: Any, element: Any) -> Any:
     """A number (or 0-d tensor) that multiplies tensors of a dtype."""
-    value = value.item() if isinstance(value, TensorBase) else value
+    value = number_in(name, value) if isinstance(value, TensorBase) else value
     return factor(name, value, element)
 
 

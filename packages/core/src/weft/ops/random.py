@@ -18,7 +18,7 @@ from weft._engine.tensor import TensorBase, local, state
 from weft._float8 import refuse_float8
 from weft._levels import drawn
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
-from weft.ops._declare import composite, op
+from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
 from weft.ops.reductions import reduce
@@ -1035,7 +1035,7 @@ def check_probabilities(name: str, p: Any) -> None:
 def real(name: str, argument: str, value: Any) -> float:
     """A float from a number or a tensor of one element."""
     if isinstance(value, TensorBase) and value._array.size == 1:
-        value = value.item()  # type: ignore[attr-defined]
+        value = number_in(name, value, argument)
     if isinstance(value, (int, float, numpy.number)):
         return float(value)
     raise TypeError(f"{name}(): argument '{argument}' must be float, not {type(value).__name__}")

@@ -11,6 +11,7 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_scaled,
     advance,
     check_modes,
@@ -68,7 +69,7 @@ class Adadelta(GroupOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_options("Adadelta", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
-        check_modes("Adadelta", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("Adadelta", foreach=foreach, fused=None, differentiable=differentiable)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Adadelta: Invalid rho value: {rho}; it must be in [0, 1]")
         defaults = {
@@ -102,7 +103,7 @@ class Adadelta(GroupOptimizer):
             lr=scalar(group["lr"], group["differentiable"]),
             rho=group["rho"],
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
 
 
@@ -120,7 +121,7 @@ def adadelta_step(
 ) -> None:
     """One step of Adadelta, in place."""
     if weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
+        grad = add_decay(grad, param, weight_decay)
     spread = square_avg.mul_(rho).addcmul_(grad, grad, value=1 - rho).add(eps).sqrt()
     delta = acc_delta.add(eps).sqrt().div(spread).mul(grad)
     acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)

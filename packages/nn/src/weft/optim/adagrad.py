@@ -11,6 +11,7 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     advance,
     check_modes,
@@ -75,7 +76,7 @@ class Adagrad(GroupOptimizer):
             "epsilon": eps,
         }
         check_options("Adagrad", lr=lr, at_least_zero=limits)
-        check_modes("Adagrad", lr=lr, foreach=foreach, fused=fused, differentiable=differentiable)
+        check_modes("Adagrad", foreach=foreach, fused=fused, differentiable=differentiable)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -113,7 +114,7 @@ class Adagrad(GroupOptimizer):
             lr=scalar(group["lr"], group["differentiable"]),
             lr_decay=group["lr_decay"],
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
 
     def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
@@ -141,6 +142,6 @@ def adagrad_step(
 ) -> None:
     """Step ``t`` (from 1) of Adagrad, in place; ``total`` is the sum of squares."""
     if weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
+        grad = add_decay(grad, param, weight_decay)
     total.addcmul_(grad, grad, value=1)
     add_ratio(param, grad, total.sqrt().add(eps), -lr / (1 + (t - 1) * lr_decay))

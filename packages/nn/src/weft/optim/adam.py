@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import weft
@@ -12,14 +11,18 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     advance,
     as_saved,
+    average,
+    average_square,
     check_betas,
     check_modes,
     check_options,
     new_step_count,
     scalar,
+    square_root,
     state_tensors,
     unused,
 )
@@ -98,10 +101,15 @@ class Adam(GroupOptimizer):
                 f"{name}: betas must be either both floats or both Tensors, and floats with foreach=True and "
                 f"capturable=False; got {betas}, foreach={foreach}"
             )
-        check_modes(name, lr=lr, foreach=foreach and not capturable, fused=fused, differentiable=differentiable)
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError(
+                f"{name}: lr as a Tensor is not supported for capturable=False and foreach=True; pass a float or "
+                "foreach=False"
+            )
+        check_modes(name, foreach=foreach, fused=fused, differentiable=differentiable)
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -136,10 +144,10 @@ class Adam(GroupOptimizer):
             state_tensors(states, "max_exp_avg_sq") if group["amsgrad"] else unused(params),
             advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
-            beta1=scalar(beta1),
-            beta2=scalar(beta2),
+            beta1=scalar(beta1, group["differentiable"]),
+            beta2=scalar(beta2, group["differentiable"]),
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
             decoupled_weight_decay=group["decoupled_weight_decay"],
         )
 
@@ -164,12 +172,12 @@ def adam_step(
     if weight_decay != 0 and decoupled_weight_decay:
         param.mul_(1 - lr * weight_decay)
     elif weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
-    exp_avg.lerp_(grad, 1 - beta1)
-    second_moment = exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        grad = add_decay(grad, param, weight_decay)
+    average(exp_avg, grad, beta1)
+    second_moment = average_square(exp_avg_sq, grad, beta2)
     if max_exp_avg_sq is not None:
         second_moment = max_exp_avg_sq.copy_(as_saved(max_exp_avg_sq).maximum(second_moment))
     # The second moment's correction is moved out of the denominator: one operation less.
-    correction = math.sqrt(1 - beta2**t)
+    correction = square_root(1 - beta2**t)
     denominator = second_moment.sqrt().add(eps * correction)
     add_ratio(param, exp_avg, denominator, -lr * correction / (1 - beta1**t))

@@ -11,8 +11,11 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     advance,
+    as_saved,
+    average,
     check_betas,
     check_modes,
     check_options,
@@ -67,10 +70,10 @@ class Adamax(GroupOptimizer):
     ) -> None:
         check_options("Adamax", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas("Adamax", betas)
-        check_modes("Adamax", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("Adamax", foreach=foreach, fused=None, differentiable=differentiable)
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "foreach": foreach,
@@ -98,10 +101,10 @@ class Adamax(GroupOptimizer):
             state_tensors(states, "exp_inf"),
             advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
-            beta1=beta1,
-            beta2=beta2,
+            beta1=scalar(beta1, group["differentiable"]),
+            beta2=scalar(beta2, group["differentiable"]),
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
 
 
@@ -121,7 +124,7 @@ def adamax_step(
 ) -> None:
     """Step ``t`` (from 1) of Adamax, in place."""
     if weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
-    exp_avg.lerp_(grad, 1 - beta1)
-    exp_inf.copy_(exp_inf.mul(beta2).maximum(grad.abs().add(eps)))
+        grad = add_decay(grad, param, weight_decay)
+    average(exp_avg, grad, beta1)
+    exp_inf.copy_(as_saved(exp_inf).mul(beta2).maximum(grad.abs().add(eps)))
     add_ratio(param, exp_avg, exp_inf, -lr / (1 - beta1**t))

@@ -11,7 +11,10 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
+    add_scaled,
     advance,
+    as_saved,
     check_modes,
     check_options,
     new_step_count,
@@ -69,7 +72,7 @@ class ASGD(GroupOptimizer):
         capturable: bool = False,
     ) -> None:
         check_options("ASGD", lr=lr, at_least_zero={"weight_decay": weight_decay})
-        check_modes("ASGD", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("ASGD", foreach=foreach, fused=None, differentiable=differentiable)
         defaults = {
             "lr": lr,
             "lambd": lambd,
@@ -84,9 +87,10 @@ class ASGD(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+        eta = weft.empty((), dtype=weft.float32, device="cpu").fill_(scalar(group["lr"], group["differentiable"]))
         return {
             "step": new_step_count(),
-            "eta": weft.tensor(float(group["lr"]), dtype=weft.float32, device="cpu"),
+            "eta": eta,
             "mu": weft.ones((), dtype=weft.float32, device="cpu"),
             "ax": weft.zeros_like(param),
         }
@@ -99,20 +103,20 @@ class ASGD(GroupOptimizer):
             grads,
             state_tensors(states, "ax"),
             [state["mu"].item() for state in states],
-            [state["eta"].item() for state in states],
+            [as_saved(state["eta"]) if group["differentiable"] else state["eta"].item() for state in states],
             lambd=group["lambd"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
-        lr = scalar(group["lr"])
+        lr = scalar(group["lr"], group["differentiable"])
         for state, t in zip(states, advance(states)):
             state["eta"].fill_(lr / (1 + group["lambd"] * lr * t) ** group["alpha"])
             state["mu"].fill_(1 / max(1, t - group["t0"]))
 
 
 @multi_tensor
-def asgd_step(param: Any, grad: Any, ax: Any, mu: float, eta: float, *, lambd: float, weight_decay: float) -> None:
+def asgd_step(param: Any, grad: Any, ax: Any, mu: float, eta: Any, *, lambd: float, weight_decay: float) -> None:
     """One step of averaged SGD, in place, with this step's ``mu`` and ``eta``."""
     if weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
-    param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
+        grad = add_decay(grad, param, weight_decay)
+    add_scaled(param.mul_(1 - lambd * eta), grad, -eta)
     ax.lerp_(param, mu)

@@ -43,7 +43,7 @@ def _write(group: Group, name: str, value: Any) -> None:
     if isinstance(group[name], Tensor):
         group[name].fill_(value)
     else:
-        group[name] = value
+        group[name] = _copy(value)  # which the next value is written into
 
 
 def _copy(value: Any) -> Any:
@@ -51,13 +51,13 @@ def _copy(value: Any) -> Any:
 
 
 def _per_group(name: str, optimizer: Optimizer, option: str, value: Any) -> list[Any]:
-    """One value for each group, from one for all or from a list."""
+    """One value for each group, from one for all or from a list; tensors are copied, since groups are written to."""
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        return [_copy(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(f"{name}: {option} has {len(value)} values, the optimizer has {count} parameter groups")
-    return list(value)
+    return [_copy(each) for each in value]
 
 
 class LRScheduler:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import weft
@@ -12,13 +11,17 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     advance,
+    average,
+    average_square,
     check_betas,
     check_modes,
     check_options,
     new_step_count,
     scalar,
+    square_root,
     state_tensors,
 )
 
@@ -74,10 +77,10 @@ class NAdam(GroupOptimizer):
         limits = {"epsilon": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay}
         check_options("NAdam", lr=lr, at_least_zero=limits)
         check_betas("NAdam", betas)
-        check_modes("NAdam", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("NAdam", foreach=foreach, fused=None, differentiable=differentiable)
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "momentum_decay": momentum_decay,
@@ -98,9 +101,10 @@ class NAdam(GroupOptimizer):
         }
 
     @staticmethod
-    def _mu(group: Group, t: float) -> float:
+    def _mu(group: Group, t: float) -> Any:
         """The momentum of step t."""
-        return float(group["betas"][0] * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])))
+        beta1, decay = (scalar(each, group["differentiable"]) for each in (group["betas"][0], group["momentum_decay"]))
+        return beta1 * (1 - 0.5 * 0.96 ** (t * decay))
 
     def _step_group(
         self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
@@ -108,6 +112,7 @@ class NAdam(GroupOptimizer):
         beta1, beta2 = group["betas"]
         counts = advance(states)
         mus = [self._mu(group, t) for t in counts]
+        products = [state["mu_product"].mul_(mu) for state, mu in zip(states, mus)]
         nadam_step(
             params,
             grads,
@@ -115,13 +120,13 @@ class NAdam(GroupOptimizer):
             state_tensors(states, "exp_avg_sq"),
             mus,
             [self._mu(group, t + 1) for t in counts],
-            [state["mu_product"].mul_(mu).item() for state, mu in zip(states, mus)],
+            [scalar(each, group["differentiable"]) for each in products],
             counts,
             lr=scalar(group["lr"], group["differentiable"]),
-            beta1=beta1,
-            beta2=beta2,
+            beta1=scalar(beta1, group["differentiable"]),
+            beta2=scalar(beta2, group["differentiable"]),
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
             decoupled_weight_decay=group["decoupled_weight_decay"],
         )
 
@@ -148,10 +153,10 @@ def nadam_step(
     if weight_decay != 0 and decoupled_weight_decay:
         param.mul_(1 - lr * weight_decay)
     elif weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
-    exp_avg.lerp_(grad, 1 - beta1)
-    second_moment = exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-    correction = math.sqrt(1 - beta2**t)
+        grad = add_decay(grad, param, weight_decay)
+    average(exp_avg, grad, beta1)
+    second_moment = average_square(exp_avg_sq, grad, beta2)
+    correction = square_root(1 - beta2**t)
     denominator = second_moment.sqrt().add(eps * correction)
     add_ratio(param, grad, denominator, -lr * correction * (1 - mu) / (1 - mu_product))
     add_ratio(param, exp_avg, denominator, -lr * correction * mu_next / (1 - mu_product * mu_next))

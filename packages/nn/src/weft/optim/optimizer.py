@@ -7,6 +7,7 @@ A state dict has PyTorch's layout, so that checkpoints travel both ways: paramet
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import warnings
 from collections import OrderedDict, defaultdict
@@ -104,6 +105,19 @@ def _replaced_arguments(
     )
 
 
+_HOOK_TABLES = frozenset(
+    f"_optimizer_{when}_hooks"
+    for when in (
+        "step_pre",
+        "step_post",
+        "state_dict_pre",
+        "state_dict_post",
+        "load_state_dict_pre",
+        "load_state_dict_post",
+    )
+)
+
+
 class Optimizer:
     """Base class of optimizers.
 
@@ -147,7 +161,6 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        self._make_hook_tables()
         groups: list[Any] = list(params)
         if not groups:
             raise ValueError(f"{type(self).__name__}: params is empty (optimizer got an empty parameter list)")
@@ -156,17 +169,13 @@ class Optimizer:
         for group in groups:
             self.add_param_group(group)
 
-    def _make_hook_tables(self) -> None:
-        for table in (
-            "_optimizer_step_pre_hooks",
-            "_optimizer_step_post_hooks",
-            "_optimizer_state_dict_pre_hooks",
-            "_optimizer_state_dict_post_hooks",
-            "_optimizer_load_state_dict_pre_hooks",
-            "_optimizer_load_state_dict_post_hooks",
-        ):
-            if table not in self.__dict__:
-                setattr(self, table, OrderedDict())
+    def __getattr__(self, name: str) -> Any:
+        # A wrapper around another optimizer may never call __init__, and its step looks for hooks as any other's.
+        if name in _HOOK_TABLES:
+            table: dict[int, Callable[..., Any]] = OrderedDict()
+            setattr(self, name, table)
+            return table
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     _optimizer_step_pre_hooks: dict[int, Callable[..., Any]]
     _optimizer_step_post_hooks: dict[int, Callable[..., Any]]
@@ -180,7 +189,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hook_tables()
         # A file from before an option existed lacks it in its groups.
         for group in self.param_groups:
             for name, value in self.defaults.items():
@@ -563,14 +571,12 @@ def check_betas(name: str, betas: Sequence[Any]) -> None:
             raise ValueError(f"{name}: Invalid beta parameter at index {index}: {beta}; it must be in [0, 1)")
 
 
-def check_modes(name: str, *, lr: Any, foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
-    """Raise for combinations of ``foreach``, ``fused``, ``differentiable`` and a tensor ``lr`` that PyTorch refuses."""
+def check_modes(name: str, *, foreach: bool | None, fused: bool | None, differentiable: bool) -> None:
+    """Raise for combinations of ``foreach``, ``fused`` and ``differentiable`` that PyTorch refuses."""
     if fused and differentiable:
         raise RuntimeError(f"{name}: `fused` does not support `differentiable`; leave one of them out")
     if fused and foreach:
         raise RuntimeError(f"{name}: `fused` and `foreach` cannot be `True` together; leave one of them out")
-    if isinstance(lr, Tensor) and foreach and not differentiable:
-        raise ValueError(f"{name}: lr as a Tensor is not supported with foreach=True; pass a float or foreach=False")
 
 
 def advance(states: Sequence[dict[str, Any]]) -> list[float]:
@@ -598,12 +604,40 @@ def unused(params: Sequence[Any]) -> list[None]:
 
 def scalar(value: Any, differentiable: bool = False) -> Any:
     """A one-element tensor as a Python number, unless gradients must flow through it."""
-    return value.item() if isinstance(value, Tensor) and not differentiable else value
+    if not isinstance(value, Tensor):
+        return value
+    return value.reshape(()) if differentiable else value.item()
 
 
 def as_saved(state: Any) -> Any:
     """State that a formula reads and then writes: of a tensor, whose reading may be recorded, a copy to be saved."""
     return state.clone() if isinstance(state, Tensor) else state
+
+
+def add_decay(grad: Any, param: Any, weight_decay: Any) -> Any:
+    """``grad + weight_decay * param``; the decay may be a tensor."""
+    if isinstance(weight_decay, Tensor):
+        return grad + as_saved(param) * weight_decay
+    return grad.add(param, alpha=weight_decay)
+
+
+def average(mean: Any, value: Any, decay: Any) -> Any:
+    """``mean = decay * mean + (1 - decay) * value`` in place; the decay may be a tensor."""
+    if isinstance(decay, Tensor):
+        return mean.copy_(as_saved(mean) * decay + value * (1 - decay))
+    return mean.lerp_(value, 1 - decay)
+
+
+def average_square(mean: Any, value: Any, decay: Any) -> Any:
+    """``mean = decay * mean + (1 - decay) * value**2`` in place; the decay may be a tensor."""
+    if isinstance(decay, Tensor):
+        return mean.copy_(as_saved(mean) * decay + value * value * (1 - decay))
+    return mean.mul_(decay).addcmul_(value, value, value=1 - decay)
+
+
+def square_root(value: Any) -> Any:
+    """Of a number or a tensor."""
+    return value.sqrt() if isinstance(value, Tensor) else math.sqrt(value)
 
 
 def add_scaled(target: Tensor, other: Tensor, scale: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import weft
@@ -12,14 +11,18 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     add_scaled,
     advance,
+    average,
+    average_square,
     check_betas,
     check_modes,
     check_options,
     new_step_count,
     scalar,
+    square_root,
     state_tensors,
 )
 
@@ -74,10 +77,10 @@ class RAdam(GroupOptimizer):
     ) -> None:
         check_options("RAdam", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas("RAdam", betas)
-        check_modes("RAdam", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("RAdam", foreach=foreach, fused=None, differentiable=differentiable)
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "maximize": maximize,
@@ -106,10 +109,10 @@ class RAdam(GroupOptimizer):
             state_tensors(states, "exp_avg_sq"),
             advance(states),
             lr=scalar(group["lr"], group["differentiable"]),
-            beta1=beta1,
-            beta2=beta2,
+            beta1=scalar(beta1, group["differentiable"]),
+            beta2=scalar(beta2, group["differentiable"]),
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
             decoupled_weight_decay=group["decoupled_weight_decay"],
         )
 
@@ -133,15 +136,15 @@ def radam_step(
     if weight_decay != 0 and decoupled_weight_decay:
         param.mul_(1 - lr * weight_decay)
     elif weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
-    exp_avg.lerp_(grad, 1 - beta1)
-    exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        grad = add_decay(grad, param, weight_decay)
+    average(exp_avg, grad, beta1)
+    average_square(exp_avg_sq, grad, beta2)
     step_size = lr / (1 - beta1**t)
     rho_max = 2 / (1 - beta2) - 1
     rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
     if rho > 5:
         variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
-        step_size = step_size * math.sqrt(variance_ratio * (1 - beta2**t))
+        step_size = step_size * square_root(variance_ratio * (1 - beta2**t))
         add_ratio(param, exp_avg, exp_avg_sq.sqrt().add(eps), -step_size)
     else:
         add_scaled(param, exp_avg, -step_size)

@@ -11,6 +11,7 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    add_decay,
     add_ratio,
     add_scaled,
     advance,
@@ -74,7 +75,7 @@ class RMSprop(GroupOptimizer):
     ) -> None:
         limits = {"epsilon": eps, "momentum": momentum, "weight_decay": weight_decay, "alpha": alpha}
         check_options("RMSprop", lr=lr, at_least_zero=limits)
-        check_modes("RMSprop", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("RMSprop", foreach=foreach, fused=None, differentiable=differentiable)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -110,7 +111,7 @@ class RMSprop(GroupOptimizer):
             lr=scalar(group["lr"], group["differentiable"]),
             alpha=group["alpha"],
             eps=group["eps"],
-            weight_decay=group["weight_decay"],
+            weight_decay=scalar(group["weight_decay"], group["differentiable"]),
             momentum=group["momentum"],
         )
 
@@ -131,7 +132,7 @@ def rmsprop_step(
 ) -> None:
     """One step of RMSprop, in place; ``grad_avg`` (not centered) and ``momentum_buffer`` may be None."""
     if weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
+        grad = add_decay(grad, param, weight_decay)
     variance = square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
     if grad_avg is not None:
         mean = grad_avg.lerp_(grad, 1 - alpha)

@@ -66,13 +66,13 @@ class Rprop(GroupOptimizer):
         differentiable: bool = False,
     ) -> None:
         check_options("Rprop", lr=lr)
-        check_modes("Rprop", lr=lr, foreach=foreach, fused=None, differentiable=differentiable)
+        check_modes("Rprop", foreach=foreach, fused=None, differentiable=differentiable)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Rprop: Invalid eta values: {etas[0]}, {etas[1]}; wanted 0 < etas[0] < 1 < etas[1]")
         defaults = {
             "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
+            "etas": tuple(etas),
+            "step_sizes": tuple(step_sizes),
             "foreach": foreach,
             "maximize": maximize,
             "differentiable": differentiable,
@@ -81,12 +81,12 @@ class Rprop(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
-        lr = float(group["lr"])
+        lr = group["lr"] if group["differentiable"] else float(group["lr"])
         start = complex(lr, lr) if param.is_complex() else lr
         return {
             "step": new_step_count(),
             "prev": weft.zeros_like(param),
-            "step_size": weft.full_like(param.detach(), start),
+            "step_size": weft.zeros_like(param.detach()).fill_(start),
         }
 
     def _step_group(

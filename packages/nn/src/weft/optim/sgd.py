@@ -7,7 +7,17 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.optim._multi_tensor import multi_tensor
-from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, add_scaled, check_modes, check_options, scalar, unused
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    add_decay,
+    add_scaled,
+    check_modes,
+    check_options,
+    scalar,
+    unused,
+)
 
 __all__ = ["SGD"]
 
@@ -67,7 +77,7 @@ class SGD(GroupOptimizer):
         fused: bool | None = None,
     ) -> None:
         check_options("SGD", lr=lr, at_least_zero={"momentum": momentum, "weight_decay": weight_decay})
-        check_modes("SGD", lr=lr, foreach=foreach, fused=fused, differentiable=differentiable)
+        check_modes("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 "SGD: Nesterov momentum requires a momentum and zero dampening, "
@@ -95,7 +105,7 @@ class SGD(GroupOptimizer):
         options = {
             "lr": scalar(group["lr"], group["differentiable"]),
             "weight_decay": scalar(group["weight_decay"], group["differentiable"]),
-            "momentum": group["momentum"],
+            "momentum": scalar(group["momentum"], group["differentiable"]),
             "nesterov": group["nesterov"],
         }
         if not group["momentum"]:
@@ -131,17 +141,15 @@ def sgd_step(
     momentum_buffer: Any,
     *,
     lr: Any,
-    momentum: float,
+    momentum: Any,
     dampening: float,
     weight_decay: Any,
     nesterov: bool,
 ) -> None:
     """One step of SGD, in place; without momentum the buffer is None."""
-    if isinstance(weight_decay, Tensor):
-        grad = grad + param * weight_decay
-    elif weight_decay != 0:
-        grad = grad.add(param, alpha=weight_decay)
+    if weight_decay != 0:
+        grad = add_decay(grad, param, weight_decay)
     if momentum_buffer is not None:
         velocity = momentum_buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
-        grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
+        grad = add_decay(grad, velocity, momentum) if nesterov else velocity
     add_scaled(param, grad, -lr)

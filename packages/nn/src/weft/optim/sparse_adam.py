@@ -51,7 +51,7 @@ class SparseAdam(Optimizer):
         if lr == 0 or eps == 0:
             raise ValueError(f"SparseAdam: lr and eps must be greater than 0, got lr={lr}, eps={eps}")
         check_betas("SparseAdam", betas)
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        super().__init__(params, {"lr": lr, "betas": tuple(betas), "eps": eps, "maximize": maximize})
         for group in self.param_groups:
             for index, param in enumerate(group["params"]):
                 if param.is_sparse:
