@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,10 @@ class CPUBackend(ArrayNamespaceBackend):
     def __init__(self) -> None:
         super().__init__("cpu", direct_numpy())
         self.keeps_memory = keep_freed_memory()
+        if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
+            from weft.backend_cpu import poison
+
+            poison.fill_new_memory()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """A library's kernel where one is installed and serves the op in this dtype; else NumPy's."""

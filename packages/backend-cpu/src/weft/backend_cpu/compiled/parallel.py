@@ -22,6 +22,7 @@ arrays are passed flat (``x.reshape(-1)``) or as rows (``x.reshape(-1, n)``) whe
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import llvmlite.binding
@@ -50,6 +51,10 @@ launcher = njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()
 name_files_by_kernel()
+if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
+    from weft.backend_cpu import poison
+
+    poison.fill_compiled_memory()
 
 
 @intrinsic

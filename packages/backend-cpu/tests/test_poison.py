@@ -1,0 +1,73 @@
+"""WEFT_POISON=1: new memory is nan before a kernel writes to it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import numpy as np
+import weft
+for dtype in (weft.float16, weft.bfloat16, weft.float32, weft.float64, weft.complex64, weft.complex128):
+    for count in (1, 100, 1 << 20):
+        assert weft.empty(count, dtype=dtype).isnan().all(), dtype
+for dtype in (weft.int16, weft.int32, weft.int64):
+    assert (weft.empty(100, dtype=dtype) > 32000).all(), dtype
+x = weft.ones(1 << 16)
+for _ in range(3):  # memory that was freed and comes again
+    del x
+    x = weft.empty(1 << 16)
+    assert x.isnan().all()
+    x.fill_(1)
+assert x.new_empty(5).isnan().all() and weft.empty_like(x).isnan().all()
+assert not weft.zeros(1000).any() and (weft.ones(7) + 1).sum() == 14
+"""
+KERNEL = """
+import weft
+from weft.ops._declare import registry
+import numpy as np
+def skips_the_last_row(x):
+    made = np.empty_like(x)
+    np.exp(x[:-1], out=made[:-1])
+    return made
+x = weft.zeros(300, 30)
+expected = x.exp()  # its memory is given out again, with the right numbers in it
+kernels = registry["core::exp"].op.kernels
+kernels[x.kind.index] = skips_the_last_row
+del expected
+result = x.exp()
+assert result[-1].isnan().all() and (result[:-1] == 1).all()
+"""
+COMPILED = """
+import weft
+weft.ones(1)
+from weft.backend_cpu.compiled import parallel
+from numba import njit
+import numpy as np
+new = njit(lambda n: np.empty(n))
+for count in (1, 9, 1 << 18):
+    assert np.isnan(new(count)).all()
+"""
+
+
+def run(program: str, poison: str = "1") -> None:
+    environment = {**os.environ, "WEFT_POISON": poison}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+def test_new_memory_is_nan():
+    run(PROGRAM)
+
+
+def test_what_a_kernel_leaves_out_is_nan():
+    run(KERNEL)
+
+
+def test_memory_of_compiled_loops_is_nan():
+    pytest.importorskip("numba")
+    run(COMPILED)
+
+
+def test_nothing_of_it_is_imported_without_the_variable():
+    run("import sys, weft; weft.ones(2); assert 'weft.backend_cpu.poison' not in sys.modules", "")
