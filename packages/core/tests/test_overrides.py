@@ -1,5 +1,6 @@
 """__torch_function__: subclasses and modes see the calls of public functions."""
 
+import os
 import subprocess
 import sys
 
@@ -195,15 +196,82 @@ def test_neither_subclasses_nor_modes_are_asked_where_both_are_disabled():
     assert seen == ["mode", "mode", "subclass"]
 
 
-def test_a_function_that_was_kept_before_the_first_subclass_is_still_pickled():
-    program = (
-        "import pickle, weft\n"
-        "kept = weft.exp\n"
+def run_alone(program):
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=100)
+
+
+def test_a_function_stays_one_object_when_the_first_subclass_is_made():
+    run_alone(
+        "import inspect, pickle, weft, weft.nn\n"
+        "kept = weft.exp, weft.mean, weft.Tensor.add_, weft.nn.functional.relu\n"
+        "signature = inspect.signature(weft.mean)\n"
         "class Unit(weft.Tensor):\n"
         "    @classmethod\n"
         "    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
         "        return super().__torch_function__(function, types, args, kwargs)\n"
-        "assert weft.exp is not kept\n"
-        "assert all(pickle.loads(pickle.dumps(each, 2)) is each for each in (kept, weft.exp))\n"
+        "assert kept == (weft.exp, weft.mean, weft.Tensor.add_, weft.nn.functional.relu)\n"
+        "assert inspect.signature(weft.mean) == signature\n"
+        "assert all(pickle.loads(pickle.dumps(each, 2)) is each for each in kept[:2])\n"
+        "assert type(weft.exp(weft.ones(2).as_subclass(Unit))) is Unit\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=100)
+
+
+# The first of each line is called before anybody asks, in a process of its own.
+CALLS = """
+weft.mean(o)|weft.zeros_like(o)|weft.einsum('ij,jk', x, o)|weft.equal(x, o)|weft.split(o, 1)|weft.linalg.svd(o)
+weft.add(x, other=o)|weft.add(o, x)|weft.exp(o)|weft.special.erf(o)|weft.Tensor.add(o, x)|weft.Tensor.exp(o)
+weft.cat([x, o])|weft.stack(tensors=(o,))|weft.fft.fft(o)
+x + o|x - o|x // o|x % o|x ** o|x == o|x < o|(x > 0) & o
+o + x|o / x|x @ o
+x.__iadd__(o)|x.__isub__(o)|x.__iand__(o)
+x.add_(o)|x.copy_(o)|x.add(o)|x.view_as(o)
+x[o]|x[0, o]
+weft.add(x, x, out=o)|weft.mul(x, x, out=o)
+weft.clamp(x, min=o)|weft.where(x > 0, x, o)
+"""
+NN_CALLS = """
+weft.nn.functional.linear(o, x)|weft.nn.functional.relu(o)|weft.nn.Linear(2, 2)(o)
+weft.nn.functional.cross_entropy(x, o)|weft.nn.functional.pad(o, (1, 1))
+"""
+ASKED = """
+import os, weft{}
+class Other:
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        assert callable(function)
+        return cls, types
+x, o = weft.ones(2, 2), Other()
+for line in {!r}.strip().splitlines():
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0, line
+        continue
+    for call in line.split("|"):
+        if eval(call) != (Other, (Other,)):
+            os._exit(1)
+    x[o] = 1
+    x[0] = o
+    os._exit(x.tolist() != [[1, 1], [1, 1]])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each first call needs a process, and fork makes many quickly")
+@pytest.mark.parametrize(("calls", "modules"), [(CALLS, ""), (NN_CALLS, ", weft.nn")])
+def test_any_class_with_an_override_is_asked_from_its_first_call_on(calls, modules):
+    if modules:
+        pytest.importorskip("weft.nn")
+    run_alone(ASKED.format(modules, calls))
+
+
+def test_a_class_is_asked_about_the_functions_that_it_knew_before():
+    run_alone(
+        "import weft\n"
+        "handled = {weft.mean: 1, weft.Tensor.add_: 2, weft.cat: 3}\n"
+        "class Scalar:\n"
+        "    @classmethod\n"
+        "    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
+        "        return handled.get(function, NotImplemented)\n"
+        "assert weft.mean(Scalar()) == 1\n"
+        "assert weft.ones(2).add_(Scalar()) == 2\n"
+        "assert weft.cat([weft.ones(2), Scalar()]) == 3\n"
+    )

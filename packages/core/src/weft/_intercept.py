@@ -2,22 +2,23 @@
 
 Nobody pays for it who does not use it. Subclasses that override it have kinds of their own, off the engine's fast
 path, and while a mode is active no kind is on it: so operators come to `Declaration.slow`, which asks here. Functions
-and methods are replaced by ones that ask here when the first such class is defined or the first mode is entered
-(`arm`).
+and methods ask here from when the first such class is defined, the first mode is entered, or a call fails on an object
+of another class that overrides it (`arm`).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache, wraps
-from types import FunctionType
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
 
 __all__ = [
     "arm",
+    "awakened",
     "call_override",
     "default_torch_function",
     "flatten",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 _offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their names are public functions
-_dispatched: dict[Any, Any] = {}  # from a function to the one that asks first
+_asking: dict[Any, Any] = {}  # from a function that asks first to what it does then
 _armed = False
 
 # Methods and functions that speak of the object itself, and not of a computation with it.
@@ -40,7 +41,7 @@ def offer(namespace: Any, names: Iterable[str]) -> None:
     """Let the public functions of a module or class be overridden."""
     _offered.append((namespace, names))
     if _armed:
-        replace_functions(namespace, names)
+        ask_in(namespace, names)
 
 
 def arm() -> None:
@@ -58,7 +59,7 @@ def arm() -> None:
     offer(weft, [name for name in vars(weft) if name in computations()])
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
-        replace_functions(namespace, names)
+        ask_in(namespace, names)
 
 
 @cache
@@ -77,35 +78,74 @@ def found_later(namespace: Any, name: str, function: Any) -> Any:
     return asking(function, name, namespace.__name__)
 
 
-def replace_functions(namespace: Any, names: Iterable[str]) -> None:
+def ask_in(namespace: Any, names: Iterable[str]) -> None:
     for name in names:
         function = vars(namespace).get(name)
         if type(function) is FunctionType:
-            setattr(namespace, name, asking(function, name, namespace.__name__))
+            asking(function, name, namespace.__name__)
 
 
 def asking(function: Any, name: str, home: str = "weft") -> Any:
-    """The function, for which modes and subclasses are asked first, by the name under which it was found first.
+    """Let a function ask modes and subclasses first, under the name by which it was found first.
+
+    It stays the object that it is, since programs hold functions, and compare them with what they are asked about: its
+    code is replaced by a call of what asks, and the code that it had belongs to another function.
 
     ``home`` is the namespace that shows it, where pickle finds it again.
     """
-    if function in _dispatched:
-        return _dispatched[function]
+    if function in _asking:
+        return function
+    inner = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    inner.__kwdefaults__ = function.__kwdefaults__
+    inner.__qualname__ = function.__qualname__
 
-    @wraps(function)
-    def dispatched(*args: Any, **kwargs: Any) -> Any:
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         types = overriding((*args, *kwargs.values()))
         if not types and not local.modes:
-            return function(*args, **kwargs)
-        return call_override(dispatched, types, args, kwargs)
+            return inner(*args, **kwargs)
+        return call_override(function, types, args, kwargs)
 
-    dispatched.__name__ = dispatched.__qualname__ = name
+    _asking[function] = inner
+    if not hasattr(function, "__wrapped__"):
+        function.__wrapped__ = inner  # whose signature is shown
+    function.__name__ = function.__qualname__ = name
     if home in sys.modules:
-        dispatched.__module__ = home
-        if function.__module__ == home:
-            function.__qualname__ = f"{name}.__wrapped__"  # somebody may hold it, and have it pickled
-    _dispatched[function] = _dispatched[dispatched] = dispatched
-    return dispatched
+        function.__module__ = home
+    function.__code__ = code_of(ask, len(function.__closure__ or ()))
+    return function
+
+
+ASK = 0.123456789  # stands in code for the function to call
+
+
+@cache
+def template(count: int) -> CodeType:
+    """The code of a function that calls `ASK`, whose closure has so many variables: that cannot be changed."""
+    names = ", ".join(f"v{number}" for number in range(count))
+    outer = f"def outer({names}):\n def dispatched(*args, **kwargs):\n  ask = {ASK}\n  return ask(args, kwargs)\n"
+    found: dict[str, Any] = {}
+    exec(f"{outer}  return ({names})\n return dispatched", found)
+    code: CodeType = found["outer"](*range(count)).__code__
+    return code
+
+
+def code_of(ask: Callable[..., Any], count: int) -> CodeType:
+    code = template(count)
+    return code.replace(co_consts=tuple(ask if each == ASK else each for each in code.co_consts))  # type: ignore[arg-type]
+
+
+def awakened(*args: Any) -> bool:
+    """Whether a call that failed is to be made again, since only from now on functions ask for overrides.
+
+    A class of tensors, or a mode, is noticed when it is made. Any other class is when a function does not know what to
+    do with one of its objects.
+    """
+    if _armed or not overriding(args):
+        return False
+    arm()
+    return True
 
 
 def public(declaration: Any) -> Any:

@@ -22,6 +22,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 from weft import _intercept
@@ -180,7 +181,8 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     found: dict[Any, list[Any]] = {}
     for namespace, names in _intercept._offered:
         values = [vars(namespace).get(name) for name in names]
-        found[namespace] = [value for value in values if value in _intercept._dispatched]
+        functions = [value for value in values if isinstance(value, FunctionType)]
+        found[namespace] = [value for value in functions if value in _intercept._asking]
     return found
 
 
@@ -199,7 +201,7 @@ def resolve_name(f: Any) -> str | None:
     """The full name of a function that can be overridden, ``"weft.add"``; None for others."""
     if isinstance(f, str):
         return f
-    return names_of_functions().get(_intercept._dispatched.get(f, f))
+    return names_of_functions().get(f)
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
@@ -207,7 +209,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     if getattr(func, "__name__", "") == "__get__":
         return True
     methods = (getattr(value, "fget", value) for value in vars(Tensor).values())
-    return any(func is each or _intercept._dispatched.get(each) is func for each in methods if callable(each))
+    return any(func is each for each in methods if callable(each))
 
 
 def get_ignored_functions() -> set[Any]:
@@ -216,7 +218,7 @@ def get_ignored_functions() -> set[Any]:
 
     _intercept.arm()
     callables = (value for name, value in vars(weft).items() if callable(value) and not name.startswith("_"))
-    return {each for each in callables if inspect.isfunction(each) and each not in _intercept._dispatched}
+    return {each for each in callables if inspect.isfunction(each) and each not in _intercept._asking}
 
 
 def get_default_nowrap_functions() -> set[Any]:

@@ -59,7 +59,7 @@ from weft._engine.functions import by_name
 from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
-from weft._intercept import call_override, flatten, overriding, public, unmasked
+from weft._intercept import arm, awakened, call_override, flatten, overriding, public, unmasked
 from weft._precision import in_precision
 from weft._profiling import watched
 from weft._tensor import Tensor
@@ -318,7 +318,14 @@ class Declaration:
             return unmasked(hidden, self.op, args, {})
         if hidden or local.modes:
             return call_override(public(self), overriding(args), args, {})
-        self.check_types(args)
+        try:
+            self.check_types(args)
+        except TypeError:
+            types = overriding(args)
+            if not types:
+                raise
+            arm()
+            return call_override(public(self), types, args, {})
         if any(each.kind.bits for each in tensors) and not any(each.kind.wrapped for each in tensors):
             if self.op.is_view:
                 result = _unresolved.run_view(self, args)
@@ -337,6 +344,8 @@ class Declaration:
         """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
         for arg in args:
             if not isinstance(arg, (TensorBase, int, float, complex, numpy.generic)):
+                if hasattr(type(arg), "__torch_function__"):
+                    break  # check_types comes to it
                 return NotImplemented
         return self.slow(args)
 
@@ -676,6 +685,8 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
             try:
                 return view_inplace(name, self, function, args, kwargs)
             except Exception as error:
+                if awakened(self, *args, *kwargs.values()):
+                    return method(self, *args, **kwargs)
                 reraise(name, function, error, (self, *args), kwargs)
 
     else:
@@ -692,9 +703,16 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
                 return self
             if fill is not None and not kwargs and fill(name, self, args):
                 return self
+            if args and not isinstance(args[0], (TensorBase, float, int)):
+                types = overriding(args)
+                if types:
+                    arm()
+                    return call_override(getattr(Tensor, name), types, (self, *args), kwargs)
             try:
                 return write_inplace(name, self, function, args, kwargs)
             except Exception as error:
+                if awakened(self, *args, *kwargs.values()):
+                    return method(self, *args, **kwargs)
                 reraise(name, function, error, (self, *args), kwargs)
 
     method.__name__ = name
@@ -850,6 +868,8 @@ def nary(declaration: Declaration) -> Any:
 
 
 def written_out(declaration: Declaration, out: Any, result: Any, operands: Sequence[Any]) -> Any:
+    if not isinstance(out, TensorBase) and awakened(out):
+        return declaration.function(*operands, out=out)
     return write_out(declaration.short, out, result, declaration.exact_out, operands=operands)
 
 
@@ -996,16 +1016,25 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             try:
                 return source(*args, **kwargs)
             except Exception as error:
+                if awakened(*args, *kwargs.values()):
+                    return function(*args, **kwargs)
                 again = respelled(source, error, args, kwargs)
                 if again is not None:
                     return function(*again[0], **again[1])
                 reraise(source.__name__, source, error, args, kwargs)
+        if not isinstance(out, (TensorBase, tuple, list)) and awakened(out):
+            return function(*args, out=out, **kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out.kind.dtype
         elif dtype is not None and isinstance(out, TensorBase) and out.kind.dtype is not dtype:
             raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out.kind.dtype} instead")
-        result = source(*args, **kwargs)
+        try:
+            result = source(*args, **kwargs)
+        except TypeError:
+            if awakened(*args, *kwargs.values()):
+                return function(*args, out=out, **kwargs)
+            raise
         exact = rule == "exact" or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
         apart = given if exact or rule == "apart" else ()
@@ -1030,6 +1059,8 @@ def guarded(source: Any, quick: Any = None) -> Any:
         try:
             return source(*args, **kwargs)
         except Exception as error:
+            if awakened(*args, *kwargs.values()):
+                return function(*args, **kwargs)
             again = respelled(source, error, args, kwargs)
             if again is not None:
                 return function(*again[0], **again[1])

@@ -18,6 +18,7 @@ from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
+from weft._intercept import call_override, overriding
 from weft._layout import in_order
 from weft._levels import memory_of, stands_for_batch
 from weft._tensor import Tensor
@@ -148,7 +149,10 @@ def getitem(self: Tensor, index: Any) -> Any:
         found = masked_few(self, index)
         if found is not None:
             return found
-    key, indices = parse(self, index)
+    try:
+        key, indices = parse(self, index)
+    except (IndexError, TypeError) as error:
+        return overridden("__getitem__", error, self, index)
     viewed = (
         self
         if all(type(each) is slice and each == FULL for each in key) and not no_op(index)
@@ -576,8 +580,16 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements by position."""
     number = type(value) in (int, float, bool)
     if not number and not isinstance(value, TensorBase):
+        if hasattr(type(value), "__torch_function__"):
+            error = TypeError(f"__setitem__: can't assign a {type(value).__name__} to a Tensor")
+            overridden("__setitem__", error, self, index, value)
+            return
         value = as_value(value, self)
-    target, indices, masked = written_to(self, index)
+    try:
+        target, indices, masked = written_to(self, index)
+    except (IndexError, TypeError) as error:
+        overridden("__setitem__", error, self, index, value)
+        return
     if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("copy_", target, False)
         fill_array(target._array, written_number(value, target.kind.dtype), target.kind)
@@ -731,6 +743,15 @@ def as_value(value: Any, like: Any) -> Any:
     if isinstance(value, (int, float, complex, numpy.generic)):
         return like.new_full((), written_number(value, like.kind.dtype))
     return as_tensor(value, dtype=like.dtype, device=like.device)
+
+
+def overridden(name: str, error: Exception, self: Any, index: Any, *value: Any) -> Any:
+    """What the override of an argument's class makes of a call that indexing ended with an error."""
+    parts = index if type(index) is tuple else (index,)
+    types = [each for each in overriding((*parts, *value)) if not issubclass(each, Tensor)]
+    if not types:
+        raise error
+    return call_override(getattr(Tensor, name), types, (self, index, *value), {})
 
 
 quick_methods["__getitem__"] = getitem

@@ -432,5 +432,3 @@ class Tracer(TracerBase):
         for name, value in list(namespace.items()):
             if id(value) in self._autowrap_functions and not name.startswith("_"):
                 patches.set(namespace, name, recording(value, wrapped=False))
-            elif type(value) is FunctionType and _intercept._dispatched.get(value, value) is not value:
-                patches.set(namespace, name, _intercept._dispatched[value])
