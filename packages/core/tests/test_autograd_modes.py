@@ -342,3 +342,23 @@ def test_anomaly_mode_tells_which_backward_recorded_what_fails():
         (first,) = weft.autograd.grad(Outer.apply(x), x, create_graph=True)
         (first * 0).sum().backward()
     assert any("induced by OuterBackward" in str(each.message) for each in said)
+
+
+def test_inference_tensors_are_no_outputs_and_are_not_saved_outside():
+    with weft.inference_mode():
+        made = weft.ones(2)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        weft.add(weft.ones(2), 1, out=made)
+
+    class Saving(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, other):
+            ctx.save_for_backward(other)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+        Saving.apply(weft.ones(2, requires_grad=True), made)

@@ -205,3 +205,69 @@ def test_a_slope_of_0_stays_0_under_an_infinite_gradient(function, at):
     x = weft.tensor([at], dtype=weft.float64, requires_grad=True)
     (slope,) = grad(function(x), x, weft.tensor([float("inf")], dtype=weft.float64))
     assert slope.tolist() == [0.0]
+
+
+def double(*shape, dtype=weft.float64):
+    return weft.rand(*shape, dtype=dtype, requires_grad=True)
+
+
+def hooked(change):
+    def function(x):
+        y = x.clone()
+        y.register_hook(change)
+        return y
+
+    return function
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (hooked(lambda grad: grad + 1e-2), RuntimeError, "Jacobian mismatch for output 0 with respect to input 0"),
+        (hooked(lambda grad: grad * (1 + weft.rand_like(grad) * 1e-6)), RuntimeError, "Backward is not reentrant"),
+        (lambda x: weft.cat([x, x]) if (x >= 1).all() else x, AssertionError, "same shape"),
+        (lambda x: weft.tensor(x.tolist(), dtype=weft.float64), RuntimeError, "expected to be zero"),
+    ],
+)
+def test_gradcheck_says_what_is_wrong(function, error, says, fast_mode):
+    weft.manual_seed(0)
+    with pytest.raises(error, match=says):
+        weft.autograd.gradcheck(function, weft.ones(2, dtype=weft.float64, requires_grad=True), fast_mode=fast_mode)
+
+
+def test_gradcheck_finds_a_backward_that_is_not_linear():
+    with pytest.raises(RuntimeError, match="not multiplied by grad_output"):
+        weft.autograd.gradcheck(hooked(lambda grad: grad + 1e-2), double(1), atol=0.1)
+
+
+def test_gradcheck_tells_which_part_of_a_complex_output_is_wrong():
+    with pytest.raises(RuntimeError, match="imaginary part of complex outputs only"):
+        weft.autograd.gradcheck(hooked(lambda grad: grad.real + 2j * grad.imag), double(2, dtype=weft.complex128))
+    with pytest.raises(RuntimeError, match="real part of complex outputs only"):
+        weft.autograd.gradcheck(hooked(lambda grad: 2 * grad.real + 1j * grad.imag), double(2, dtype=weft.complex128))
+
+
+def test_gradcheck_checks_forward_mode_alone_and_in_batches():
+    class Twice(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 2, y * 2
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            calls.append(1)
+            return x * 2, y * wrong[0]
+
+    calls, wrong = [], [2]
+    options = {"check_forward_ad": True, "check_backward_ad": False}
+    x, y = double(1), double(1)
+    assert weft.autograd.gradcheck(Twice.apply, (x, y), check_undefined_grad=False, **options)
+    assert len(calls) == 2
+    assert weft.autograd.gradcheck(Twice.apply, (x, y), check_batched_forward_grad=True, **options)
+    assert len(calls) == 2 + 12
+    wrong[0] = 3
+    with pytest.raises(RuntimeError, match="forward mode mismatch for output 1 with respect to input 1"):
+        weft.autograd.gradcheck(Twice.apply, (x, y), **options)
+    with pytest.raises(AssertionError, match="at least one of"):
+        weft.autograd.gradcheck(Twice.apply, (x, y), check_backward_ad=False)

@@ -277,6 +277,11 @@ class Tensor(Methods):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"data: expected a Tensor, got {type(value).__name__}")
+        if value.layout is not self.layout:  # type: ignore[attr-defined]
+            raise RuntimeError(
+                "data: Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
+                f"tensor type: {self.layout} and {value.layout}"  # type: ignore[attr-defined]
+            )
         if self._requires_grad and not value.kind.is_differentiable:
             raise RuntimeError(
                 "data: data set to a tensor that requires gradients must be floating point or complex dtype; got "

@@ -202,3 +202,9 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
         return UnpackedDualTensor(tensor, None)
     found = record_of(tensor)
     return UnpackedDualTensor(found.value, found.tangent)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "_current_level":
+        raise AttributeError(f"module 'weft.autograd.forward_ad' has no attribute {name!r}")
+    return sum(isinstance(level, DualLevel) for level in local.levels) - 1  # -1: outside of all levels

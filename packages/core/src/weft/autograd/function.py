@@ -76,6 +76,12 @@ class FunctionNode(Node, FunctionCtx):
                     f"save_for_backward can only save variables, but argument {len(kept)} is of type "
                     f"{type(tensor).__name__}; keep other values as attributes of ctx"
                 )
+            counter = tensor._version_counter
+            if counter is not None and counter.inference:
+                raise RuntimeError(
+                    f"{self.label()}: Inference tensors cannot be saved for backward. To work around you can make a "
+                    "clone to get a normal tensor and use it in autograd."
+                )
             index = next((n for n, each in enumerate(outputs) if each is tensor), None)
             if tensor._version_counter is None:
                 tensor._version_counter = Version(0)

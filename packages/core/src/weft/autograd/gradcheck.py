@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from weft._dtypes import float64
 from weft._engine.tensor import TensorBase
 from weft.autograd._backward import grad
 from weft.autograd.grad_mode import enable_grad, no_grad
@@ -37,10 +38,11 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
-    masked: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Whether the gradients of a function agree with differences.
 
@@ -60,6 +62,10 @@ def gradcheck(
         By how much two backward passes may differ.
     check_batched_grad : bool
         Compare also a `vmap` over backward passes with the passes one by one.
+    check_batched_forward_grad : bool
+        The same for forward mode.
+    check_undefined_grad : bool
+        Check that outputs, or tangents, that are not there count as zeros.
     check_forward_ad, check_backward_ad : bool
         Compare forward mode, and backward passes.
     fast_mode : bool
@@ -78,22 +84,37 @@ def gradcheck(
     >>> weft.autograd.gradcheck(weft.sin, x)
     True
     """
+    if not check_forward_ad and not check_backward_ad:
+        raise AssertionError("gradcheck: Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("gradcheck: Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
     try:
         check_inputs(args, eps)
         outputs = differentiable(func(*args))
         watched = [n for n, each in enumerate(args) if isinstance(each, TensorBase) and each._requires_grad]
+        if not outputs and check_backward_ad:
+            check_constant(func, args, watched, eps, atol)
+            return True
         compare = compare_projection if fast_mode else compare_jacobians
-        for number, output in enumerate(outputs):
-            if check_backward_ad:
+        if check_backward_ad:
+            for number, output in enumerate(outputs):
                 compare(func, args, watched, number, output, eps, atol, rtol, nondet_tol)
-            if check_forward_ad:
-                compare_forward(func, args, watched, number, eps, atol, rtol)
+        if check_forward_ad:
+            compare_forward(func, args, watched, eps, atol, rtol)
+            if check_undefined_grad:
+                check_undefined_tangents(func, args, watched)
+        if check_batched_forward_grad:
+            compare_batched_forward(func, args, watched, atol, rtol)
+        if not check_backward_ad:
+            return True
+        for number, output in enumerate(outputs):
             if check_batched_grad:
                 compare_batched(args, watched, number, output, atol, rtol)
-        if not outputs:
-            check_constant(func, args, watched, eps, atol)
-        if check_undefined_grad and outputs:
+        check_scales(args, watched, outputs)
+        if check_undefined_grad:
             check_undefined(func, args, watched)
     except GradcheckError:
         if raise_exception:
@@ -146,27 +167,54 @@ def parts(array: Any) -> numpy.ndarray[Any, Any]:
 def evaluate(func: Callable[..., Any], args: tuple[Any, ...], number: int) -> numpy.ndarray[Any, Any]:
     """The elements of one differentiable output, as float64."""
     with enable_grad():
-        outputs = differentiable(func(*args))
-    found: numpy.ndarray[Any, Any] = parts(outputs[number].detach().numpy(force=True)).astype(numpy.float64)
-    return found
+        return real_parts(differentiable(func(*args))[number])
+
+
+def real_parts(tensor: Any) -> numpy.ndarray[Any, Any]:
+    """The elements of a tensor as float64, a complex one as two."""
+    return parts(tensor.detach().to_dense().numpy(force=True)).astype(numpy.float64)
+
+
+def difference(
+    func: Callable[..., Any], args: tuple[Any, ...], number: int, values: Any, step: Any, eps: float
+) -> numpy.ndarray[Any, Any]:
+    """How an output changes along a step of the values of an input, which are put back.
+
+    Raises
+    ------
+    AssertionError
+        If its shape or dtype changes.
+    """
+    original = values.copy()
+    found = []
+    for sign in (1, -1):
+        values[...] = original + sign * eps * step
+        with enable_grad():
+            found.append(differentiable(func(*args))[number].detach().clone())
+        values[...] = original
+    for what, one, other in (
+        ("shape", found[0].shape, found[1].shape),
+        ("dtype", found[0].dtype, found[1].dtype),
+    ):
+        if one != other:
+            raise AssertionError(
+                f"gradcheck: Expected `func` to return outputs with the same {what} when inputs are perturbed along a "
+                f"given dimension, but got: {one} and {other}."
+            )
+    return (real_parts(found[0]) - real_parts(found[1])) / (2 * eps)
 
 
 def numerical_jacobian(
     func: Callable[..., Any], args: tuple[Any, ...], position: int, number: int, eps: float
 ) -> numpy.ndarray[Any, Any]:
     """Differences of an output for each real part of an input: (input parts, output parts)."""
-    data = args[position].detach()
-    values = data.numpy()
+    values = args[position].detach().numpy()
     rows = []
     for place in numpy.ndindex(values.shape):
-        for step in (eps, 1j * eps) if values.dtype.kind == "c" else (eps,):
-            before = values[place]
-            values[place] = before + step
-            above = evaluate(func, args, number)
-            values[place] = before - step
-            below = evaluate(func, args, number)
-            values[place] = before
-            rows.append((above - below) / (2 * eps))
+        for unit in (1, 1j) if values.dtype.kind == "c" else (1,):
+            step = numpy.zeros_like(values)
+            step[place] = unit
+            rows.append(difference(func, args, number, values, step, eps))
     return numpy.array(rows)
 
 
@@ -187,7 +235,7 @@ def analytical_jacobians(output: Any, args: tuple[Any, ...], watched: Sequence[i
                     raise GradcheckError(
                         f"Analytical gradient has incorrect size: {list(given.shape)} for input {list(source.shape)}"
                     )
-                column.append(parts(given.detach().numpy(force=True)).astype(numpy.float64))
+                column.append(real_parts(given))
     return [
         numpy.array(column).T if column else numpy.zeros((parts(source.detach().numpy()).size, 0))
         for column, source in zip(columns, inputs)
@@ -209,22 +257,28 @@ def compare_jacobians(
     again = analytical_jacobians(output, args, watched)
     for position, ours, twice in zip(watched, analytical, again):
         if not numpy.allclose(ours, twice, rtol=0, atol=nondet_tol, equal_nan=True):
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                "gives "
-                f"different values, although analytical gradient matches numerical gradient. The tolerance for "
-                f"nondeterminism was {nondet_tol}. Input {position}, output {number}."
-            )
+            raise not_reentrant(position, number, nondet_tol)
         theirs = numerical_jacobian(func, args, position, number, eps).reshape(ours.shape)
         if not numpy.allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=False):
-            raise mismatch(position, number, theirs, ours)
+            raise mismatch(position, number, theirs, ours, which_part(output, theirs, ours, rtol, atol))
 
 
-def mismatch(position: int, number: int, numerical: Any, analytical: Any) -> GradcheckError:
+def which_part(output: Any, numerical: Any, analytical: Any, rtol: float, atol: float) -> str:
+    """Which part of a complex output is wrong, as an error begins."""
+    if not output.kind.is_complex:
+        return ""
+    right = numpy.allclose(analytical[:, 1::2], numerical[:, 1::2], rtol=rtol, atol=atol, equal_nan=False)
+    return f"While considering the {'real' if right else 'imaginary'} part of complex outputs only, "
+
+
+def mismatch(
+    position: int, number: int, numerical: Any, analytical: Any, part: str = "", mode: str = ""
+) -> GradcheckError:
+    """The error for a Jacobian that is wrong."""
     difference = numpy.nan_to_num(numpy.abs(numerical - analytical), nan=numpy.inf, posinf=numpy.inf)
     worst = numpy.unravel_index(numpy.argmax(difference), numerical.shape)
     return GradcheckError(
-        f"Jacobian mismatch for output {number} with respect to input {position},\n"
+        f"{part}Jacobian {mode}mismatch for output {number} with respect to input {position},\n"
         f"numerical:\n{numerical}\nanalytical:\n{analytical}\n"
         f"The largest difference is at {tuple(map(int, worst))} (rows are elements of the input, columns of the "
         "output)."
@@ -249,49 +303,124 @@ def compare_projection(
     seed = output.detach().new_zeros(shape)
     parts_into(seed, direction)
     grads = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
-    for position, source, given in zip(watched, inputs, grads):
+    again = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
+    for position, source, given, twice in zip(watched, inputs, grads, again):
+        if given is not None and not numpy.allclose(real_parts(given), real_parts(twice), rtol=0, atol=nondet_tol):
+            raise not_reentrant(position, number, nondet_tol)
         values = source.detach().numpy()
         move = chance.standard_normal(parts(values).size)
         move /= numpy.linalg.norm(move) or 1.0
-        original = values.copy()
-        step = (move.view(complex) if values.dtype.kind == "c" else move).reshape(values.shape) * eps
-        values[...] = original + step
-        above = evaluate(func, args, number)
-        values[...] = original - step
-        below = evaluate(func, args, number)
-        values[...] = original
-        numerical = float(direction @ (above - below) / (2 * eps))
-        analytical = 0.0 if given is None else float(parts(given.detach().numpy(force=True)) @ move)
+        step = (move.view(complex) if values.dtype.kind == "c" else move).reshape(values.shape)
+        numerical = float(direction @ difference(func, args, number, values, step, eps))
+        analytical = 0.0 if given is None else float(real_parts(given) @ move)
         if not numpy.isclose(analytical, numerical, rtol=rtol, atol=atol * max(1.0, numpy.abs(direction).sum())):
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
 
 
-def compare_forward(func: Any, args: Any, watched: Any, number: int, eps: float, atol: float, rtol: float) -> None:
-    """Forward mode along a random direction of each input, against a difference along it."""
+def not_reentrant(position: int, number: int, nondet_tol: float) -> GradcheckError:
+    """The error for a backward pass that gives one gradient and then another."""
+    return GradcheckError(
+        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+        "different values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism "
+        f"was {nondet_tol}. Input {position}, output {number}."
+    )
+
+
+def floating(result: Any) -> list[Any]:
+    """The outputs that have tangents."""
+    return [each for each in as_tuple(result) if isinstance(each, TensorBase) and each.kind.is_differentiable]
+
+
+def pushed(func: Any, args: Any, position: int, tangent: Any, others: Any = None) -> list[Any]:
+    """The tangents of the outputs for a tangent of one input; ``others``: tangents of the others, by their place."""
     from weft.autograd import forward_ad
 
-    chance = numpy.random.default_rng(2)
+    with forward_ad.dual_level():
+        given = [each.detach() if isinstance(each, TensorBase) and each._requires_grad else each for each in args]
+        for place, each in {position: tangent, **(others or {})}.items():
+            if each is not None:
+                given[place] = forward_ad.make_dual(given[place], each)
+        outputs = [
+            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each.kind.is_differentiable
+        ]
+        unpacked = [forward_ad.unpack_dual(each) for each in outputs]
+        return [primal.detach().new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in unpacked]
+
+
+def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float, rtol: float) -> None:
+    """Forward mode along each element of each input, against a difference along it."""
+
+    def outputs_of(*given: Any) -> list[Any]:
+        found = [
+            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each.kind.is_differentiable
+        ]
+        return [each.detach().requires_grad_() for each in found]  # type: ignore[attr-defined]
+
     for position in watched:
-        source = args[position]
-        tangent = source.detach().new_zeros(source._array.shape)
+        values = args[position].detach().numpy()
+        zeros = {n: args[n].detach().new_zeros(args[n].shape) for n in watched if n != position}
+        for place in numpy.ndindex(values.shape):
+            for unit in (1, 1j) if values.dtype.kind == "c" else (1,):
+                step = numpy.zeros_like(values)
+                step[place] = unit
+                tangent = args[position].detach().new_zeros(values.shape)
+                tangent[place] = unit
+                for number, found in enumerate(pushed(func, args, position, tangent, zeros)):
+                    analytical = real_parts(found)
+                    numerical = difference(outputs_of, args, number, values, step, eps)
+                    if not numpy.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=False):
+                        raise mismatch(
+                            position, number, numerical[None], analytical[None], mode="computed with forward mode "
+                        )
+
+
+def check_undefined_tangents(func: Any, args: Any, watched: Any) -> None:
+    """An input without tangent counts as one whose tangent is zero, however that is stored."""
+    if len(watched) < 2:
+        return
+    chance = numpy.random.default_rng(4)
+    for position in watched:
+        tangent = args[position].detach().new_zeros(args[position].shape)
         parts_into(tangent, chance.standard_normal(parts(tangent.numpy()).size))
-        with forward_ad.dual_level(), enable_grad():
-            given = list(args)
-            given[position] = forward_ad.make_dual(source, tangent)
-            found = forward_ad.unpack_dual(differentiable(func(*given))[number]).tangent
-            analytical = None if found is None else parts(found.detach().numpy(force=True)).astype(numpy.float64)
-        values = source.detach().numpy()
-        original = values.copy()
-        values[...] = original + eps * tangent.numpy()
-        above = evaluate(func, args, number)
-        values[...] = original - eps * tangent.numpy()
-        below = evaluate(func, args, number)
-        values[...] = original
-        numerical = (above - below) / (2 * eps)
-        if analytical is None:
-            analytical = numpy.zeros_like(numerical)
-        if not numpy.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=False):
-            raise mismatch(position, number, numerical[None], analytical[None])
+        zeros = {n: args[n].detach().new_zeros(args[n].shape) for n in watched if n != position}
+        expanded = {n: args[n].detach().new_zeros(()).expand(args[n].shape) for n in watched if n != position}
+        for one, other in zip(
+            pushed(func, args, position, tangent, zeros), pushed(func, args, position, tangent, expanded)
+        ):
+            if not numpy.allclose(real_parts(one), real_parts(other)):
+                raise GradcheckError("Expected forward mode to handle tangents that are zeros of any layout")
+
+
+def compare_batched_forward(func: Any, args: Any, watched: Any, atol: float, rtol: float) -> None:
+    """Two tangents in one `vmap`, against the same two one by one."""
+    from weft.func import vmap
+
+    chance = numpy.random.default_rng(5)
+    for position in watched:
+        tangents = args[position].detach().new_zeros((2, *args[position].shape))
+        parts_into(tangents, chance.standard_normal(parts(tangents.numpy()).size))
+        try:
+            together = vmap(lambda each, position=position: tuple(pushed(func, args, position, each)))(tangents)
+        except RuntimeError as error:
+            raise GradcheckError(f"{FAILED_BATCHED_FORWARD}\n\nGot:\n{error}") from error
+        rows = zip(pushed(func, args, position, tangents[0]), pushed(func, args, position, tangents[1]))
+        for number, (batch, row) in enumerate(zip(together, rows)):
+            for ours, theirs in zip(batch, row):
+                if not numpy.allclose(real_parts(ours), real_parts(theirs), rtol=rtol, atol=atol):
+                    raise GradcheckError(
+                        f"{FAILED_BATCHED_FORWARD}\n\nGot: for output {number} and input {position} other tangents in "
+                        "vmap than one by one"
+                    )
+
+
+FAILED_BATCHED = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation. It runs backward passes under vmap: "
+    "does a custom Function lack a rule for vmap? Where batches are not wanted, pass check_batched_grad=False."
+)
+FAILED_BATCHED_FORWARD = (
+    "gradcheck failed while testing batched forward gradient computation. It runs forward mode under vmap: does a "
+    "custom Function lack a rule for vmap? Where batches are not wanted, pass check_batched_forward_grad=False."
+)
 
 
 def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: float, rtol: float) -> None:
@@ -307,15 +436,18 @@ def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: flo
         found = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
         return tuple(each.detach().new_zeros(each.shape) if g is None else g for each, g in zip(inputs, found))
 
-    together = vmap(pulled)(seeds)
+    try:
+        together = vmap(pulled)(seeds)
+    except RuntimeError as error:
+        raise GradcheckError(f"{FAILED_BATCHED}\n\nGot:\n{error}") from error
     for position, batch, rows in zip(watched, together, zip(pulled(seeds[0]), pulled(seeds[1]))):
         for ours, theirs in zip(batch, rows):
             if not numpy.allclose(
                 ours.detach().numpy(force=True), theirs.detach().numpy(force=True), rtol=rtol, atol=atol
             ):
                 raise GradcheckError(
-                    f"While considering output {number} and input {position}: a vmap over backward passes disagrees "
-                    "with the passes one by one. Does a custom Function lack a rule for vmap?"
+                    f"{FAILED_BATCHED}\n\nGot: for output {number} and input {position} other gradients in vmap than "
+                    "one by one"
                 )
 
 
@@ -346,6 +478,29 @@ def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) 
                     raise GradcheckError("Numerical gradient for function expected to be zero: no output requires grad")
 
 
+def check_scales(args: Any, watched: Any, outputs: list[Any]) -> None:
+    """The gradients are of the inputs' layout and dtype, and are zeros where those of the outputs are.
+
+    Raises
+    ------
+    GradcheckError
+        If not.
+    """
+    inputs = [args[n] for n in watched]
+    zeros = [output.detach().new_zeros(output._array.shape) for output in outputs]
+    for position, source, given in zip(watched, inputs, grad(outputs, inputs, zeros, True, allow_unused=True)):
+        if given is None:
+            continue
+        if given.layout is not source.layout:
+            raise GradcheckError(
+                f"grad is incorrect layout ({given.layout} is not {source.layout}), of input {position}"
+            )
+        if bool((given.to_dense() != 0).any()):
+            raise GradcheckError(f"backward not multiplied by grad_output, for input {position}")
+        if given.dtype is not source.dtype:
+            raise GradcheckError(f"grad is incorrect type ({given.dtype} is not {source.dtype}), of input {position}")
+
+
 def check_undefined(func: Any, args: Any, watched: Any) -> None:
     """Outputs without a gradient must not disturb the others."""
     outputs = differentiable(func(*args))
@@ -355,6 +510,53 @@ def check_undefined(func: Any, args: Any, watched: Any) -> None:
         for given in grad(output, inputs, zeros, retain_graph=True, allow_unused=True):
             if given is not None and bool((given != 0).any()):
                 raise GradcheckError("Expected backward function to handle undefined output grads")
+
+
+def get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> list[Any]:
+    """The Jacobians of the first output of a function of a tuple of inputs, by differences; deprecated."""
+    private("get_numerical_jacobian", grad_out)
+    targets = [target] if isinstance(target, TensorBase) else list(inputs if target is None else target)
+    places = [n for n, each in enumerate(inputs) if any(each is wanted for wanted in targets)]
+    return [as_tensor(numerical_jacobian(lambda *given: fn(given), tuple(inputs), n, 0, eps)) for n in places]
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Any, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Any, ...], bool, bool, bool]:
+    """The Jacobians of an output, whether a second pass gives the same, and sizes and types are right; deprecated."""
+    private("get_analytical_jacobian", grad_out)
+    watched = range(len(inputs))
+    found, again = (analytical_jacobians(output, tuple(inputs), watched) for _ in range(2))
+    same = all(numpy.allclose(a, b, rtol=0, atol=nondet_tol) for a, b in zip(found, again))
+    return tuple(as_tensor(each) for each in found), same, True, True
+
+
+def as_tensor(array: Any) -> Any:
+    """A Jacobian as a tensor."""
+    from weft.ops.creation import tensor
+
+    return tensor(array.tolist(), dtype=float64)
+
+
+def private(name: str, grad_out: float) -> None:
+    """Warn of a function that PyTorch has once shown.
+
+    Raises
+    ------
+    ValueError
+        For a gradient that is not 1.
+    """
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be "
+        "removed in a future version of PyTorch. If you have a specific use for this or feature request for this to be "
+        "a stable API, please file us an issue",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"{name}: Expected grad_out to be 1.0; for another scale, multiply the Jacobian")
 
 
 def gradgradcheck(
@@ -374,7 +576,7 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
-    masked: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Whether the second derivatives of a function agree with differences of the first.
 

@@ -531,4 +531,10 @@ def resize_like(out: Any, result: Any) -> None:
 def check_out(name: str, out: Any) -> None:
     if not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    counter = out._version_counter
+    if counter is not None and counter.inference and not local.inference:
+        raise RuntimeError(
+            f"{name}: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+            "to get a normal tensor before passing it as out."
+        )
     refuse_expanded(name, out._array)
