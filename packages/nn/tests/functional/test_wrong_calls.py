@@ -1,6 +1,7 @@
 """Calls that no op foresees, and those that must not pass in silence."""
 
 import inspect
+import math
 import pickle
 
 import pytest
@@ -132,3 +133,76 @@ def test_a_warning_names_the_line_of_the_caller(call):
     with pytest.warns(UserWarning) as found:
         call()
     assert found[0].filename == __file__
+
+
+SCORES = weft.full((2, 3), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: F.binary_cross_entropy(SCORES, SCORES - 0.6), RuntimeError, "elements of target"),
+        (lambda: F.binary_cross_entropy(SCORES, SCORES + 0.6), RuntimeError, "elements of target"),
+        (lambda: F.multi_margin_loss(SCORES, weft.tensor([[0], [1]])), RuntimeError, "1-D"),
+        (lambda: F.soft_margin_loss(weft.ones(2, 1), weft.ones(2)), RuntimeError, "does not broadcast"),
+        (
+            lambda: F.ctc_loss(weft.zeros(5, 1, 4), weft.tensor([[1, 2]]), weft.tensor([5.0]), weft.tensor([2])),
+            RuntimeError,
+            "integral",
+        ),
+        (
+            lambda: F.max_unpool1d(weft.ones(1, 1, 2), weft.tensor([[[0, 2]]]), 2, output_size=[1, 4]),
+            ValueError,
+            "1 or 3 elements",
+        ),
+        (
+            lambda: F.max_unpool3d(weft.ones(1, 1, 2, 2, 2), weft.zeros(1, 1, 2, 2, 2, dtype=weft.int64), 2, stride=0),
+            RuntimeError,
+            "greater than zero",
+        ),
+        (
+            lambda: F.max_unpool2d(weft.ones(1, 1, 2, 2), weft.zeros(1, 1, 2, 2, dtype=weft.int64), 2, padding=5),
+            ValueError,
+            "non-negative",
+        ),
+        (
+            lambda: F.fractional_max_pool2d(
+                weft.ones(1, 1, 5, 5), 2, output_size=3, _random_samples=weft.tensor([[[math.nan, 0.5]]])
+            ),
+            RuntimeError,
+            "_random_samples",
+        ),
+    ],
+)
+def test_what_would_give_a_wrong_number_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_the_last_offset_is_where_the_last_bag_ends(mode):
+    weight, indices = weft.tensor([[1.0], [10.0], [100.0], [1000.0]]), weft.arange(4)
+
+    def bags(*offsets):
+        return F.embedding_bag(indices, weight, weft.tensor(offsets), mode=mode, include_last_offset=True)
+
+    expected = {"sum": [1.0, 110.0], "mean": [1.0, 55.0], "max": [1.0, 100.0]}[mode]
+    assert bags(0, 1, 3).flatten().tolist() == expected
+    for offsets in [(0, 3, 1), (0, 5), (4,)]:
+        with pytest.raises(RuntimeError, match="offset"):
+            bags(*offsets)
+
+
+def test_sizes_of_an_unordered_packed_sequence_are_refused():
+    for name in ("RNN", "LSTM", "GRU"):
+        layer = getattr(weft.nn, name)(2, 3)
+        for sizes in ([1, 2, 2], [2, 1], [4, 3], [6, -1]):
+            with pytest.raises(RuntimeError, match="batch_sizes"):
+                layer(weft.nn.utils.rnn.PackedSequence(weft.zeros(5, 2), weft.tensor(sizes)))
+        with pytest.raises(ValueError, match="does not match weight dtype"):
+            layer(weft.zeros(4, 2, 2, dtype=weft.float64))
+
+
+def test_the_first_name_of_the_mean_is_deprecated():
+    with pytest.warns(UserWarning, match="elementwise_mean"):
+        assert F.mse_loss(SCORES, SCORES + 2, reduction="elementwise_mean").item() == 4

@@ -82,6 +82,8 @@ def recurrent(name: str, mode: str, *args: Any, **kwargs: Any) -> tuple[Tensor, 
     if not packed and given["batch_first"]:
         steps = steps.transpose(0, 1)
     sizes = given["batch_sizes"].tolist() if packed else [steps.size(1)] * steps.size(0)
+    if packed:
+        _check_batch_sizes(name, sizes, steps)
     _check_state(name, state, weights, sizes[0])
     dropout = given["dropout"] if given["train"] else 0.0
     output, state = _run_layers(mode, steps, sizes, state, weights, given["num_layers"], dropout)
@@ -102,6 +104,16 @@ def _named_weights(name: str, params: Any, has_biases: bool, count: int, state: 
             f"directions), got {len(params)}"
         )
     return [dict(zip(kinds, params[start : start + len(kinds)])) for start in range(0, len(params), len(kinds))]
+
+
+def _check_batch_sizes(name: str, sizes: list[int], data: Tensor) -> None:
+    """Raise RuntimeError unless the sizes are those of packed steps, which go on with the longest sequences."""
+    ordered = bool(sizes) and sizes[0] > 0 and sizes[-1] >= 0 and sizes == sorted(sizes, reverse=True)
+    if not ordered or sum(sizes) != data.size(0):
+        raise RuntimeError(
+            f"{name}: batch_sizes of a PackedSequence must begin above 0, must not increase, and must sum to the "
+            f"{data.size(0)} rows of its data; got {sizes}. Make it by pack_padded_sequence"
+        )
 
 
 def _check_state(name: str, state: State, weights: list[dict[str, Tensor]], batch: int) -> None:
@@ -260,7 +272,13 @@ class RNNBase(Module):
     # -- checks ------------------------------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raise the error for an input of the wrong number of axes or features."""
+        """Raise the error for an input of the wrong number of axes or features, or of another dtype."""
+        weight: Any = self._parameters.get("weight_ih_l0")
+        if weight is not None and input.dtype is not weight.dtype and not weft.is_autocast_enabled(input.device.type):
+            raise ValueError(
+                f"{self._get_name()}: RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "
+                f"Convert input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+            )
         axes = 2 if batch_sizes is not None else 3
         if input.dim() != axes:
             raise RuntimeError(f"{self._get_name()}: input must have {axes} dimensions, got {input.dim()}")
@@ -347,6 +365,7 @@ class RNNBase(Module):
         data, batch_sizes, sorted_indices, unsorted_indices = input
         self.check_input(data, batch_sizes)
         sizes = [int(size) for size in batch_sizes.tolist()]
+        _check_batch_sizes(self._get_name(), sizes, data)
         if state is not None and sorted_indices is not None:
             state = tuple(part.index_select(1, sorted_indices) for part in state)
         output, state = self._run_layers(data, sizes, self._initial_state(state, sizes[0], data))

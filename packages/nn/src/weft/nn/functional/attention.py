@@ -82,7 +82,7 @@ def attended(
 ) -> Tensor:
     """`scaled_dot_product_attention` of checked arguments, with as many heads in each."""
     queries, keys, values = query._array.shape, key._array.shape, value._array.shape
-    factor = float(1 / math.sqrt(queries[-1]) if scale is None else scale)
+    factor = float(1 / math.sqrt(queries[-1] or 1) if scale is None else scale)
     is_fused = queries[:-2] == keys[:-2] == values[:-2] and dropout_p < 1
     if is_fused and not (attn_mask is not None and attn_mask.requires_grad):
         return fused_attention(query, key, value, attn_mask, dropout_p, factor, is_causal)

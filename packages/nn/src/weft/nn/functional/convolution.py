@@ -135,7 +135,13 @@ def convolve(
     xp: Any, input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The convolution itself."""
-    if input.dtype.kind in "iu":
+    if not (input.size and weight.size):  # sums of nothing, or no sums
+        out = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+        ]
+        result = xp.zeros((input.shape[0], weight.shape[0], *out), input.dtype)
+    elif input.dtype.kind in "iu":
         result = convolve_integers(xp, input, weight, stride, padding, dilation, groups)
     elif is_pointwise(weight.shape, (1,), padding, groups):  # strides leave places out, of which nothing is needed
         result = multiply_channels(xp, input[(..., *[slice(None, None, each) for each in stride])], weight)
@@ -198,6 +204,8 @@ def input_gradient(
 ) -> Any:
     """The transposed convolution: what the output's gradient is for an input of this shape."""
     kernel = weight.shape[2:]
+    if not (output_grad.size and weight.size):
+        return xp.zeros(shape, output_grad.dtype)
     if is_depthwise(weight.shape, groups):
         return scatter_depthwise(xp, output_grad, weight, shape, stride, padding, dilation)
     if is_pointwise(weight.shape, stride, padding, groups) and output_grad.shape[2:] == shape[2:]:
@@ -269,6 +277,8 @@ def weight_gradient(
     """The sum over all windows of the input times the output's gradient there."""
     out_channels, channels, *kernel = shape
     out = output_grad.shape[2:]
+    if not (output_grad.size and input.size):
+        return xp.zeros(shape, output_grad.dtype)
     if is_depthwise(shape, groups):
         return depthwise_weights(xp, output_grad, input, shape, stride, padding, dilation)
     reach = [d * (k - 1) + s * (o - 1) + 1 for k, d, s, o in zip(kernel, dilation, stride, out)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import weft
@@ -72,7 +73,7 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
 
 @linear.kernel
 def _(xp, input, weight, bias):
-    flat = input if input.ndim == 2 else in_order(xp, input).reshape(-1, input.shape[-1])
+    flat = input if input.ndim == 2 else in_order(xp, input).reshape(math.prod(input.shape[:-1]), input.shape[-1])
     product = xp.dot(flat, weight.T)
     if bias is not None:
         product += bias
@@ -108,7 +109,7 @@ def _(batch):
 def rows(tensor: Any) -> Any:
     """All but the last dimension as one."""
     shape = tensor._array.shape
-    return tensor if len(shape) == 2 else tensor.reshape(-1, shape[-1])
+    return tensor if len(shape) == 2 else tensor.reshape(math.prod(shape[:-1]), shape[-1])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

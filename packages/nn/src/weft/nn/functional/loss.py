@@ -40,6 +40,9 @@ from weft.ops.softmax import log_softmax_op
 def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """The reduction that the arguments before it meant."""
     if size_average is None and reduce is None:
+        if reduction == "elementwise_mean":
+            warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+            return "mean"
         return reduction
     meant = "none" if reduce is False else "sum" if size_average is False else "mean"
     warn(f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.")
@@ -495,7 +498,7 @@ def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoo
 def _(batch):
     input, target, weight, reduction, ignore_index, smoothing = batch.as_seen()
     shape = target.shape
-    input, target = by_place(input), target.reshape(shape[0], -1)
+    input, target = by_place(input), places_last(target)
     logarithms = log_softmax_op.op(input, 1)
     loss, size = nll_loss_op.op(logarithms, target, weight, reduction, ignore_index)
     if smoothing:
@@ -518,7 +521,7 @@ def cross_entropy_slope(
 ) -> Tensor:
     """The gradient of `cross_entropy` in ops that are differentiable again."""
     shape = input.shape
-    input, target = by_place(input), target.reshape(shape[0], -1)
+    input, target = by_place(input), places_last(target)
     share = grad / total.detach() if reduction == "mean" else grad
     share = share.reshape(target.shape) if reduction == "none" else share.expand(target.shape)
     ignored = target == ignore_index
@@ -559,7 +562,7 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
     if is_one_each(xp, input, target, weight, ignore_index, smoothing):
         return slope_of_rows(xp, share, input, target, statistics)
     share = xp.broadcast_to(share, target.shape)
-    share, target = share.reshape(shape[0], -1), target.reshape(shape[0], -1)
+    share, target = places_last(share), places_last(target)
     share = xp.where(target == ignore_index, input.dtype.type(0), share)  # also where all are, and their mean is nan
     input, statistics = by_place(input), statistics.reshape(2, *target.shape)
     safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
@@ -914,6 +917,8 @@ def binary_cross_entropy(
             "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
             "binary_cross_entropy_with_logits"
         )
+    if target.device.type == "cpu" and not target.kind.wrapped and not bool(((target >= 0) & (target <= 1)).all()):
+        raise RuntimeError("binary_cross_entropy: all elements of target should be between 0 and 1")
     loss = binary_cross_entropy_op.op(input, target)
     return reduce_loss("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
@@ -1235,6 +1240,10 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``; the target is 1 or -1."""
     reduction = legacy_reduction(reduction, size_average, reduce)
+    if broadcast_shapes("soft_margin_loss", [input._array.shape, target._array.shape]) != input._array.shape:
+        raise RuntimeError(
+            f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to input {list(input.shape)}"
+        )
     return reduce_loss("soft_margin_loss", -logsigmoid(input * target), reduction)
 
 
@@ -1281,6 +1290,11 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got shape {list(weight.shape)}")
     require_classes("multi_margin_loss", target)
+    if target.ndim > 1:
+        raise RuntimeError(
+            "multi_margin_loss: inconsistent target size, expected 1-D with one class for each sample, got "
+            f"{list(target.shape)}"
+        )
     check_floating("multi_margin_loss", input)
     rows, classes = (input.unsqueeze(0) if input.ndim < 2 else input), input.shape[-1] if input.ndim else 1
     rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
@@ -1715,7 +1729,10 @@ def whole_numbers(lengths: Any) -> tuple[int, ...]:
     """Lengths as a tuple."""
     if isinstance(lengths, Tensor):
         lengths = lengths.reshape(-1).tolist()
-    return tuple(int(each) for each in ([lengths] if isinstance(lengths, int) else lengths))
+    found = [lengths] if isinstance(lengths, int) else list(lengths)
+    if not all(isinstance(each, (int, numpy.integer)) for each in found):
+        raise RuntimeError(f"ctc_loss: input_lengths and target_lengths must be integral, got {found}")
+    return tuple(int(each) for each in found)
 
 
 def padded_targets(

@@ -64,7 +64,7 @@ def batch_norm_training(input, weight, bias, eps):
 @batch_norm_training.kernel
 def _(xp, input, weight, bias, eps):
     input = input if is_channels_last(input) else in_order(xp, input)
-    count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
+    count = input.dtype.type(max(input.size // max(input.shape[1], 1), 1))
     mean = channel_sum(xp, input)
     mean /= count
     result = input - by_channel(mean, input.ndim)
@@ -124,7 +124,7 @@ def _(batch):
 
 @batch_norm_gradient.kernel
 def _(xp, output_grad, input, weight, mean, variance, eps):
-    count = input.dtype.type(input.size // input.shape[1] if input.shape[1] else 1)
+    count = input.dtype.type(max(input.size // max(input.shape[1], 1), 1))
     scale = 1 / xp.sqrt(variance + input.dtype.type(eps))
     centred = input - by_channel(mean, input.ndim)
     by_bias = channel_sum(xp, output_grad)
@@ -515,9 +515,10 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     shape = input.shape
     split = len(shape) - count
     size = math.prod(shape[split:])
-    grad = in_order(xp, output_grad).reshape(-1, size)
-    mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
-    normal = input.reshape(-1, size) - mean
+    rows = math.prod(shape[:split])  # not -1, of which nothing is known where the size is 0
+    grad = in_order(xp, output_grad).reshape(rows, size)
+    mean, inverse = mean.reshape(rows, 1), inverse.reshape(rows, 1)
+    normal = input.reshape(rows, size) - mean
     normal *= inverse
     by_bias = reduce("sum", grad, 0)
     by_weight = reduce("sum", grad * normal, 0)
@@ -686,13 +687,14 @@ def _(batch):
 def _(xp, output_grad, input, weight, inverse, count):
     shape = input.shape
     size = math.prod(shape[len(shape) - count :])
-    grad = in_order(xp, output_grad).reshape(-1, size)
-    normal = in_order(xp, input).reshape(-1, size) * inverse.reshape(-1, 1)
+    rows = math.prod(shape[: len(shape) - count])
+    grad = in_order(xp, output_grad).reshape(rows, size)
+    normal = in_order(xp, input).reshape(rows, size) * inverse.reshape(rows, 1)
     by_weight = reduce("sum", grad * normal, 0)
     inner = grad if weight is None else grad * weight.reshape(-1)
     normal *= row_products(xp, inner, normal) / grad.dtype.type(max(size, 1))
     xp.subtract(inner, normal, out=normal)
-    normal *= inverse.reshape(-1, 1)
+    normal *= inverse.reshape(rows, 1)
     return normal.reshape(shape), by_weight.reshape(shape[len(shape) - count :])
 
 

@@ -760,7 +760,8 @@ def unpooling(count: int) -> Any:
         spatial = unpooled_sizes(name, input.shape[-count:], kernel, stride, padding, output_size)
         lead, total = input.shape[:-count], math.prod(spatial)
         check_places(name, indices, total, spatial)
-        flat = input.new_zeros(*lead, total).scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
+        places = math.prod(input.shape[-count:])
+        flat = input.new_zeros(*lead, total).scatter(-1, indices.reshape(*lead, places), input.reshape(*lead, places))
         return flat.reshape([*lead, *spatial])
 
     function.__name__ = function.__qualname__ = name
@@ -789,9 +790,14 @@ def unpooled_sizes(
 ) -> tuple[int, ...]:
     """The spatial sizes of an unpooled output: the smallest that pool to the input's, or those asked for."""
     default = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(spatial, kernel, stride, padding))
+    if min(stride) < 1:
+        raise RuntimeError(f"{name}: strides should be greater than zero, but got stride: {list(stride)}")
+    if min(default) < 0:
+        raise ValueError(f"{name}: output_size must be non-negative; input, kernel and padding give {list(default)}")
     if output_size is None:
         return default
-    given = tuple(int(each) for each in output_size)[-len(kernel) :]
+    given = tuple(int(each) for each in output_size)
+    given = given[2:] if len(given) == len(kernel) + 2 else given
     if len(given) != len(kernel):
         raise ValueError(
             f"{name}: output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it "
@@ -923,6 +929,8 @@ def fractional(count: int) -> tuple[Any, Any]:
                 f"{name}: Expect _random_samples of the input's dtype {input.dtype} and of shape (N, C, {count}), got "
                 f"{samples.dtype} {list(samples.shape)}"
             )
+        if samples.device.type == "cpu" and bool(samples.isnan().any()):
+            raise RuntimeError(f"{name}: _random_samples must be numbers from 0 to 1, got nan")
         samples = samples.detach()[: input.shape[0]].reshape(*input.shape[:2], count)
         values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))

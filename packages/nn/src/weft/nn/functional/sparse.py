@@ -287,8 +287,9 @@ def embedding_bag(
         indices, each_weight = indices[kept], None if each_weight is None else each_weight[kept]
     if max_norm is not None:
         shrink_rows(weight, indices, max_norm, norm_type)
-    if sparse and mode == "max":
-        raise RuntimeError(f"{name}: sparse gradients are not supported with mode='max'")
+    if mode == "max" and (sparse or scale_grad_by_freq):
+        what = "sparse weights" if sparse else "scaling the gradient by the frequency"
+        raise ValueError(f"{name}: max mode does not support {what}")
     if mode == "max":
         rows = positioned(name, RuntimeError, looked_up, weight, indices, None, scale_grad_by_freq, False)
         return greatest_by_bag(rows, starts)
@@ -416,7 +417,6 @@ def flattened_bags(
     if include_last_offset:
         if not starts.size:
             raise RuntimeError(f"{name}: include_last_offset: number of offsets should be at least 1")
-        starts = starts[:-1]
     size, count = input.shape[0], starts.size
     if count and starts[0] != 0:
         raise RuntimeError(
@@ -428,7 +428,12 @@ def flattened_bags(
             f"{name}: offsets[-1] can not be greater than input's length ({size}), but got offsets[-1] of {starts[-1]}"
         )
     if (starts[1:] < starts[:-1]).any():
-        raise RuntimeError(f"{name}: offsets must not decrease, got {starts.tolist()}")
+        raise RuntimeError(
+            f"{name}: Your input appears to be incorrect: offsets must not decrease, and with include_last_offset the "
+            f"last offset value should be the size of the indices tensor, {size}; got {starts.tolist()}"
+        )
+    if include_last_offset:
+        return input[: int(starts[-1])], offsets.to(weft.int64)
     ends = offsets.new_full((count + 1,), size if count else 0, dtype=weft.int64)
     ends[:count] = offsets[:count]
     return (input if count else input[:0]), ends

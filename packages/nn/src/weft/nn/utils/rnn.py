@@ -149,6 +149,10 @@ def pack_padded_sequence(
         For lengths that do not fit, or are not sorted although they must be.
     """
     sizes = weft.as_tensor(lengths, dtype=weft.int64)
+    if sizes.ndim != 1:
+        raise RuntimeError(
+            f"pack_padded_sequence: 'lengths' argument should be a 1D CPU int64 tensor, but got {sizes.ndim}D"
+        )
     sorted_indices = None
     if not enforce_sorted:
         sizes, sorted_indices = weft.sort(sizes, descending=True, stable=True)
@@ -195,6 +199,11 @@ def pad_packed_sequence(
     (padded, lengths)
     """
     data, batch_sizes, _, unsorted_indices = sequence
+    if batch_sizes.dtype is not weft.int64 or batch_sizes.ndim != 1:
+        raise RuntimeError(
+            f"pad_packed_sequence: batch_sizes should be a 1D CPU int64 tensor, but got {batch_sizes.ndim}D "
+            f"{batch_sizes.dtype}"
+        )
     sizes = [int(size) for size in batch_sizes.tolist()]
     longest = len(sizes)
     if total_length is not None and total_length < longest:
