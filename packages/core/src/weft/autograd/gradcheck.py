@@ -176,9 +176,9 @@ def real_parts(tensor: Any) -> numpy.ndarray[Any, Any]:
 
 
 def difference(
-    func: Callable[..., Any], args: tuple[Any, ...], number: int, values: Any, step: Any, eps: float
+    func: Callable[..., Any], args: tuple[Any, ...], number: int, values: Any, step: Any, eps: float, like: Any
 ) -> numpy.ndarray[Any, Any]:
-    """How an output changes along a step of the values of an input, which are put back.
+    """How an output, that was ``like`` this, changes along a step of the values of an input, which are put back.
 
     Raises
     ------
@@ -192,20 +192,18 @@ def difference(
         with enable_grad():
             found.append(differentiable(func(*args))[number].detach().clone())
         values[...] = original
-    for what, one, other in (
-        ("shape", found[0].shape, found[1].shape),
-        ("dtype", found[0].dtype, found[1].dtype),
-    ):
-        if one != other:
-            raise AssertionError(
-                f"gradcheck: Expected `func` to return outputs with the same {what} when inputs are perturbed along a "
-                f"given dimension, but got: {one} and {other}."
-            )
+    for each in found:
+        for what, before, now in (("shape", like.shape, each.shape), ("dtype", like.dtype, each.dtype)):
+            if before != now:
+                raise AssertionError(
+                    f"gradcheck: Expected `func` to return outputs with the same {what} when inputs are perturbed "
+                    f"along a given dimension, but got: {before} and {now}."
+                )
     return (real_parts(found[0]) - real_parts(found[1])) / (2 * eps)
 
 
 def numerical_jacobian(
-    func: Callable[..., Any], args: tuple[Any, ...], position: int, number: int, eps: float
+    func: Callable[..., Any], args: tuple[Any, ...], position: int, number: int, eps: float, like: Any
 ) -> numpy.ndarray[Any, Any]:
     """Differences of an output for each real part of an input: (input parts, output parts)."""
     values = args[position].detach().numpy()
@@ -214,7 +212,7 @@ def numerical_jacobian(
         for unit in (1, 1j) if values.dtype.kind == "c" else (1,):
             step = numpy.zeros_like(values)
             step[place] = unit
-            rows.append(difference(func, args, number, values, step, eps))
+            rows.append(difference(func, args, number, values, step, eps, like))
     return numpy.array(rows)
 
 
@@ -258,7 +256,7 @@ def compare_jacobians(
     for position, ours, twice in zip(watched, analytical, again):
         if not numpy.allclose(ours, twice, rtol=0, atol=nondet_tol, equal_nan=True):
             raise not_reentrant(position, number, nondet_tol)
-        theirs = numerical_jacobian(func, args, position, number, eps).reshape(ours.shape)
+        theirs = numerical_jacobian(func, args, position, number, eps, output).reshape(ours.shape)
         if not numpy.allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=False):
             raise mismatch(position, number, theirs, ours, which_part(output, theirs, ours, rtol, atol))
 
@@ -311,7 +309,7 @@ def compare_projection(
         move = chance.standard_normal(parts(values).size)
         move /= numpy.linalg.norm(move) or 1.0
         step = (move.view(complex) if values.dtype.kind == "c" else move).reshape(values.shape)
-        numerical = float(direction @ difference(func, args, number, values, step, eps))
+        numerical = float(direction @ difference(func, args, number, values, step, eps, output))
         analytical = 0.0 if given is None else float(real_parts(given) @ move)
         if not numpy.isclose(analytical, numerical, rtol=rtol, atol=atol * max(1.0, numpy.abs(direction).sum())):
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
@@ -367,7 +365,7 @@ def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float,
                 tangent[place] = unit
                 for number, found in enumerate(pushed(func, args, position, tangent, zeros)):
                     analytical = real_parts(found)
-                    numerical = difference(outputs_of, args, number, values, step, eps)
+                    numerical = difference(outputs_of, args, number, values, step, eps, found)
                     if not numpy.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=False):
                         raise mismatch(
                             position, number, numerical[None], analytical[None], mode="computed with forward mode "
@@ -519,7 +517,8 @@ def get_numerical_jacobian(
     private("get_numerical_jacobian", grad_out)
     targets = [target] if isinstance(target, TensorBase) else list(inputs if target is None else target)
     places = [n for n, each in enumerate(inputs) if any(each is wanted for wanted in targets)]
-    return [as_tensor(numerical_jacobian(lambda *given: fn(given), tuple(inputs), n, 0, eps)) for n in places]
+    first = as_tuple(fn(inputs))[0]
+    return [as_tensor(numerical_jacobian(lambda *given: fn(given), tuple(inputs), n, 0, eps, first)) for n in places]
 
 
 def get_analytical_jacobian(
