@@ -215,3 +215,63 @@ def test_hooks_make_no_reference_cycle():
         assert [reference() for reference in alive] == [None, None, None]
     finally:
         gc.enable()
+
+
+class Gives(nn.Module):
+    """A layer whose output a function shapes."""
+
+    def __init__(self, shape_output):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.shape_output = shape_output
+
+    def forward(self, x):
+        return self.shape_output(self.layer(x))
+
+
+@pytest.mark.parametrize("shape_output", [lambda y: {"a": y}, lambda y: [y], lambda y: 5], ids=["dict", "list", "int"])
+def test_full_backward_hooks_say_that_they_do_not_see_other_outputs(shape_output):
+    module, seen = Gives(shape_output), []
+    module.register_full_backward_hook(lambda *_: seen.append("hook"))
+    with pytest.warns(UserWarning, match="should be a Tensor or a tuple"):
+        module(weft.ones(1, 2, requires_grad=True))
+    assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("shape_output", "message"),
+    [
+        (lambda y: [y], "does not return"),
+        (lambda y: (y, y * 2), "different autograd Nodes"),
+        (lambda y: y * 2, "multiple autograd Nodes"),
+    ],
+)
+def test_hooks_of_the_last_operation_say_what_they_miss(shape_output, message):
+    module = Gives(shape_output)
+    module.register_backward_hook(lambda *_: None)
+    with pytest.warns(FutureWarning, match=message):
+        module(weft.ones(1, 2, requires_grad=True))
+
+
+def test_a_tensor_that_is_returned_twice_has_a_gradient_at_each_place():
+    module, seen = Gives(lambda y: (y, y)), []
+    module.register_full_backward_hook(lambda _, __, grad_output: seen.extend(grad_output))
+    first, second = module(weft.ones(1, 2, requires_grad=True))
+    (first.sum() + 3 * second.sum()).backward()
+    assert [grad.tolist() for grad in seen] == [[[1.0, 1.0]], [[3.0, 3.0]]]
+
+
+@pytest.mark.parametrize("kind", ["register_full_backward_hook", "register_full_backward_pre_hook"])
+def test_what_backward_hooks_return_is_checked(kind):
+    def gradients(result):
+        module = nn.Linear(2, 1)
+        getattr(module, kind)(lambda *args: result(args[1]))
+        x = weft.ones(1, 2, requires_grad=True)
+        module(x).sum().backward()
+        return x.grad
+
+    weft.testing.assert_close(gradients(lambda given: [given[0] * 0]), weft.zeros(1, 2))  # a list serves as a tuple
+    with pytest.raises(TypeError, match="returned 'int'"):
+        gradients(lambda given: (3,))
+    with pytest.raises(RuntimeError, match="invalid number"):
+        gradients(lambda given: (*given, None))

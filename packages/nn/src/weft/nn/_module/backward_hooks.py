@@ -48,6 +48,13 @@ class _InputGate(Function):
 
 def _pass_through(ctx: Any, on_backward: Callable[[Gradients], Gradients], tensors: Gradients) -> Gradients:
     ctx.on_backward = on_backward
+    if len(tensors) > 1 and len({id(tensor) for tensor in tensors}) < len(tensors):
+        seen: set[int] = set()  # each place has a gradient of its own
+        distinct = []
+        for tensor in tensors:
+            distinct.append(tensor.view_as(tensor) if id(tensor) in seen else tensor)
+            seen.add(id(tensor))
+        tensors = tuple(distinct)
     ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
     return tensors
 
@@ -84,6 +91,13 @@ class BackwardHooks:
 
     def gate_outputs(self, output: Any) -> Any:
         """Return what `forward` returned, gated where it is a Tensor or a tuple with tensors."""
+        if not isinstance(output, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(output)}: those of {self.module._get_name()} are not",
+                UserWarning,
+                stacklevel=2,
+            )
         outputs = output if isinstance(output, tuple) else (output,)
         self.output_count = len(outputs)
         gated, positions = _gated(_OutputGate, self._at_outputs, outputs)
@@ -116,16 +130,15 @@ class BackwardHooks:
 
     def _run_without_grad_inputs(self, grad_outputs: Gradients) -> None:
         """Run the hooks now, since backward will not reach inputs that take no gradient."""
-        if self.hooks:
-            warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
-                f"inputs require gradients: grad_input of {self.module._get_name()} is None",
-                UserWarning,
-                stacklevel=2,
-            )
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+            f"inputs require gradients: grad_input of {self.module._get_name()} is None",
+            UserWarning,
+            stacklevel=2,
+        )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, grad_outputs)
-            if result is not None and not all(gradient is None for gradient in result):
+            if result is not None and not (isinstance(result, tuple) and all(gradient is None for gradient in result)):
                 raise RuntimeError(
                     f"backward hook of {self.module._get_name()}: no input requires gradient, so that grad_input "
                     "cannot be replaced; return None"
@@ -156,9 +169,12 @@ def _spread(gradients: Gradients, positions: list[int], count: int) -> Gradients
 def _replacement(result: Any, count: int, kind: str, what: str) -> Gradients | None:
     if result is None:
         return None
-    result = result if isinstance(result, tuple) else (result,)
+    result = tuple(result) if isinstance(result, (tuple, list)) else (result,)
     if len(result) != count:
         raise RuntimeError(
             f"backward {kind}: returned an invalid number of {what}, got {len(result)}, expected {count}"
         )
+    for gradient in result:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"backward {kind}: expected Variable, but hook returned {type(gradient).__name__!r}")
     return tuple(result)
