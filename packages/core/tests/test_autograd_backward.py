@@ -325,3 +325,12 @@ def test_nodes_are_of_classes_with_their_names_and_show_what_they_saved():
     for node, name in ((product.grad_fn, "_saved_self"), (power.grad_fn, "_saved_result")):
         with pytest.raises(RuntimeError, match="already been freed"):
             getattr(node, name)
+
+
+def test_a_view_made_where_nothing_is_recorded_collects_no_gradient():
+    x = weft.ones(2, requires_grad=True)
+    with weft.no_grad():
+        view = x[0]
+    assert view.requires_grad and view.is_leaf
+    (view * 2).backward()
+    assert view.grad is None and x.grad is None

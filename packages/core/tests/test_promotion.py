@@ -268,3 +268,66 @@ def test_a_number_of_64_bits_without_sign_goes_with_other_dtypes():
     assert (weft.tensor([1, 2], dtype=weft.int8) + 2**63).tolist() == [1, 2]
     assert (weft.tensor([1.0]) + 2**63).tolist() == [2.0**63]
     assert weft.result_type(weft.tensor([1]), 2**63) is weft.int64
+
+
+@pytest.mark.parametrize(("sequence", "values"), [("int8", "int32"), ("int64", "float32"), ("float32", "float64")])
+def test_searchsorted_compares_in_the_common_dtype(sequence, values):
+    numbers = weft.tensor([1, 2, 3], dtype=getattr(weft, sequence))
+    assert weft.searchsorted(numbers, weft.tensor([2, 3], dtype=getattr(weft, values))).tolist() == [1, 2]
+    assert weft.searchsorted(numbers, weft.tensor(3, dtype=getattr(weft, values))) == 2
+    with pytest.raises(NotImplementedError):
+        weft.searchsorted(numbers, weft.tensor([1j]))
+
+
+def test_limits_are_numbers_or_tensors():
+    x = weft.tensor([-1.0, 0.5, 2.0])
+    for limits in ((0, weft.ones(3)), (weft.zeros(3), 1)):
+        with pytest.raises(TypeError, match="both be numbers or both be Tensors"):
+            weft.clamp(x, *limits)
+    assert weft.clamp(x, 0, weft.tensor(1.0)).tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("call", ["lerp_(1.5, 0.5)", "lerp(1.5, 0.5)", "addcmul(2.0, 3.0, value=2)"])
+def test_numbers_do_not_stand_for_tensors(call):
+    with pytest.raises(TypeError):
+        eval(f"x.{call}", {"x": weft.zeros(3)})
+
+
+def test_absolute_values_are_not_written_into_complex_numbers():
+    x = weft.tensor([3 + 4j])
+    for name in ("abs_", "absolute_"):
+        with pytest.raises(RuntimeError, match="not supported for complex"):
+            getattr(x, name)()
+    assert x.tolist() == [3 + 4j]
+
+
+def test_differences_with_bool_are_refused_with_a_factor_too():
+    for call in (lambda: weft.sub(weft.ones(2), True, alpha=2), lambda: weft.rsub(weft.tensor([True]), 1, alpha=3)):
+        with pytest.raises(RuntimeError, match=r"(?i)bool"):
+            call()
+
+
+def test_sums_without_nan_may_be_of_bool():
+    found = weft.tensor([1.0, float("nan")]).nansum(dtype=weft.bool)
+    assert found.dtype is weft.bool and found
+
+
+def test_inverting_floats_is_an_error_of_the_operator():
+    with pytest.raises(TypeError):
+        ~weft.ones(2)
+    with pytest.raises(NotImplementedError):
+        weft.bitwise_not(weft.ones(2))
+
+
+def test_a_tensor_without_dimensions_has_a_variance():
+    assert weft.tensor(2.0).var(0, correction=0) == 0
+    assert weft.tensor(2.0).std(correction=0) == 0
+
+
+def test_out_that_is_an_operand_is_not_resized():
+    x, y = weft.zeros(()), weft.ones(3)
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        weft.add(x, y, out=x)
+    assert x.shape == ()
+    z = weft.tensor([1.0, -1.0])
+    assert weft.where(z > 0, z, 0.0, out=z) is z and z.tolist() == [1, 0]

@@ -132,8 +132,12 @@ def by_name(quick: Any, parameters: tuple[str, ...], defaults: tuple[Any, ...]) 
     return named
 
 
-def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
-    """Tensors of one real floating-point kind, and numbers; so many arguments, the last of which may be left out."""
+def operands(op: Op, count: int, defaults: tuple[Any, ...] = (), tensors: int = 1, alike: bool = False) -> Any:
+    """Tensors of one real floating-point kind, and numbers; so many arguments, the last of which may be left out.
+
+    The first ``tensors`` of them are no numbers; with ``alike`` the others are all numbers, or none is.
+    """
+    first_number = 1 << tensors
 
     def quick(args: tuple[Any, ...]) -> Any:
         missing = count - len(args)
@@ -148,6 +152,7 @@ def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
         mask = 0
         bit = 1
         given = 0
+        numbers = 0
         for each in args:
             value: Any = None
             if isinstance(each, TensorBase):
@@ -156,15 +161,20 @@ def operands(op: Op, count: int, defaults: tuple[Any, ...] = ()) -> Any:
                 value = each._array
                 if each._requires_grad:
                     mask |= bit
+            elif bit < first_number:
+                return None
             elif each is not None:
                 value = fitting_number(each, kind)
                 if value is None:
                     return None
+                numbers += 1
             if value is not None:
                 given += 1
             arrays.append(value)
             bit <<= 1
-        return attempt(op, kind, args, arrays, mask) if given > 1 else None
+        if given < 2 or (alike and numbers != 0 and numbers != given - tensors):
+            return None
+        return attempt(op, kind, args, arrays, mask)
 
     return quick
 

@@ -294,8 +294,9 @@ class Walk:
             self.captures[key] = grad
             if not self.accumulates:
                 return
-        if not tensor._requires_grad:
-            return
+        base = tensor._view_base
+        if not tensor._requires_grad or (base is not None and base._requires_grad):
+            return  # a view that was made where nothing is recorded requires grad because its base does: nobody asked
         if hooks is not None:
             changed = hooks.before_accumulating(grad)
             if changed is not grad:

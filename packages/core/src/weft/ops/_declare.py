@@ -915,6 +915,7 @@ def op(
         There is an ``out=`` argument; the decorated function does not name it. True: the result is converted to its
         dtype, if the category stays; ``"apart"``: as well, and its memory has to be its own; ``"exact"``: and its dtype
         that of the result; ``"exact parts"``: this only where there are several results;
+        ``"exact shared"``: this, and its memory may be that of an operand;
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
     refusal : type
         What is raised for an ``out`` of another dtype.
@@ -1035,9 +1036,9 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             if awakened(*args, *kwargs.values()):
                 return function(*args, out=out, **kwargs)
             raise
-        exact = rule == "exact" or (rule == "exact parts" and isinstance(result, tuple))
+        exact = rule in ("exact", "exact shared") or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
-        apart = given if exact or rule == "apart" else ()
+        apart = given if (exact and rule != "exact shared") or rule == "apart" else ()
         return write_out(short, out, result, exact, refusal, apart, given)
 
     return function

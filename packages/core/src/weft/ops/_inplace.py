@@ -432,8 +432,13 @@ def write_out(
     refuse_overlap(name, targets, apart)
     if operands:
         tensors = [each for each in operands if isinstance(each, TensorBase)]
-        for target in targets:
+        for target, value in zip(targets, values):
             refuse_shared(name, target, tensors)
+            if target._array.shape != value._array.shape and any(target is each for each in tensors):
+                raise RuntimeError(
+                    f"{name}: output with shape {list(target._array.shape)}, which is also an operand, doesn't match "
+                    f"the broadcast shape {list(value._array.shape)}; an operand is not resized"
+                )
     for target, value in zip(targets, values):
         if target._array.shape != value._array.shape:
             resize_out(name, target, value)

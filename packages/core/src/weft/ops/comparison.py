@@ -8,6 +8,7 @@ from weft._dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
+from weft._tensor import Tensor
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops.creation import element_of, fitting, zeros_like
@@ -124,9 +125,28 @@ def bitwise_xor(input, other):
     """The bits that are set in exactly one."""
 
 
-@pointwise("bitwise_not __invert__", "bitwise_not_", kernel="invert", accepts=BITS, refusal=TypeError)
+@pointwise("bitwise_not", "bitwise_not_", kernel="invert", accepts=BITS)
 def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
+
+
+def invert(self: Tensor) -> Tensor:
+    """``~self``: all bits flipped.
+
+    Raises
+    ------
+    TypeError
+        For floating-point and complex numbers.
+    """
+    if self.kind.dtype.category > 1:
+        raise TypeError(
+            f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {self.dtype}"
+        )
+    inverted: Tensor = bitwise_not(self)
+    return inverted
+
+
+Tensor.__invert__ = invert
 
 
 def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]:
@@ -368,7 +388,7 @@ def _(grad, condition):
     return grad.masked_fill(condition, 0)
 
 
-@composite(out="exact", quick=functions.choice(choose.op))
+@composite(out="exact shared", quick=functions.choice(choose.op))
 def where(condition, input=None, other=None):
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds.
 

@@ -905,7 +905,7 @@ def index_select(input, dim, index):
     if not ndim and index.numel() != 1:
         raise RuntimeError(f"index_select: Index to scalar can have only 1 value, got {index.numel()} value(s)")
     flat = index if index._array.ndim else index.reshape(-1)
-    if ndim and not input._array.shape[dim] and flat._array.size:
+    if ndim > 1 and not input._array.shape[dim] and flat._array.size:
         raise RuntimeError(
             f"index_select: the dimension {dim} of self should be positive, for {flat.numel()} positions"
         )

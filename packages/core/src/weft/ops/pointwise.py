@@ -216,6 +216,8 @@ def sub(input, other, *, alpha=1):
     >>> weft.sub(weft.tensor([5.0, 7.0]), 2)
     tensor([3., 5.])
     """
+    if type(alpha) is not int or alpha != 1:  # else `minus` looks itself
+        minus.declaration.check_operands([input, other])
     fused = fused_dtype("sub", input, other, alpha)
     if fused is not None:
         return run_alike(plus_scaled, input, other, -in_range("sub", alpha, fused))
@@ -229,6 +231,7 @@ subtract = sub
 def rsub(input, other, *, alpha=1):
     """``other - alpha * input``, element by element."""
     require_tensors("rsub", input=input)
+    minus.declaration.check_operands([input, other])
     return minus(other, scaled("rsub", other, input, alpha))
 
 
@@ -465,6 +468,22 @@ def _(grad, input):
 
 
 absolute = abs
+
+
+def refuse_complex(method: Any) -> Any:
+    """The method, which cannot write absolute values, which are real, into complex numbers."""
+
+    def real_only(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.kind.dtype.is_complex:
+            raise RuntimeError(f"{method.__name__}: In-place abs is not supported for complex tensors; use abs()")
+        written: Tensor = method(self, *args, **kwargs)
+        return written
+
+    real_only.__name__, real_only.__qualname__, real_only.__doc__ = method.__name__, method.__qualname__, method.__doc__
+    return real_only
+
+
+Tensor.abs_, Tensor.absolute_ = refuse_complex(Tensor.abs_), refuse_complex(Tensor.absolute_)
 
 
 def real_sign(xp: Any, input: Any) -> Any:
@@ -1300,7 +1319,7 @@ def _(grad, input, min, max):
     return grad.masked_fill(~chosen, 0)
 
 
-@composite("clamp clip", "clamp_ clip_", out=True, quick=functions.operands(clamped.op, 3, (None,)))
+@composite("clamp clip", "clamp_ clip_", out=True, quick=functions.operands(clamped.op, 3, (None,), alike=True))
 def clamp(input, min=None, max=None):
     """Each element moved into [min, max].
 
@@ -1322,7 +1341,24 @@ def clamp(input, min=None, max=None):
     """
     if min is None and max is None:
         raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None; pass a number or a Tensor")
+    if isinstance(min, TensorBase) != isinstance(max, TensorBase) and min is not None and max is not None:
+        min, max = as_number("clamp", min), as_number("clamp", max)
     return run_alike(clamped, input, limit("clamp", input, min), limit("clamp", input, max))
+
+
+def as_number(name: str, value: Any) -> Any:
+    """A limit beside one that is a number.
+
+    Raises
+    ------
+    TypeError
+        If it is a tensor with dimensions, or with a gradient.
+    """
+    if not isinstance(value, TensorBase):
+        return value
+    if value._array.ndim or value._requires_grad:
+        raise TypeError(f"{name}(): min and max must both be numbers or both be Tensors")
+    return value.item()  # type: ignore[attr-defined]
 
 
 def limit(name: str, input: Any, value: Any) -> Any:
@@ -1411,7 +1447,7 @@ def _(grad, input, end):
     return grad * conj(end - input)
 
 
-@composite("lerp", "lerp_", out=True, quick=functions.operands(interpolated.op, 3))
+@composite("lerp", "lerp_", out=True, quick=functions.operands(interpolated.op, 3, tensors=2))
 def lerp(input, end, weight):
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element.
 
@@ -1468,7 +1504,7 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
-@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,)))
+@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,), 3))
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
@@ -1510,7 +1546,7 @@ def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
-@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,)))
+@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,), 3))
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``.
 

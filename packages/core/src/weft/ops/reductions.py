@@ -249,6 +249,8 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of the elements that are not nan."""
     if input.kind.is_complex:
         raise RuntimeError("nansum: nansum does not support complex inputs")
+    if dtype is bool_:
+        return nansum.op(input.to(bool_).to(int64), reduced("nansum", input, dim), keepdim).to(bool_)
     return nansum.op(summable(input, dtype), reduced("nansum", input, dim), keepdim)
 
 
@@ -843,7 +845,8 @@ def _(xp, input, dim, correction, keepdim):
     if input.dtype.kind == "c":
         square = deviation.real**2 + deviation.imag**2
     else:
-        square = xp.multiply(deviation, deviation, deviation if count else None)
+        place = deviation if count and input.ndim else None  # without dimensions NumPy has made a number of it
+        square = xp.multiply(deviation, deviation, place)
     found = reduce("sum", square, axes(input, dim), keepdim) / square.dtype.type(builtins.max(count - correction, 0))
     return in_order(xp, xp.asarray(found))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import float64, int32, int64
+from weft._dtypes import float64, int32, int64, result_dtype
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
@@ -416,10 +416,11 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             "searchsorted: side and right can't be set to opposites, got side of left while right was True"
         )
     scalar = not isinstance(input, TensorBase)
-    if sorted_sequence.is_complex():
-        raise NotImplementedError(
-            f"searchsorted: not implemented for '{sorted_sequence.dtype.spoken}', which has no order"
-        )
+    for each in (sorted_sequence, input):
+        if isinstance(each, TensorBase) and each.kind.is_complex:
+            raise NotImplementedError(
+                f"searchsorted: not implemented for '{each.kind.dtype.spoken}', which has no order"
+            )
     if not sorted_sequence.ndim:
         raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
     values = input
@@ -435,11 +436,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             f"{list(values.shape)}"
         )
     if values.dtype is not sorted_sequence.dtype:
-        raise RuntimeError(
-            "searchsorted: boundary tensor and input value tensor should have same dtype, but got boundary tensor "
-            "dtype "
-            f"{sorted_sequence.dtype} and input value tensor dtype {values.dtype}"
-        )
+        common = result_dtype((sorted_sequence, values), "searchsorted")
+        sorted_sequence, values = sorted_sequence.to(common), values.to(common)
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError(
