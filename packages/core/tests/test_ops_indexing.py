@@ -70,3 +70,27 @@ def test_wrong_positions_and_values_are_refused(call, error, match):
 
 def test_the_positions_of_one_dimension_lie_together():
     assert weft.ones(3, 4).nonzero().stride() == (1, 12)
+
+
+@pytest.mark.parametrize("dtype", [weft.bfloat16, weft.float16])
+@pytest.mark.parametrize("columns", [(), (3,)])
+def test_sums_of_many_halves_at_one_position_do_not_stop_to_grow(dtype, columns):
+    many = 4096  # a sum that is rounded each time stays at 256, or 2048
+    index, ones = weft.zeros(many, dtype=weft.int64), weft.ones(many, *columns, dtype=dtype)
+    places = index.reshape(many, *[1] * len(columns)).expand(many, *columns)
+    zero = weft.zeros(1, *columns, dtype=dtype)
+    x = zero.clone().requires_grad_()
+    results = [
+        zero.index_add(0, index, ones),
+        zero.scatter_add(0, places, ones),
+        zero.index_put((index,), ones, accumulate=True),
+        weft.autograd.grad(x.index_select(0, index).sum(), x)[0],
+        weft.autograd.grad(x.gather(0, places).sum(), x)[0],
+        weft.autograd.grad(x[index].sum(), x)[0],
+    ]
+    assert all((each == many).all() for each in results), results
+
+
+def test_gradients_of_overlapping_windows_of_halves_are_summed_in_float32():
+    x = weft.zeros(2047, dtype=weft.bfloat16, requires_grad=True)
+    assert weft.autograd.grad(x.unfold(0, 1024, 1).sum(), x)[0][1023] == 1024

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from weft._devices import backend_of
-from weft._dtypes import bool_, dtype, int64, scalar_dtype, uint64
+from weft._dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
@@ -399,11 +399,21 @@ def take_at(input: Any, indices: list[Any]) -> Any:
 
 
 def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
-    """``ufunc.at(target, key, values)`` for a contiguous target, through its flat form: 30 times faster with rows."""
+    """``ufunc.at(target, key, values)`` for a contiguous target, through its flat form: 30 times faster with rows.
+
+    Halves are combined in float32 and rounded once: a sum of many that is rounded each time stops to grow.
+    """
     flat = flat_positions(xp, target.shape, key)
     if not isinstance(values, (int, float, complex)):
         values = xp.broadcast_to(values, flat.shape).reshape(-1)
-    ufunc.at(target.reshape(-1), flat.reshape(-1), values)
+    if not BY_NUMPY[target.dtype].is_half:
+        ufunc.at(target.reshape(-1), flat.reshape(-1), values)
+        return
+    wide = target.astype(xp.float32)
+    if hasattr(values, "dtype"):
+        values = values.astype(xp.float32)
+    ufunc.at(wide.reshape(-1), flat.reshape(-1), values)
+    target[...] = wide
 
 
 def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any:

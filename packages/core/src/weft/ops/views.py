@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 
 from weft._devices import kind_of
+from weft._dtypes import BY_NUMPY, int64
 from weft._dtypes import dtype as dtype_class
-from weft._dtypes import int64
 from weft._engine import dimensions
 from weft._engine.dispatch import make, replay
 from weft._engine.methods import expanded
@@ -719,14 +719,14 @@ def unfold_backward(grad, shape, dim, size, step):
 
 @unfold_backward.kernel
 def _(xp, input, shape, dim, size, step):
-    whole = xp.zeros(shape, input.dtype)
+    whole = xp.zeros(shape, xp.float32 if BY_NUMPY[input.dtype].is_half else input.dtype)  # sums of many
     if not shape:
-        return whole + (input[0] if size else 0)
+        return (whole + (input[0] if size else 0)).astype(input.dtype)
     windows = input.shape[dim]
     for offset in range(size):  # a window holds few positions, and there are many windows
         place = (slice(None),) * dim + (slice(offset, offset + (windows - 1) * step + 1, step),)
         whole[place] += input[..., offset]
-    return whole
+    return whole if whole.dtype == input.dtype else whole.astype(input.dtype)
 
 
 @unfold_backward.gradient("input")
