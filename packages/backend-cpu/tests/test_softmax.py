@@ -52,3 +52,17 @@ def test_transposed_and_empty_arrays_are_taken():
     array = operands("core::softmax", (6, 9))[0].T
     np.testing.assert_allclose(kernel(array, 1), generic(array, 1), rtol=1e-6)
     assert kernel(np.empty((0, 3), np.float32), 1).shape == (0, 3)
+
+
+@pytest.mark.parametrize("shape", [(3, 1000), (60, 10), (600, 5), (1, 2000)], ids=str)
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16, weft.float16], ids=str)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_a_gradient_that_is_expanded_is_read_at_its_own_strides(name, dtype, shape):
+    x = weft.randn(shape).to(dtype).requires_grad_()
+    compute = getattr(weft, name)
+    for one in (weft.tensor(0.5, dtype=dtype), weft.randn(shape[0], 1).to(dtype), weft.randn(shape[1]).to(dtype)):
+        for grad in (one.expand(shape), one.expand(shape).t().contiguous().t()):
+            (found,) = weft.autograd.grad(compute(x, -1), x, grad)
+            (expected,) = weft.autograd.grad(compute(x, -1), x, grad.contiguous())
+            weft.testing.assert_close(found, expected)
+            assert found.isfinite().all()

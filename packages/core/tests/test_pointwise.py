@@ -197,3 +197,13 @@ def test_a_tensor_in_the_place_of_a_number_may_not_lose_a_gradient(name):
         NUMBERS[name](x, number.requires_grad_())
     with weft.no_grad():
         weft.testing.assert_close(NUMBERS[name](x, number), expected)
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16], ids=str)
+def test_a_quotient_of_halves_is_rounded_before_it_is_truncated(dtype):
+    weft.manual_seed(0)
+    x, y = (weft.randn(5000).mul(30).to(dtype), weft.randn(5000).to(dtype).abs() + 0.5)
+    assert weft.equal(weft.div(x, y, rounding_mode="trunc"), (x / y).trunc())
+    x.requires_grad_()
+    weft.div(x, y, rounding_mode="trunc").sum().backward()
+    assert (x.grad == 0).all()

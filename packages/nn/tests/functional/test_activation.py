@@ -1,5 +1,7 @@
 """Activation functions: values as PyTorch has them, derivatives against differences."""
 
+import math
+
 import pytest
 
 import weft
@@ -114,3 +116,84 @@ def test_softmax_without_a_dimension_warns():
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+NAN, INF = math.nan, math.inf
+LIMITS = {  # at nan, inf, -inf and -0.0: the value and the gradient
+    "relu": ((NAN, INF, 0.0, -0.0), (1, 1, 0, 0)),
+    "relu6": ((NAN, 6, 0.0, -0.0), (0, 0, 0, 0)),
+    "hardtanh": ((NAN, 1, -1, -0.0), (0, 0, 0, 1)),
+    "hardsigmoid": ((NAN, 1, 0.0, 0.5), (0, 0, 0, 1 / 6)),
+    "hardswish": ((NAN, INF, NAN, -0.0), (NAN, 1, 0, 0.5)),
+    "hardshrink": ((NAN, INF, -INF, 0.0), (0, 1, 1, 0)),
+    "softshrink": ((NAN, INF, -INF, None), (0, 1, 1, 0)),
+    "elu": ((NAN, INF, -1, -0.0), (NAN, 1, 0, 1)),
+    "celu": ((NAN, INF, -1, -0.0), (NAN, 1, 0, 1)),
+    "selu": ((NAN, INF, -1.7580993, -0.0), (NAN, 1.0507010, 0, 1.7580993)),
+    "softsign": ((NAN, NAN, NAN, -0.0), (NAN, NAN, NAN, 1)),
+    "leaky_relu": ((NAN, INF, -INF, -0.0), (None, 1, 0.01, 0.01)),
+    "softplus": ((NAN, INF, 0.0, math.log(2)), (NAN, 1, 0, 0.5)),
+    "logsigmoid": ((NAN, 0.0, -INF, -math.log(2)), (NAN, 0, 1, 0.5)),
+}
+
+
+def same(found, expected, precision):
+    """Equal, nan to nan, -0.0 to itself; or close."""
+    if expected is None or (found != found and expected != expected):
+        return True
+    if not expected:
+        return found == 0 and math.copysign(1, found) == math.copysign(1, expected)
+    return found == expected or abs(found - expected) <= precision * abs(expected)
+
+
+SIZES = [(weft.float32, 1), (weft.float64, 1), (weft.bfloat16, 1), (weft.float32, 2000)]  # also that of compiled loops
+
+
+@pytest.mark.parametrize(("dtype", "repeated"), SIZES, ids=str)
+@pytest.mark.parametrize("name", LIMITS)
+def test_activations_at_nan_infinities_and_zero_are_pytorchs_wherever_these_stand(name, dtype, repeated):
+    values, slopes = LIMITS[name]
+    x = weft.tensor([NAN, INF, -INF, -0.0] * repeated, dtype=dtype, requires_grad=True)
+    y = getattr(F, name)(x)
+    y.backward(weft.ones_like(y))
+    precision = 5e-3 if dtype is weft.bfloat16 else 1e-6
+    for place in (*range(4), *range(4 * repeated - 4, 4 * repeated)):
+        assert same(y[place].item(), values[place % 4], precision), place
+        assert same(abs(x.grad[place].item()), slopes[place % 4], precision), place
+
+
+SLOPES = {"elu": 1, "celu": 1, "selu": 1.7580993408473766, "softsign": 1, "tanh": 1, "silu": 0.5, "gelu": 0.5}
+
+
+@pytest.mark.parametrize("repeated", [1, 2000])
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)
+def test_activations_keep_the_smallest_numbers(dtype, repeated):
+    least = 1e-45 if dtype is weft.float32 else 5e-324
+    x = weft.tensor([least, 2 * least, 40 * least, 1e6 * least] * repeated, dtype=dtype)
+    functions = {name: (getattr(F, name), slope) for name, slope in SLOPES.items()}
+    for name, (function, slope) in {**functions, "log1p": (weft.log1p, 1), "expm1": (weft.expm1, 1)}.items():
+        expected = [round(slope * each / least) for each in x[:4].tolist()]
+        for sign in (1, -1):
+            if sign == 1 and name in ("elu", "celu", "selu"):
+                continue  # these are linear there
+            found = [sign * each / least for each in function(sign * x).tolist()]
+            assert all(abs(a - b) <= 1 for a, b in zip(found, expected * repeated)), (name, found[:4])
+    far = 100.0 if dtype is weft.float32 else 740.0
+    y = weft.tensor([far] * repeated, dtype=dtype, requires_grad=True)
+    F.logsigmoid(y).sum().backward()
+    for found in (F.logsigmoid(y), -y.grad, -F.softplus(-y)):
+        assert abs(found[0].item() + math.exp(-far)) <= 3 * least
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16], ids=str)
+@pytest.mark.parametrize("lambd", [0.1, 0.3, 0.7, 1.1])
+def test_shrinking_halves_compares_with_the_bound_that_they_can_be(dtype, lambd):
+    bound = weft.tensor(lambd, dtype=dtype)
+    next_one = weft.nextafter(bound, weft.tensor(9, dtype=dtype)) if dtype is weft.float16 else bound * 1.01
+    for repeated in (1, 2000):
+        x = weft.stack([bound, -bound, next_one, -next_one] * repeated).requires_grad_()
+        y = F.hardshrink(x, lambd)
+        assert y[-4:].tolist() == [0, 0, next_one.item(), -next_one.item()]
+        for function in (F.hardshrink, F.softshrink):
+            (grad,) = weft.autograd.grad(function(x, lambd).sum(), x)
+            assert grad[-4:].tolist() == [0, 0, 1, 1]

@@ -18,7 +18,7 @@ def relu(xp, input):
     >>> weft.relu(weft.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return xp.maximum(input, 0)
+    return xp.maximum(0, input)  # of two zeros NumPy takes the second: -0.0 stays
 
 
 @relu.gradient("input")
@@ -41,7 +41,7 @@ def threshold_backward(grad, input, threshold):
 
 @threshold_backward.kernel
 def _(xp, grad, input, threshold):
-    mask = ~(input <= threshold)
+    mask = ~(input <= (xp.float32(threshold) if threshold and input.dtype.itemsize == 2 else threshold))
     if not is_channels_last(input):
         return keep_where(xp, mask, grad)
     order = (0, *range(2, grad.ndim), 1)  # in which the input is contiguous, and the result shall be

@@ -293,6 +293,8 @@ def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         return true_divide(input, other)
     if rounding_mode == "trunc":
+        if are_halves(input, other):  # whose quotient is rounded to the dtype before
+            input, other = true_divide(input, other), 1
         return divide_trunc(input, other)
     if rounding_mode == "floor":
         return divide_floor(input, other)
@@ -302,6 +304,13 @@ def div(input, other, *, rounding_mode=None):
 
 
 divide = div
+
+
+def are_halves(input: Any, other: Any) -> bool:
+    """Whether both are tensors of one half precision, neither of which stands for a number."""
+    if not isinstance(input, TensorBase) or not isinstance(other, TensorBase) or not (input.ndim and other.ndim):
+        return False
+    return input.kind.dtype is other.kind.dtype and input.kind.dtype.is_half
 
 
 def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:

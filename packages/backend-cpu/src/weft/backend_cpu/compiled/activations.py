@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.backend_cpu.compiled import pointwise
 from weft.backend_cpu.compiled.elementwise import operation, results
-from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, like, sigmoid, softplus
+from weft.backend_cpu.compiled.mathematics import between, erf, exp, expm1, function, like, sigmoid, softplus
 from weft.backend_cpu.compiled.pointwise import KERNELS, REAL, run_of
 from weft.backend_cpu.libraries import FEW, serves_large
 
@@ -27,11 +27,11 @@ serve = partial(pointwise.serve, least=FEW, order=-1)  # the result lies in memo
 
 # Pieces of straight lines
 
-serve("core::relu", lambda x: x if x > 0 or x != x else like(x, 0.0))
+serve("core::relu", lambda x: like(x, 0.0) if x < 0 else x)
 serve("nn::threshold", lambda x, limit, value: value if x <= limit else x)
 serve("core::threshold_backward", lambda grad, x, limit: like(x, 0.0) if x <= limit else grad)
 serve("nn::hardtanh", lambda x, low, high: between(x, low, high))
-serve("nn::hardtanh_backward", lambda grad, x, low, high: like(x, 0.0) if x <= low or x >= high else grad)
+serve("nn::hardtanh_backward", lambda grad, x, low, high: grad if x > low and x < high else like(x, 0.0))
 serve("nn::leaky_relu", lambda x, slope: x if x > 0 else x * slope)
 serve("nn::leaky_relu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope)
 serve("nn::prelu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, order=0)
@@ -58,11 +58,11 @@ def shrunk(x, limit, towards_zero):
 
 
 serve("nn::shrink", shrunk)
-serve("nn::shrink_backward", lambda grad, x, limit: like(x, 0.0) if x >= -limit and x <= limit else grad)
+serve("nn::shrink_backward", lambda grad, x, limit: grad if x < -limit or x > limit else like(x, 0.0))
 
 
 serve("nn::hardsigmoid", lambda x: between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
-serve("nn::hardsigmoid_backward", lambda grad, x: like(x, 0.0) if x <= -3 or x >= 3 else grad / like(x, 6.0))
+serve("nn::hardsigmoid_backward", lambda grad, x: grad / like(x, 6.0) if x > -3 and x < 3 else like(x, 0.0))
 serve("nn::hardswish", lambda x: x * between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
 
 
@@ -74,7 +74,7 @@ def hardswish_backward(grad, x):
 serve("nn::hardswish_backward", hardswish_backward)
 
 serve("nn::softsign", lambda x: x / (like(x, 1.0) + abs(x)))
-serve("nn::softsign_backward", lambda grad, x: grad / ((like(x, 1.0) + abs(x)) * (like(x, 1.0) + abs(x))))
+serve("nn::softsign_backward", lambda grad, x: grad / ((like(x, 1.0) + abs(x)) * (like(x, 1.0) + abs(x))) + (x - x))
 
 # Gradients by the result
 
@@ -154,15 +154,22 @@ def softplus_of(x, beta, limit):
     return x if scaled > limit else softplus(scaled) / beta
 
 
+@function
+def gate(x):
+    """The sigmoid, also where it is as small as numbers can be: there ``1 / (1 + exp(-x))`` is 0."""
+    power = exp(-abs(x))
+    return (power if x < 0 else like(x, 1.0)) / (like(x, 1.0) + power)
+
+
 def softplus_backward(grad, x, beta, limit):
     scaled = x * beta
-    return grad if scaled > limit else grad * sigmoid(scaled)
+    return grad if scaled > limit else grad * gate(scaled)
 
 
 serve("nn::softplus", softplus_of, cost=2 * EXP)
 serve("nn::softplus_backward", softplus_backward, cost=EXP)
-serve("nn::logsigmoid", lambda x: -softplus(-x), cost=2 * EXP)
-serve("nn::logsigmoid_backward", lambda grad, x: grad * sigmoid(-x), cost=EXP)
+serve("nn::logsigmoid", lambda x: like(x, 0.0) - softplus(-x), cost=2 * EXP)
+serve("nn::logsigmoid_backward", lambda grad, x: grad * gate(-x), cost=EXP)
 
 
 def mish(x):

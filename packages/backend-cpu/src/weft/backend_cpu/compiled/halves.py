@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
@@ -50,12 +51,21 @@ def half_of(x: Any) -> str:
     return next(iter(x.dtype.fields)) if isinstance(x.dtype, types.Record) else ""
 
 
+def place_of(context: Any, builder: Any, x: Any, array: Any, i: Any) -> Any:
+    """The address of an element of a vector, whose elements may be apart (by 0 bytes where it is expanded)."""
+    found = context.make_array(x)(context, builder, array)
+    if x.is_contig:
+        return builder.gep(found.data, [i])
+    (step,) = cgutils.unpack_tuple(builder, found.strides)
+    return cgutils.pointer_add(builder, found.data, builder.mul(i, step))
+
+
 @intrinsic
 def half_at(typingctx: Any, x: Any, i: Any) -> Any:
     name = half_of(x)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = builder.gep(context.make_array(x)(context, builder, args[0]).data, [args[1]])
+        place = place_of(context, builder, x, *args)
         return loaded(builder, name, place)[1]
 
     return types.float32(x, i), generate
@@ -66,7 +76,7 @@ def put_half_at(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
     name = half_of(x)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = builder.gep(context.make_array(x)(context, builder, args[0]).data, [args[1]])
+        place = place_of(context, builder, x, *args[:2])
         builder.store(rounded(builder, name, args[2]), builder.bitcast(place, I16.as_pointer()))
         return context.get_dummy_value()
 
@@ -74,7 +84,7 @@ def put_half_at(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
 
 
 def value_at(x: Any, i: Any) -> Any:
-    """``x[i]`` of a contiguous array; of halves in float32."""
+    """``x[i]`` of a vector; of halves in float32."""
 
 
 @overload(value_at, jit_options={"forceinline": True})

@@ -244,6 +244,12 @@ def between(x, low, high):
     return low if x < low else x
 
 
+@function
+def tiny(x):
+    """Numbers below this have squares that do not count beside them: functions with the slope 1 at 0 are them."""
+    return either(x, 2.0**-25, 2.0**-54)
+
+
 # The exponential: x = k log(2) + r, and a polynomial of r. The first part of log(2) has few bits, so that its product
 # with a whole number is exact; the second is positive, so that no infinities cancel.
 
@@ -286,7 +292,7 @@ def expm1(x):
     r = remainder(bounded, shifted - rounder(x))
     half = scaled(like(x, 0.5), shifted)  # of the power of two, which may be out of range itself
     value = half * (r + r * r * polynomial(r, EXP_SINGLE, EXP_DOUBLE)) + (half - like(x, 0.5))
-    return x if x == 0 else value + value
+    return x if abs(x) < tiny(x) else value + value
 
 
 # The logarithm: x = 2**k m, and log(m) by a series, for f = m - 1. In float64 it is 2 atanh(s) for s = f / (2 + f); in
@@ -376,7 +382,7 @@ def log1p(x):
     value = log_of(f, k)
     value = like(x, -math.inf) if u == 0 else value
     value = value if x < like(x, math.inf) else x
-    return like(x, math.nan) if x < like(x, -1.0) else x if x == 0 else value
+    return like(x, math.nan) if x < like(x, -1.0) else x if abs(x) < tiny(x) else value
 
 
 @function

@@ -337,7 +337,7 @@ def serve_half_rows(name: str, which: int) -> None:
             if any(each.shape != shape or each.dtype != element for each in arrays):
                 return generic(*args)
             result = np.empty(shape, element)
-            flat = [each.reshape(-1).view(BITS[element]) for each in (*arrays, result)]
+            flat = [in_order(np, each).reshape(-1).view(BITS[element]) for each in (*arrays, result)]
             by_half_rows(which, flat[0], *flat[-2:], shape[dim])
             return result
 

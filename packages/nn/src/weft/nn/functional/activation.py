@@ -236,7 +236,8 @@ def threshold_op(input, threshold, value):
 
 @threshold_op.kernel
 def _(xp, input, threshold, value):
-    return xp.where(input <= threshold, xp.asarray(value).astype(input.dtype), input)
+    bound = xp.float32(threshold) if input.dtype.itemsize == 2 else threshold  # which halves need not have
+    return xp.where(input <= bound, xp.asarray(value).astype(input.dtype), input)
 
 
 @threshold_op.gradient("input")
@@ -271,7 +272,7 @@ def hardtanh_op(input, low, high):
 @hardtanh_op.kernel
 def _(xp, input, low, high):
     element = input.dtype.type
-    return xp.minimum(xp.maximum(input, element(low)), element(high))
+    return xp.minimum(element(high), xp.maximum(element(low), input))  # of two zeros NumPy takes the second
 
 
 @hardtanh_op.gradient("input")
@@ -287,8 +288,7 @@ def hardtanh_backward(output_grad, input, low, high):
 
 @hardtanh_backward.kernel
 def _(xp, output_grad, input, low, high):
-    inside = ~((input <= low) | (input >= high))
-    return keep_where(xp, inside, output_grad)
+    return keep_where(xp, (input > low) & (input < high), output_grad)  # at nan it is 0, as in PyTorch's vector loops
 
 
 @hardtanh_backward.gradient("output_grad")
@@ -499,7 +499,7 @@ def _(xp, input, lambd, towards_zero):
 
 @shrink_op.gradient("input")
 def _(grad, input, lambd):
-    return shrink_backward.op(grad, input, lambd)
+    return shrink_backward.op(grad, input, rounded(lambd, input))
 
 
 @op(**BACKWARD)
@@ -510,7 +510,7 @@ def shrink_backward(output_grad, input, lambd):
 
 @shrink_backward.kernel
 def _(xp, output_grad, input, lambd):
-    return keep_where(xp, ~((input >= -lambd) & (input <= lambd)), output_grad)
+    return keep_where(xp, (input < -lambd) | (input > lambd), output_grad)
 
 
 @shrink_backward.gradient("output_grad")
@@ -522,8 +522,13 @@ def _(grad, input, lambd):
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
     if input.kind.is_real_float:
-        lambd = fitting("hardshrink", lambd, input.kind.dtype)
+        lambd = rounded(fitting("hardshrink", lambd, input.kind.dtype), input)
     return shrink_op.op(input, lambd, False)
+
+
+def rounded(number: float, input: Tensor) -> float:
+    """A number as a tensor's dtype has it: halves are computed in float32, and compared with what they can be."""
+    return float(weft.tensor(number, dtype=input.kind.dtype)) if input.dtype.is_half else number
 
 
 @composite(out=True)
@@ -567,7 +572,7 @@ def hardsigmoid_backward(output_grad, input):
 
 @hardsigmoid_backward.kernel
 def _(xp, output_grad, input):
-    return with_grad(xp, lambda grad, x: keep_where(xp, ~((x <= -3) | (x >= 3)), grad / 6), output_grad, input)
+    return with_grad(xp, lambda grad, x: keep_where(xp, (x > -3) & (x < 3), grad / 6), output_grad, input)
 
 
 @hardsigmoid_backward.gradient("output_grad")
@@ -644,8 +649,8 @@ def elu_op(input, alpha, scale, input_scale):
 @elu_op.kernel
 def _(xp, input, alpha, scale, input_scale):
     if alpha == scale == input_scale == 1:
-        return xp.maximum(input, xp.expm1(xp.minimum(input, 0)))
-    negative = xp.expm1(xp.minimum(input, 0) * input_scale) * (alpha * scale)
+        return xp.maximum(xp.expm1(xp.minimum(0, input)), input)  # in this order -0.0 stays
+    negative = xp.expm1(xp.minimum(0, input) * input_scale) * (alpha * scale)
     return xp.where(input > 0, input * scale, negative)
 
 
@@ -769,9 +774,15 @@ def softplus_backward(output_grad, input, beta, threshold):
 def _(xp, output_grad, input, beta, threshold):
     def block(grad: Any, x: Any) -> Any:
         scaled = x * x.dtype.type(beta)
-        return xp.where(scaled > threshold, grad, grad / (1 + xp.exp(-scaled)))
+        return xp.where(scaled > threshold, grad, grad * gate(xp, scaled))
 
     return with_grad(xp, block, output_grad, input)
+
+
+def gate(xp: Any, x: Any) -> Any:
+    """The sigmoid, also where it is as small as numbers can be: there ``1 / (1 + exp(-x))`` is 0."""
+    power = xp.exp(-xp.absolute(x))
+    return xp.where(x < 0, power, 1) / (1 + power)
 
 
 @softplus_backward.gradient("output_grad")
@@ -817,7 +828,7 @@ def logsigmoid_backward(output_grad, input):
 
 @logsigmoid_backward.kernel
 def _(xp, output_grad, input):
-    return with_grad(xp, lambda grad, x: grad / (1 + xp.exp(x)), output_grad, input)
+    return with_grad(xp, lambda grad, x: grad * gate(xp, -x), output_grad, input)
 
 
 @logsigmoid_backward.gradient("output_grad")
@@ -998,7 +1009,7 @@ def softsign_backward(output_grad, input):
 def _(xp, output_grad, input):
     def block(grad: Any, x: Any) -> Any:
         below = xp.absolute(x) + x.dtype.type(1)
-        return grad / (below * below)
+        return grad / (below * below) + (x - x)  # nan at infinity, as the quotient's derivative is in PyTorch
 
     return with_grad(xp, block, output_grad, input)
 
