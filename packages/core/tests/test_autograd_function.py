@@ -350,3 +350,38 @@ def test_backward_gets_none_for_outputs_without_gradient_where_it_says_so():
 
     function(forward, lambda ctx, one, other: seen.append(other) or one).apply(leaf())[0].sum().backward()
     assert seen == [None]
+
+
+@pytest.mark.parametrize(
+    ("forward", "says"),
+    [
+        (lambda ctx, x: ctx.mark_dirty(3) or x * 1, "mark_dirty can only accept"),
+        (lambda ctx, x: ctx.mark_non_differentiable(3) or x * 1, "mark_non_differentiable only accepts"),
+    ],
+)
+def test_only_tensors_are_marked(forward, says):
+    with pytest.raises(RuntimeError, match=says):
+        function(forward, lambda ctx, grad: grad).apply(leaf())
+
+
+@pytest.mark.parametrize("forward", [lambda ctx, x: x.view_as(x), lambda ctx, x: x], ids=["a view", "an input"])
+def test_a_view_from_a_custom_function_is_not_written_to(forward):
+    output = function(forward, lambda ctx, grad: grad).apply(leaf() * 1)
+    with pytest.raises(RuntimeError, match="created inside a custom Function"):
+        output.add_(1)
+
+
+@pytest.mark.parametrize(
+    ("tangents", "says"),
+    [
+        (lambda x: (x, x), "expected 1 but got 2"),
+        (lambda x: 3, "expected Variable or None"),
+        (lambda x: weft.ones(3), "different size"),
+    ],
+)
+def test_a_jvp_returns_a_tangent_for_each_output(tangents, says):
+    made = function(lambda ctx, x: x * 2, None, jvp=staticmethod(lambda ctx, x: tangents(x)))
+    with weft.autograd.forward_ad.dual_level():
+        dual = weft.autograd.forward_ad.make_dual(weft.ones(2), weft.ones(2))
+        with pytest.raises(RuntimeError, match=says):
+            made.apply(dual)

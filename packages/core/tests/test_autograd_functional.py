@@ -4,6 +4,7 @@ import pytest
 
 import weft
 from weft.autograd import functional, grad
+from weft.autograd.functional import hessian, jacobian, jvp, vhp, vjp
 
 X, Y = weft.tensor([1.0, 2.0]), weft.tensor([3.0, 4.0])
 
@@ -74,3 +75,48 @@ def test_the_given_tensors_are_left_alone():
 def test_wrong_functions_and_vectors_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+def shifted(x):
+    return x.clone()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: vjp(lambda x: x.detach(), weft.ones(2), weft.ones(2), strict=True), "Output 0 .* does not require"),
+        (
+            lambda: jvp(lambda x: weft.ones(2, requires_grad=True) * 1, weft.ones(2), weft.ones(2), strict=True),
+            "input 0",
+        ),
+        (
+            lambda: jacobian(shifted, weft.ones(2, requires_grad=True), True, True),
+            "jacobian of .* independent of input 0",
+        ),
+        (lambda: hessian(lambda x: x.sum(), weft.ones(2), strict=True), "hessian.* respect to input 0 is independent"),
+        (lambda: vhp(lambda x: x.sum(), weft.ones(2), weft.ones(2), strict=True), "respect to input 0 is independent"),
+        (lambda: hessian(lambda x: x.exp(), weft.ones(2)), "should contain a single element"),
+        (lambda: hessian(lambda x: (x.sum(), x.sum()), weft.ones(2)), "should return a single Tensor"),
+        (lambda: jacobian(weft.exp, weft.ones(2), strict=True, vectorize=True), "not supported together"),
+        (lambda: vjp(weft.exp, weft.ones(2), (weft.ones(2), weft.ones(2))), "should contain a single Tensor"),
+    ],
+)
+def test_what_the_options_refuse_is_named(call, says):
+    with pytest.raises(RuntimeError, match=says):
+        call()
+
+
+def test_jacobians_by_columns_are_those_by_rows():
+    def function(x, y):
+        return x * y.sum(), x.exp() @ y
+
+    points = weft.tensor([1.0, 2.0]), weft.tensor([0.5, -1.0])
+    rows = jacobian(function, points)
+    columns = jacobian(function, points, vectorize=True, strategy="forward-mode")
+    for row, column in zip(rows, columns):
+        for one, other in zip(row, column):
+            assert weft.allclose(one, other)
+    with pytest.raises(NotImplementedError, match="vectorize=True"):
+        jacobian(function, points, strategy="forward-mode")
+    with pytest.raises(AssertionError, match="Expected strategy"):
+        jacobian(function, points, vectorize=True, strategy="sideways")

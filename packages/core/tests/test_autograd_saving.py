@@ -262,3 +262,23 @@ def test_hooks_that_backward_enters_end_with_it():
         leaf().sin()
     assert len(packed) == 1
     assert weft._engine.tensor.local.saved_hooks == ()
+
+
+def test_saved_tensors_may_be_written_to_where_that_is_allowed():
+    from weft.autograd.graph import allow_mutation_on_saved_tensors
+
+    with allow_mutation_on_saved_tensors() as context:
+        x = leaf(2.0)
+        y = x.clone()
+        z = (y**2).sum()
+        output = y.exp()
+        output.mul_(0)
+        y.zero_()
+        assert len(context.cloned) == 2
+        (z + output.sum()).backward()
+        assert x.grad.tolist() == [4]
+        with pytest.raises(RuntimeError, match="cannot be nested"), allow_mutation_on_saved_tensors():
+            pass
+        later = (x.clone() ** 2).sum()
+    with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors'"):
+        later.backward()

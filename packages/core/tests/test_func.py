@@ -357,3 +357,25 @@ def test_gradcheck_finds_a_wrong_jvp():
     assert weft.autograd.gradcheck(Wrong.apply, x)
     with pytest.raises(weft.autograd.GradcheckError, match="mismatch"):
         weft.autograd.gradcheck(Wrong.apply, x, check_forward_ad=True)
+
+
+def test_writing_to_a_dual_tensor_leaves_a_tangent_alone_that_lies_elsewhere_in_memory():
+    import weft.autograd.forward_ad as forward_ad
+
+    with forward_ad.dual_level():
+        for tangent in (weft.ones(4)[:2], weft.ones(4)[::2], weft.ones(1).expand(2)):
+            before = tangent.tolist()
+            dual = forward_ad.make_dual(weft.ones(2), tangent)
+            dual.mul_(2)
+            assert tangent.tolist() == before
+            assert forward_ad.unpack_dual(dual).tangent.tolist() == [2, 2]
+
+
+def test_dual_tensors_are_printed_with_their_tangents_and_are_no_operands_of_out():
+    import weft.autograd.forward_ad as forward_ad
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(weft.ones(2), weft.zeros(2))
+        assert str(dual) == "tensor([1., 1.], tangent=tensor([0., 0.]))"
+        with pytest.raises(RuntimeError, match="out= function"):
+            weft.add(dual, dual, out=weft.empty(2))

@@ -117,6 +117,8 @@ def tensor_repr(tensor: Any, name: str = "tensor") -> str:
     from weft._engine.unresolved import values_of
 
     where, node = tensor.device, tensor.grad_fn
+    found = None if tensor._extra is None else tensor._extra.wrapped
+    tangent = None if found is None else found.tangent
     return tensor_text(
         values_of(tensor._array),
         dtype=str(tensor.dtype),
@@ -124,6 +126,7 @@ def tensor_repr(tensor: Any, name: str = "tensor") -> str:
         device=None if where.type == "cpu" else str(where),
         requires_grad=tensor.requires_grad,
         grad_fn=None if node is None else node.label(),
+        tangent=None if tangent is None else tensor_repr(tangent),
         name=name,
         to_numpy=backend_of(where).to_numpy,
     )
@@ -137,6 +140,7 @@ def tensor_text(
     device: str | None = None,
     requires_grad: bool = False,
     grad_fn: str | None = None,
+    tangent: str | None = None,
     name: str = "tensor",
     to_numpy: Callable[[Any], Array] = np.asarray,
 ) -> str:
@@ -153,6 +157,8 @@ def tensor_text(
     requires_grad : bool
     grad_fn : str, optional
         The name of the function that made the tensor.
+    tangent : str, optional
+        The text of its derivative in forward mode.
     name : str
         What the text begins with.
     to_numpy : callable
@@ -174,6 +180,8 @@ def tensor_text(
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return with_suffixes(f"{name}({body}", suffixes, indent=len(name) + 1)
 
 

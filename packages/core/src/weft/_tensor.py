@@ -242,18 +242,21 @@ class Tensor(Methods):
     def grad(self, value: Any) -> None:
         if value is not None:
             if not isinstance(value, TensorBase):
-                raise TypeError(f"grad: assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value is self:
                 raise RuntimeError("grad: can't assign Variable as its own grad")
             if value._array.shape != self._array.shape:
                 raise RuntimeError(
-                    f"grad: assigned grad has data of a different size: {list(value._array.shape)} for a tensor of "
-                    f"{list(self._array.shape)}"
+                    f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
+                    f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             if value.kind.dtype is not self.kind.dtype or value.kind.device is not self.kind.device:
                 raise RuntimeError(
-                    f"grad: assigned grad has data of a different type: {value.kind.dtype} on {value.kind.device} for "
-                    f"a tensor of {self.dtype} on {self.device}"
+                    f"attempting to assign a gradient with dtype '{value.kind.dtype}' on device '{value.kind.device}' "
+                    f"to a tensor with grad_dtype '{self.dtype}' on device '{self.device}'. The gradient must match the "
+                    "tensor's dtype and device"
                 )
         self._grad = value
 
@@ -385,6 +388,10 @@ def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
         raise TypeError(f"wrap: no weft dtype for arrays of {array.dtype}") from None
     made = make(array, kind)
     if requires_grad:
+        if not kind.is_differentiable:
+            raise RuntimeError(
+                f"Only Tensors of floating point and complex dtype can require gradients; this one is {kind.dtype}"
+            )
         made.requires_grad_(True)  # type: ignore[attr-defined]
     return made
 

@@ -115,6 +115,7 @@ def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             for each, tangent in zip(values, tangents)
         ]
     found = as_list(cls.jvp(ctx, *tangents))
+    check_tangents(cls, as_list(result), found)
     made = [
         value if tangent is None or not isinstance(value, TensorBase) else level.dual(value, tangent)
         for value, tangent in zip(as_list(result), found)
@@ -122,6 +123,34 @@ def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if cls.setup_context is not Function.setup_context:
         made = with_history(cls, list(args), made, structure(result, made))
     return structure(result, made)
+
+
+def check_tangents(cls: Any, outputs: list[Any], tangents: list[Any]) -> None:
+    """What a ``jvp`` returned is a tangent, or None, for each output.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not.
+    """
+    if len(tangents) != len(outputs):
+        raise RuntimeError(
+            f"{cls.__name__}: Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} "
+            f"but got {len(tangents)})"
+        )
+    for number, (output, tangent) in enumerate(zip(outputs, tangents)):
+        if tangent is None or not isinstance(output, TensorBase):
+            continue
+        if not isinstance(tangent, TensorBase):
+            raise RuntimeError(
+                f"{cls.__name__}: expected Variable or None (got {type(tangent).__name__}) for grad output {number}."
+            )
+        if tangent._array.shape != output._array.shape:
+            raise RuntimeError(
+                f"{cls.__name__}: Trying to set a forward gradient that has a different size than that of the original "
+                f"Tensor, this is not supported. Tensor is of size {list(output._array.shape)} while the given forward "
+                f"gradient is of size {list(tangent._array.shape)}."
+            )
 
 
 def is_differentiable(value: Any) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft._engine.dispatch import edge_of, extra_of, replay
-from weft._engine.tensor import Node, TensorBase, local, next_sequence
+from weft._engine.tensor import Node, TensorBase, local, next_sequence, state
 from weft._levels import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
 from weft.autograd.hooks import output_index
@@ -121,7 +121,8 @@ def current_level(name: str, number: int | None = None) -> DualLevel:
         if isinstance(level, DualLevel) and number in (None, -1, level.number):
             return level
     raise RuntimeError(
-        f"{name}: Trying to use forward AD outside of a level; call it inside of `with forward_ad.dual_level():`"
+        f"{name}: Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
+        "first, or use `with forward_ad.dual_level():`"
     )
 
 
@@ -147,11 +148,13 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         if not isinstance(each, TensorBase):
             raise TypeError(f"make_dual: argument '{name}' must be Tensor, not {type(each).__name__}")
         if not each.kind.is_differentiable:
-            raise ValueError(f"make_dual: Expected {name} to be floating point or complex, but got {each.kind.dtype}")
+            word = "primal" if name == "tensor" else name
+            raise ValueError(f"make_dual: Expected {word} to be floating point or complex, but got: {each.kind.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
-            f"make_dual: the tangent has shape {list(tangent._array.shape)}, but the tensor "
-            f"{list(tensor._array.shape)}; they must be equal"
+            "make_dual: Trying to set a forward gradient that has a different size than that of the original Tensor, "
+            f"this is not supported. Tensor is of size {list(tensor._array.shape)} while the given forward gradient is "
+            f"of size {list(tangent._array.shape)}."
         )
     if tensor.kind.dtype is not tangent.kind.dtype or tensor.kind.device is not tangent.kind.device:
         raise RuntimeError(
@@ -159,11 +162,24 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"{tensor.kind.dtype} on {tensor.kind.device}; they must be equal"
         )
     if found.holds(tensor):
-        raise RuntimeError("make_dual: the tensor already has a tangent at this level; unpack_dual(...) it first")
+        raise RuntimeError(
+            "make_dual: Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+            f"{found.number} is not supported; unpack_dual(...) it first"
+        )
+    if not same_layout(tensor, tangent):
+        tangent = state.clone(tangent)  # what is written to the dual tensor is written to its tangent
     made = found.dual(tensor.view_as(tensor), tangent)  # type: ignore[attr-defined]
     if tensor._requires_grad and local.grad_enabled:
         made._node, made._requires_grad = DualSource(found, tensor), True
     return made
+
+
+def same_layout(tensor: Any, tangent: Any) -> bool:
+    """Whether a tangent lies in memory as the tensor does, and nothing else lies in that memory."""
+    if tensor.kind.wrapped or tangent.kind.wrapped:
+        return True
+    one, other = tensor._array, tangent._array
+    return one.strides == other.strides and tangent._view_base is None and getattr(other, "base", None) is None
 
 
 class DualSource(Node):

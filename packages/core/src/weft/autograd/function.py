@@ -37,15 +37,32 @@ class FunctionCtx:
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward has changed in place; they must be returned."""
+        refuse_others("mark_dirty can only accept variables", tensors)
         self._dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Say which outputs have no gradient."""
+        refuse_others("mark_non_differentiable only accepts variable arguments", tensors)
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for outputs without gradient."""
+        if not isinstance(value, bool):
+            raise TypeError(f"set_materialize_grads(): argument 'value' must be bool, not {type(value).__name__}")
         self._materialize_grads = value
+
+
+def refuse_others(what: str, values: tuple[Any, ...]) -> None:
+    """All values are tensors.
+
+    Raises
+    ------
+    RuntimeError
+        If one is not.
+    """
+    for number, each in enumerate(values):
+        if not isinstance(each, TensorBase):
+            raise RuntimeError(f"{what}, but argument {number} is of type {type(each).__name__}")
 
 
 class FunctionNode(Node, FunctionCtx):
@@ -171,14 +188,14 @@ class FunctionNode(Node, FunctionCtx):
             if kind is None:
                 if grad is not None:
                     raise RuntimeError(
-                        f"function {self.label()} returned a gradient different from None at position "
+                        f"function {self.label()} returned a gradient different than None at position "
                         f"{position + 1}, but "
                         "the corresponding forward input was not a Variable"
                     )
                 continue
             if grad is not None and not isinstance(grad, TensorBase):
                 raise RuntimeError(
-                    f"{self.label()}: expected Variable or None as gradient {position + 1} (got {type(grad).__name__})"
+                    f"{self.label()}: expected Variable or None (got {type(grad).__name__}) as gradient {position + 1}"
                 )
             if grad is not None and grad.kind.dtype is not kind.dtype and kind.is_differentiable:
                 grad = grad.to(kind.dtype)  # type: ignore[attr-defined]

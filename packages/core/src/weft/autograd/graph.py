@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
 from weft._engine.tensor import Node as Node
-from weft._engine.tensor import TensorBase, intercept, local
+from weft._engine.tensor import TensorBase, Version, intercept, local
 from weft.autograd._nodes import GradientEdge as GradientEdge
 from weft.autograd._nodes import get_gradient_edge as get_gradient_edge
 from weft.autograd.grad_mode import enable_grad
@@ -39,7 +39,7 @@ class saved_tensors_hooks:
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.hooks = (pack_hook, unpack_hook)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         refusal = local.saved_hooks_refused
         if refusal:
             raise RuntimeError(refusal)
@@ -56,6 +56,68 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Tensors that are saved for backward may be written to: backward uses what they were when they were saved.
+
+    What is saved in the context is copied, so that it needs more memory. Backward has to run in it too.
+
+    Examples
+    --------
+    >>> with weft.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = weft.ones(2, requires_grad=True)
+    ...     y = x.clone()
+    ...     z = (y**2).sum()
+    ...     _ = y.sin_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+
+    active = False
+
+    def __init__(self) -> None:
+        self._saved: list[tuple[Any, int, Any]] = []
+        self._inside = False
+        super().__init__(self._pack, self._unpack)
+
+    def _pack(self, tensor: Any) -> Any:
+        copy = tensor.detach().clone()
+        if not isinstance(tensor._version_counter, Version):
+            tensor._version_counter = Version(0)
+        self._saved.append((tensor._version_counter, tensor._version_counter.value, copy))
+        return copy
+
+    def _unpack(self, copy: Any) -> Any:
+        if not self._inside:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded."
+            )
+        return copy
+
+    @property
+    def cloned(self) -> dict[int, Any]:
+        """The copies of what was written to since it was saved, one for each state."""
+        changed = {(id(counter), version): copy for counter, version, copy in self._saved if counter.value != version}
+        return dict(enumerate(changed.values()))
+
+    def clear(self) -> None:
+        """Forget what was copied; graphs of the context keep what they need."""
+        self._saved.clear()
+
+    def __enter__(self) -> Any:
+        if allow_mutation_on_saved_tensors.active:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        super().__enter__()
+        allow_mutation_on_saved_tensors.active = self._inside = True
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        allow_mutation_on_saved_tensors.active = self._inside = False
+        self.clear()
+        super().__exit__(*exc)
 
 
 @contextmanager
@@ -115,6 +177,8 @@ def pack_one(value: Any, pack_hook: Any, unpack_hook: Any) -> Packed:
     is_output = isinstance(value, SavedOutput)
     edge = None if is_output else edge_of(value)
     tensor: Any = make(value.array, value.kind) if is_output else value
+    if is_output:
+        tensor._version_counter = value.version
     before = tensor._version
     packed = pack_hook(tensor)
     if tensor._version != before:
@@ -181,6 +245,8 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     lock = threading.Lock()
     this = object()  # under which each pass keeps what has arrived
     watched = [each for each in tensors if each._requires_grad]
+    if not watched:
+        raise AssertionError("register_multi_grad_hook: Expected gradient function to be set: no tensor requires grad")
 
     def one(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:

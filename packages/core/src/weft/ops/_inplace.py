@@ -13,6 +13,7 @@ from weft._devices import backend_of
 from weft._dtypes import can_cast
 from weft._engine.dispatch import (
     Op,
+    PlannedNode,
     current_node,
     make,
     make_node,
@@ -54,7 +55,7 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bo
         return
     base = tensor._view_base
     if base is not None:
-        refuse_unrecorded_view(name, tensor._view_recipe)
+        refuse_unrecorded_view(name, tensor)
         if requires_grad and base._node is None:
             raise RuntimeError(
                 f"{name}: a view of a leaf Variable that requires grad is being used in an in-place operation. Write "
@@ -67,15 +68,15 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bo
         )
 
 
-def refuse_unrecorded_view(name: str, recipe: Any) -> None:
+def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     """Refuse to write to a view whose history cannot be told, or to a view of one.
 
     Raises
     ------
     RuntimeError
-        If an op returned it with others, or it was made where nothing was recorded.
+        If an op returned it with others, it was made where nothing was recorded, or by a custom function.
     """
-    found = untold(recipe)
+    found = untold(tensor._view_recipe)
     if found is None:
         return
     _, op, _, index, recorded = found
@@ -84,6 +85,14 @@ def refuse_unrecorded_view(name: str, recipe: Any) -> None:
             f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
             "This view is the output of a function that returns multiple views. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    if tensor._node is not None and not isinstance(tensor._node, PlannedNode):
+        raise RuntimeError(
+            f"{name}: Output {output_index(tensor)} of {tensor._node.label()} is a view and is being modified inplace. "
+            "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+            "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+            "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+            "Function."
         )
     mode = "inference mode" if recorded is None else "no_grad mode"
     raise RuntimeError(
@@ -466,6 +475,11 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad. Assign the result, or call inside weft.no_grad()"
         )
+    if result.kind.wrapped and has_tangent(result):
+        raise RuntimeError(
+            f"{name}: Trying to use forward AD with {name}(out=) that does not support it because it is an out= "
+            "function. Assign the result"
+        )
     if out.kind.device is not result.kind.device:
         raise RuntimeError(
             f"{name}: expected out tensor to be on {result.kind.device}, but got {out.kind.device} instead"
@@ -476,6 +490,12 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
         raise refusal(f"{name}: Expected out tensor to have dtype {found}, but got {given} instead")
     if not can_cast(found, given):
         raise refusal(f"{name}: result type {found.spoken} can't be cast to the desired output type {given.spoken}")
+
+
+def has_tangent(tensor: Any) -> bool:
+    """Whether forward mode has a derivative of a tensor."""
+    found = _levels.record_of(tensor)
+    return found is not None and found.tangent is not None
 
 
 def resize_out(name: str, out: Any, result: Any) -> None:
