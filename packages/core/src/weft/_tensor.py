@@ -255,8 +255,8 @@ class Tensor(Methods):
             if value.kind.dtype is not self.kind.dtype or value.kind.device is not self.kind.device:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.kind.dtype}' on device '{value.kind.device}' "
-                    f"to a tensor with grad_dtype '{self.dtype}' on device '{self.device}'. The gradient must match the "
-                    "tensor's dtype and device"
+                    f"to a tensor with grad_dtype '{self.dtype}' on device '{self.device}'. The gradient must match "
+                    "the tensor's dtype and device"
                 )
         self._grad = value
 

@@ -114,8 +114,8 @@ def check_jacobian(name: str, first: tuple[Any, ...], strict: bool) -> None:
             raise RuntimeError(
                 f"{name}: While computing the hessian, found that the jacobian of the user-provided function with "
                 f"respect to input {number} is independent of the input. This is not allowed in strict mode. You "
-                "should ensure that your function is twice differentiable and that the jacobian depends on the inputs (this "
-                "would be violated by a linear function for example)."
+                "should ensure that your function is twice differentiable and that the jacobian depends on the inputs "
+                "(this would be violated by a linear function for example)."
             )
 
 
