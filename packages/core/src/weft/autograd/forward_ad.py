@@ -179,7 +179,9 @@ def same_layout(tensor: Any, tangent: Any) -> bool:
     if tensor.kind.wrapped or tangent.kind.wrapped:
         return True
     one, other = tensor._array, tangent._array
-    return one.strides == other.strides and tangent._view_base is None and getattr(other, "base", None) is None
+    base = getattr(other, "base", None)
+    alone = base is None or getattr(base, "nbytes", None) == other.nbytes
+    return one.strides == other.strides and tangent._view_base is None and alone
 
 
 class DualSource(Node):

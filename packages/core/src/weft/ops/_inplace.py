@@ -91,8 +91,8 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
             f"{name}: Output {output_index(tensor)} of {tensor._node.label()} is a view and is being modified inplace. "
             "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
-            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
-            "Function."
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+            "custom Function."
         )
     mode = "inference mode" if recorded is None else "no_grad mode"
     raise RuntimeError(
