@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from weft._dtypes import STORABLE, default_listeners, dtype, get_default_dtype
 from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
 from weft._engine.tensor import intercept, local, state
+from weft._processes import renew_in_child
 
 
 class device:
@@ -96,6 +98,7 @@ _interned: dict[tuple[str, int | None], device] = {}
 _kinds: dict[tuple[device, bool, bool, int], dict[Any, Kind]] = {}
 _slots: dict[device, int] = {}
 _lock = threading.Lock()
+renew_in_child(sys.modules[__name__], "_lock", threading.Lock)
 _backend: Any = None  # `weft.plugins.backend`, which is imported when first asked for
 
 cpu = device("cpu")

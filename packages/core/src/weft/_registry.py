@@ -20,6 +20,7 @@ import pluggy
 
 from weft import __version__ as CORE_VERSION
 from weft._portions import FIRST_PARTY
+from weft._processes import renew_in_child
 from weft._versions import meets, normalized, requirement_on
 
 HOOKS = {  # each group of entry points, and the hook that its plugins answer
@@ -79,6 +80,7 @@ class Plugin:
         self.distribution = entry.dist.name if entry.dist is not None else "unknown"
         self.version = entry.dist.version if entry.dist is not None else "unknown"
         self.lock = threading.RLock()
+        renew_in_child(self, "lock", threading.RLock)
         self.result: Any = None
         self.error: BaseException | None = None
         self.state, self.reason = self._may_load()
@@ -144,6 +146,7 @@ class Registry:
         self._manager = Manager("weft")
         self._manager.add_hookspecs(hooks)
         self._lock = threading.RLock()  # guards the tables below; no plugin's code runs while it is held
+        renew_in_child(self, "_lock", threading.RLock)
         self._groups: dict[str, list[Plugin]] = {}
         self._backends: dict[str, Any] = {}
         self._kernels: dict[str, dict[str, Callable[..., Any]]] = {}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weft._devices import backend_of, device, resolve_device
 from weft._engine.tensor import local
 from weft._levels import check_randomness
+from weft._processes import hold_during_fork, renew_in_child
 
 if TYPE_CHECKING:
     from weft._tensor import Tensor
@@ -63,6 +65,7 @@ class Generator:
         self._made: Any = None  # made when first drawn from: NumPy's random package takes a while to import
         self._is_direct = False  # whether the stream makes arrays of the device, once it is there
         self._lock = threading.RLock()
+        hold_during_fork(self, "_lock")
         if self.device.type != "cpu":
             backend_of(self.device)  # there is no generator for a device that is not there
 
@@ -174,6 +177,7 @@ def state_bytes(state: Any) -> Any:
 
 _defaults: dict[device, Generator] = {}
 _defaults_lock = threading.Lock()
+renew_in_child(sys.modules[__name__], "_defaults_lock", threading.Lock)
 _seed_for_new: int | None = None  # what manual_seed gave, for devices that are first used afterwards
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from threading import RLock
 from typing import Any
 
 import numpy
 
 from weft._layout import in_order
-from weft.backend_cpu import libraries
+from weft._processes import hold_during_fork
+from weft.backend_cpu import libraries, threads
 
 __all__ = ["addmm", "linear", "matmul", "wide_product"]
 
@@ -33,10 +36,28 @@ def matmul(input: Any, other: Any) -> Any:
     if input.ndim == 2 and other.ndim == 2:
         if input.shape[1] == 1:
             return outer(input, other)
-        return numpy.dot(input, other)  # half the time of numpy.matmul where they are small
+        return in_turn(numpy.dot, input, other)  # half the time of numpy.matmul where they are small
     if other.ndim == 2 and input.ndim > 2 and other.size:  # one product of all rows, where NumPy has one for each batch
-        return numpy.dot(input.reshape(-1, input.shape[-1]), other).reshape(*input.shape[:-1], other.shape[-1])
-    return numpy.matmul(input, other)
+        rows = input.reshape(-1, input.shape[-1])
+        return in_turn(numpy.dot, rows, other).reshape(*input.shape[:-1], other.shape[-1])
+    return in_turn(numpy.matmul, input, other)
+
+
+blas_turn = RLock()
+"""Held while the BLAS works in several threads. It has one pool, for which another product would wait anyway; and
+a fork, before which OpenBLAS ends those threads, would leave this product waiting for them for ever."""
+hold_during_fork(sys.modules[__name__], "blas_turn", is_inner=True)
+
+SERIAL = 2**18
+"""Multiplications up to which OpenBLAS works on the thread that calls."""
+
+
+def in_turn(product: Any, left: Any, right: Any) -> Any:
+    """A product by the BLAS; one at a time of those that it spreads over threads."""
+    if threads.blas_is_serial or left.size * right.shape[-1] < SERIAL:
+        return product(left, right)
+    with blas_turn:
+        return product(left, right)
 
 
 def by_vector(input: Any, other: Any) -> Any:
@@ -65,7 +86,7 @@ def linear(input: Any, weight: Any, bias: Any) -> Any:
     rows = input if input.ndim == 2 else in_order(numpy, input).reshape(-1, input.shape[-1])
     product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
     if product is None:
-        product = numpy.dot(rows, weight.T)
+        product = in_turn(numpy.dot, rows, weight.T)
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -242,7 +241,6 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: Expects mode to be one of ('all', 'any') but got {mode}")
-    lock = threading.Lock()
     this = object()  # under which each pass keeps what has arrived
     watched = [each for each in tensors if each._requires_grad]
     if not watched:
@@ -250,16 +248,14 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
 
     def one(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
-            with lock:
-                walk = local.walk
-                arrivals = walk.notes.get(this)
-                if arrivals is None:
-                    expected = 1 if mode == "any" else len(reached(walk, watched))
-                    arrivals = walk.notes[this] = Arrivals([None] * len(tensors), expected)
-                arrivals.grads[position] = grad
-                arrivals.missing -= 1
-                complete = arrivals.missing == 0
-            if complete:
+            walk = local.walk  # of this thread alone, as are its notes
+            arrivals = walk.notes.get(this)
+            if arrivals is None:
+                expected = 1 if mode == "any" else len(reached(walk, watched))
+                arrivals = walk.notes[this] = Arrivals([None] * len(tensors), expected)
+            arrivals.grads[position] = grad
+            arrivals.missing -= 1
+            if arrivals.missing == 0:
                 fn(grad if mode == "any" else arrivals.grads)
 
         return hook

@@ -28,9 +28,10 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
+from numba.core import cgutils, compiler_lock
 from numba.extending import intrinsic
 
+from weft._processes import hold_during_fork
 from weft.backend_cpu.compiled.keeping import name_files_by_kernel
 from weft.backend_cpu.compiled.vectors import WideVectors, widen
 from weft.backend_cpu.threads import use_openmp
@@ -50,6 +51,7 @@ launcher = njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()
+hold_during_fork(compiler_lock, "global_compiler_lock", is_inner=True)
 name_files_by_kernel()
 if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
     from weft.backend_cpu import poison

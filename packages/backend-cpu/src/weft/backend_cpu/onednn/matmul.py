@@ -8,6 +8,7 @@ a vector stay with NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -27,6 +28,7 @@ from weft.backend_cpu.onednn.primitives import (
     Primitive,
     address,
     attributes,
+    building,
     described,
     engine,
     is_fast,
@@ -126,8 +128,14 @@ def sgemm(a: Array, b: Array, shape: Sizes) -> Array | None:
         return None
     result = numpy.empty(shape, numpy.float32)
     operands = address(a), lead // WIDTH, address(b), step // WIDTH, 0.0, address(result), columns
-    call("dnnl_sgemm", order, b"N", rows, columns, inner, 1.0, *operands)
+    global has_run
+    with nullcontext() if has_run else building:
+        call("dnnl_sgemm", order, b"N", rows, columns, inner, 1.0, *operands)
+        has_run = True
     return result
+
+
+has_run = False  # the function, which compiles its loops at its first call
 
 
 def multiply(

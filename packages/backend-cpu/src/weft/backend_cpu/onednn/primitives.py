@@ -12,13 +12,15 @@ another where none is, as when several threads run the same kernel. `pool` keeps
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from threading import local
+from threading import RLock, local
 from typing import Any
 
 import numpy
 
+from weft._processes import hold_during_fork
 from weft.backend_cpu import threads
 from weft.backend_cpu.onednn.library import UnsupportedError, call, failure, load, make
 
@@ -29,6 +31,7 @@ __all__ = [
     "address",
     "any_layout",
     "attributes",
+    "building",
     "described",
     "implementation",
     "is_fast",
@@ -315,14 +318,24 @@ def reorder(source: int, target: int) -> Primitive:
     return Primitive(description, [(SRC, source), (DST, target)], size_of(target))
 
 
+building = RLock()
+"""Held while the library makes something, and while the process forks: the library's own locks are held then."""
+hold_during_fork(sys.modules[__name__], "building", is_inner=True)
+
+
 class Pool:
     """Equal primitives (or what else a function builds), each for one call at a time."""
 
-    __slots__ = ("build", "idle")
+    __slots__ = ("idle", "make")
 
-    def __init__(self, build: Callable[[], Any]) -> None:
-        self.build = build
-        self.idle = [build()]
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+        self.idle = [self.build()]
+
+    def build(self) -> Any:
+        """Another one."""
+        with building:
+            return self.make()
 
     def run(self, *args: Any) -> Any:
         """Run an idle one."""
