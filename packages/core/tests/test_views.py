@@ -202,7 +202,15 @@ def test_repeats_are_counted_for_each_element_and_checked():
 
 def test_the_matrix_transpose_of_a_number_is_itself():
     x = weft.tensor(2.0)
-    assert x.mT.item() == x.mH.item() == x.adjoint().item() == 2.0
+    weft.set_warn_always(True)
+    try:
+        for take in (lambda: x.T, lambda: x.mT, lambda: x.mH, lambda: x.H, x.adjoint):
+            with pytest.warns(UserWarning, match="deprecated on 0-D tensors"):
+                assert take().item() == 2.0
+        with pytest.warns(UserWarning, match="dimension other than 2"):
+            assert weft.ones(2, 3, 4).T.shape == (4, 3, 2)
+    finally:
+        weft.set_warn_always(False)
 
 
 def test_no_blocks_make_a_matrix_without_columns():

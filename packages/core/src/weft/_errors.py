@@ -16,10 +16,15 @@ class OutOfMemoryError(RuntimeError):
 
 def warn_deprecated(name: str, instead: str) -> None:
     """Warn the first caller outside of weft that PyTorch has a newer name for a function."""
+    warn_caller(f"weft.{name} is deprecated in favor of weft.{instead}")
+
+
+def warn_caller(message: str) -> None:
+    """Warn the first caller outside of weft."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weft."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(f"weft.{name} is deprecated in favor of weft.{instead}", UserWarning, stacklevel=level)
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 class AcceleratorError(RuntimeError):

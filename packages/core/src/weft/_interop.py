@@ -28,9 +28,11 @@ from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._engine.unresolved import values_of
+from weft._errors import warn_caller
 from weft._float8 import converted
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft._unresolved import refuse_bits
 from weft.storage import own_storage
@@ -247,6 +249,10 @@ def tensor(
         raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
     element = element_type("tensor", dtype)
     if isinstance(data, TensorBase):
+        warn_caller(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+        )
         where = data.kind.device if device is None else resolve_device(device)
         made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
     elif isinstance(data, numpy.ndarray):
@@ -727,8 +733,17 @@ def real_scalar(self: Any, name: str) -> Any:
     return value.real
 
 
+def warn_of_history(tensor: Any) -> None:
+    if tensor._requires_grad:
+        warn_caller_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first."
+        )
+
+
 @method
 def __float__(self: Any) -> float:
+    warn_of_history(self)
     return float(real_scalar(self, "__float__"))
 
 
@@ -739,6 +754,7 @@ def __int__(self: Any) -> int:
 
 @method
 def __complex__(self: Any) -> complex:
+    warn_of_history(self)
     return complex(scalar(self, "__complex__"))
 
 

@@ -10,6 +10,8 @@ import os
 import warnings
 from typing import Any
 
+from weft._errors import warn_caller
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "compiled_with_cxx11_abi",
@@ -176,9 +178,22 @@ _said: set[str] = set()
 
 def warn_once(message: str, stacklevel: int = 2) -> None:
     """Give a warning the first time, or each time where `set_warn_always` asks for that."""
-    if message not in _said or state["warn_always"]:
-        _said.add(message)
+    if is_first(message):
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def warn_caller_once(message: str, subject: str = "") -> None:
+    """The same for the first caller outside of weft; one warning for all messages of a subject."""
+    if is_first(subject or message):
+        warn_caller(message)
+
+
+def is_first(subject: str) -> bool:
+    """Whether something is to be said: it has not been, or `set_warn_always` asks for it each time."""
+    if subject in _said and not state["warn_always"]:
+        return False
+    _said.add(subject)
+    return True
 
 
 def is_warn_always_enabled() -> bool:

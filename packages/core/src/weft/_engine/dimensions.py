@@ -118,6 +118,12 @@ def variance(op: Op, root: Optional[Op] = None) -> Any:
         if dims is None or keep is None or not (unbiased is None or unbiased is False or unbiased is True):
             return None
         off = 0 if unbiased is False else 1
+        shape: tuple[Any, ...] = tensor._array.shape
+        count = 1
+        for place in dims:
+            count *= shape[place]
+        if count <= off:  # what there is a warning for
+            return None
         found = run(op, tensor.kind, (tensor, dims, off, keep), [tensor._array, dims, off, keep], mask_of(tensor))
         return found if root is None else run(root, found.kind, (found,), [found._array], mask_of(found))
 

@@ -132,10 +132,13 @@ def by_name(quick: Any, parameters: tuple[str, ...], defaults: tuple[Any, ...]) 
     return named
 
 
-def operands(op: Op, count: int, defaults: tuple[Any, ...] = (), tensors: int = 1, alike: bool = False) -> Any:
+def operands(
+    op: Op, count: int, defaults: tuple[Any, ...] = (), tensors: int = 1, alike: bool = False, only: bool = False
+) -> Any:
     """Tensors of one real floating-point kind, and numbers; so many arguments, the last of which may be left out.
 
-    The first ``tensors`` of them are no numbers; with ``alike`` the others are all numbers, or none is.
+    The first ``tensors`` of them are no numbers; with ``alike`` the others are all numbers, or none is; with ``only``
+    they all are.
     """
     first_number = 1 << tensors
 
@@ -156,7 +159,7 @@ def operands(op: Op, count: int, defaults: tuple[Any, ...] = (), tensors: int = 
         for each in args:
             value: Any = None
             if isinstance(each, TensorBase):
-                if each.kind is not kind:
+                if each.kind is not kind or (only and bit >= first_number):
                     return None
                 value = each._array
                 if each._requires_grad:

@@ -33,6 +33,7 @@ import numpy
 from weft import _levels, _unresolved
 from weft._devices import backend_of, kind_of
 from weft._dtypes import (
+    BY_NUMPY,
     COMPLEX,
     FLOAT8,
     FLOATING,
@@ -343,10 +344,13 @@ class Declaration:
     def slow_operator(self, args: tuple[Any, ...]) -> Any:
         """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
         for arg in args:
-            if not isinstance(arg, (TensorBase, int, float, complex, numpy.generic)):
-                if hasattr(type(arg), "__torch_function__"):
-                    break  # check_types comes to it
-                return NotImplemented
+            if isinstance(arg, (TensorBase, int, float, complex, numpy.number, numpy.bool_)):
+                continue
+            if hasattr(type(arg), "__torch_function__"):
+                break  # check_types comes to it
+            if isinstance(arg, numpy.ndarray) and self.short in ("eq", "ne") and arg.dtype in BY_NUMPY:
+                return self.slow(tuple(tensor_of_array(each) for each in args))  # NumPy would give one truth for all
+            return NotImplemented
         return self.slow(args)
 
     def check_types(self, args: tuple[Any, ...]) -> None:
@@ -449,6 +453,13 @@ class Declaration:
 
     def __call__(self, *args: Any) -> Any:
         return self.op(*args)
+
+
+def tensor_of_array(value: Any) -> Any:
+    """An operand, as a tensor if it is an array of NumPy's."""
+    from weft._interop import as_tensor
+
+    return as_tensor(value) if isinstance(value, numpy.ndarray) else value
 
 
 def no_gradient(name: str, grad: Any) -> None:
@@ -704,6 +715,8 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
             if fill is not None and not kwargs and fill(name, self, args):
                 return self
             if args and not isinstance(args[0], (TensorBase, float, int)):
+                if name[0] == "_" and isinstance(args[0], numpy.ndarray):
+                    return NotImplemented  # the array makes a new tensor
                 types = overriding(args)
                 if types:
                     arm()
@@ -829,6 +842,8 @@ def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
         kind = self.kind
         if (type(other) is float or type(other) is int) and kind.is_real_float and kind.fast and op.takes_numbers:
             return with_number(op, self, other, True)
+        if isinstance(other, numpy.ndarray) and declaration.short == "div":
+            return self.reciprocal() * other  # NumPy's division leaves it to us
         return slow((other, self))
 
     def exchanged_operator(self: Any, other: Any) -> Any:
@@ -1032,10 +1047,13 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out.kind.dtype} instead")
         try:
             result = source(*args, **kwargs)
-        except TypeError:
+        except TypeError as error:
             if awakened(*args, *kwargs.values()):
                 return function(*args, out=out, **kwargs)
-            raise
+            again = respelled(source, error, args, kwargs)
+            if again is None:
+                raise
+            return function(*again[0], out=out, **again[1])
         exact = rule in ("exact", "exact shared") or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
         apart = given if (exact and rule != "exact shared") or rule == "apart" else ()
@@ -1087,9 +1105,17 @@ def respelled(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call that failed, as the function takes them; None if nothing is to change.
 
-    NumPy's names are taken for PyTorch's, and ``size=(2, 3)`` where sizes may also come one by one.
+    NumPy's names are taken for PyTorch's, ``size=(2, 3)`` where sizes may also come one by one, and deprecated
+    signatures, see ops/_deprecated.py.
     """
-    if not kwargs or not isinstance(error, TypeError) or "unexpected keyword argument" not in str(error):
+    if not isinstance(error, TypeError):
+        return None
+    if "positional argument" in str(error):
+        from weft.ops._deprecated import current_form
+
+        found: Any = current_form(source.__name__, args, kwargs)
+        return found
+    if not kwargs or "unexpected keyword argument" not in str(error):
         return None
     code = getattr(source, "__wrapped__", source).__code__
     count = code.co_argcount + code.co_kwonlyargcount

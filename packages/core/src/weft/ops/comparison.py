@@ -8,6 +8,7 @@ from weft._dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._layout import in_order
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
@@ -414,7 +415,12 @@ def where(condition, input=None, other=None):
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if condition.dtype.name not in ("bool", "uint8"):
+    if condition.dtype.name == "uint8":
+        warn_caller_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead."
+        )
+    elif condition.dtype.name != "bool":
         raise RuntimeError(
             f"where: expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )

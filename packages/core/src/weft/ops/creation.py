@@ -34,6 +34,7 @@ from weft._engine import creation
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import memory_of
+from weft._errors import warn_caller
 from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
 from weft._interop import tensor
 from weft._layout import (
@@ -425,6 +426,10 @@ def counted(count: int, element: Any) -> Any:
 @composite(out="dtype")
 def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+    warn_caller(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
+    )
     if end is None:
         start, end = 0, start
     element = element_type("range", dtype) or get_default_dtype()

@@ -21,6 +21,7 @@ from weft._engine.tensor import TensorBase, local
 from weft._intercept import call_override, overriding
 from weft._layout import in_order
 from weft._levels import memory_of, stands_for_batch
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -1169,6 +1170,11 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
     src = value if src is None else src
     if src is None:
         raise TypeError('scatter() missing 1 required positional arguments: "src"')
+    if reduce is not None and isinstance(src, TensorBase):
+        warn_caller_once(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
+        )
     return checked_scatter("scatter", input, dim, index, src, reduce)
 
 

@@ -11,6 +11,7 @@ import numpy
 from weft._dtypes import int64, result_dtype
 from weft._engine import dimensions, functions
 from weft._layout import in_order, is_channels_last
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
@@ -299,7 +300,7 @@ def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:
 
 
 @composite()
-def meshgrid(*tensors, indexing="ij"):
+def meshgrid(*tensors, indexing=None):
     """Grids of coordinates from vectors.
 
     Parameters
@@ -311,6 +312,9 @@ def meshgrid(*tensors, indexing="ij"):
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
+    if indexing is None:
+        warn_caller_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if not tensors:

@@ -12,7 +12,7 @@ from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
 from weft._tensor import Tensor
-from weft.ops._declare import composite, op
+from weft.ops._declare import composite, guarded, op
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
 from weft.ops.creation import factor, fitting
@@ -442,7 +442,7 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return write_inplace("addbmm_", self, addbmm, (batch1, batch2), {"beta": beta, "alpha": alpha})
 
 
-Tensor.addbmm_ = _addbmm_
+Tensor.addbmm_ = guarded(_addbmm_)
 
 
 @composite(out="exact", precision="half")

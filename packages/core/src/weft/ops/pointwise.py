@@ -466,7 +466,7 @@ def positive(input):
     return input
 
 
-@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", accepts=f"{NUMBERS} float8")
+@pointwise("abs absolute __abs__", kernel="absolute", result="real", accepts=f"{NUMBERS} float8")
 def abs(input):
     """The absolute value of each element; real for complex input."""
 
@@ -1513,7 +1513,7 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
-@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,), 3))
+@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,), 3, only=True))
 def addcmul(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 * tensor2``."""
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
@@ -1555,7 +1555,7 @@ def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
-@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,), 3))
+@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,), 3, only=True))
 def addcdiv(input, tensor1, tensor2, *, value=1):
     """``input + value * tensor1 / tensor2``.
 

@@ -13,6 +13,7 @@ from weft._dtypes import bool_, iinfo, int64
 from weft._engine import dimensions
 from weft._engine.arrays import row_sums
 from weft._engine.tensor import TensorBase, state
+from weft._errors import warn_caller
 from weft._layout import in_order
 from weft._levels import is_wrapped
 from weft._named import named
@@ -887,7 +888,13 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
         raise RuntimeError(
             f"{name}: std and var only support floating point and complex dtypes; got {input.kind.dtype}"
         )
-    return reduced(name, input, dim), freedom(correction, unbiased)
+    dims, off = reduced(name, input, dim), freedom(correction, unbiased)
+    if (input._array.size and count_of(input._array, dims) <= off) or not count_of(input._array, dims):
+        warn_caller(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel)."
+        )
+    return dims, off
 
 
 @composite("var", out=True, quick=dimensions.variance(variance.op))

@@ -11,6 +11,7 @@ import numpy
 
 from weft._dtypes import bool_, float64, get_default_dtype, int64
 from weft._engine.tensor import TensorBase
+from weft._errors import warn_caller
 from weft._named import named
 from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
@@ -80,6 +81,10 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         free = total - correction
     else:
         free = total - correction * (weights * aweights).sum() / total
+    if builtins.bool(free <= 0):
+        warn_caller(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
     free = free.clamp(min=0) if isinstance(free, TensorBase) else builtins.max(free, 0)
     product = (centred if weights is None else centred * weights) @ centred.mT.conj()
     return (product / free).squeeze()

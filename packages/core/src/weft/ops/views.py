@@ -18,6 +18,7 @@ from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
 from weft._layout import order_of
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft._unresolved import bits_of, refuse_bits
 from weft.ops._batching import Batch, rule_for
@@ -484,6 +485,7 @@ def t(input):
 def adjoint(input):
     """The last two dimensions exchanged, and conjugated."""
     if not input.ndim:
+        warn_caller_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return alias(input)
     if input.ndim < 2:
         raise RuntimeError(
@@ -497,12 +499,21 @@ def _reversed(self: Tensor) -> Any:
     """The dimensions in reverse order."""
     if self._array.ndim == 2 and self.kind.quick:
         return self.permute(1, 0)
+    if not self._array.ndim:
+        warn_caller_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+    elif self._array.ndim != 2:
+        warn_caller_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
     return permute.op(self, tuple(range(self.ndim))[::-1])
 
 
 def _matrix_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged."""
     if not self.ndim:
+        warn_caller_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
         return alias(self)
     if self.ndim < 2:
         raise RuntimeError(
@@ -515,7 +526,10 @@ def _hermitian(self: Tensor) -> Any:
     """The transposed conjugate of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(f"H: tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
-    return self.mT.conj() if self.ndim else self.conj()
+    if not self.ndim:
+        warn_caller_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+        return self.conj()
+    return self.mT.conj()
 
 
 Tensor.T = property(_reversed)

@@ -357,7 +357,7 @@ def descend(x: Any, y: Any, weight: Any, bias: Any) -> float:
         for parameter in (weight, bias):
             parameter -= 0.3 * parameter.grad
             parameter.grad = None
-    return float(loss)
+    return float(loss.detach())
 
 
 def op_agrees(device: str, name: str, dtypes: list[Any]) -> None:

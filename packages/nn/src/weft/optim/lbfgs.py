@@ -121,7 +121,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         with weft.enable_grad():
             first_loss = closure()
-        loss, evaluations = float(first_loss), 1
+        loss, evaluations = _number(first_loss), 1
         state["func_evals"] += 1
         grad = self._flat_grad()
         if _is_flat(grad, options["tolerance_grad"]):
@@ -200,7 +200,12 @@ class LBFGS(Optimizer):
 
 def _loss_of(closure: Callable[[], Any]) -> float:
     with weft.enable_grad():
-        return float(closure())
+        return _number(closure())
+
+
+def _number(loss: Any) -> float:
+    """A loss without its history, of which float() would warn."""
+    return float(loss.detach() if isinstance(loss, Tensor) else loss)
 
 
 def _is_flat(vector: Tensor, tolerance: float) -> bool:
