@@ -343,7 +343,7 @@ def cartesian_prod(*tensors):
             raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(each.shape)}")
     if len(tensors) == 1:
         return tensors[0]
-    return stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
+    return stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @composite()

@@ -466,7 +466,7 @@ def positive(input):
     return input
 
 
-@pointwise("abs absolute __abs__", kernel="absolute", result="real", accepts=f"{NUMBERS} float8")
+@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", accepts=f"{NUMBERS} float8")
 def abs(input):
     """The absolute value of each element; real for complex input."""
 
