@@ -477,7 +477,7 @@ def test_repr_shows_numbers_and_the_sizes_of_tensors():
 
 
 def test_sample_n_says_what_to_call_instead():
-    with pytest.warns(UserWarning, match=r"sample\(\(n,\)\)"):
+    with pytest.warns(FutureWarning, match=r"sample\(\(n,\)\)"):
         assert D.Normal(0.0, 1.0).sample_n(3).shape == (3,)
 
 
@@ -607,3 +607,8 @@ def test_the_mode_of_kumaraswamy_has_the_greatest_density():
         made = D.Kumaraswamy(weft.tensor(a, dtype=weft.float64), weft.tensor(b, dtype=weft.float64))
         assert abs(made.mode - x[made.log_prob(x).argmax()]) < 2e-3
     assert D.Kumaraswamy(1.0, 1.0).mode.isnan()
+
+
+def test_no_samples_have_the_shape_of_samples():
+    for made in (D.Wishart(t(3.0, 4.0), weft.eye(2, dtype=weft.float64)), D.VonMises(t(0.0, 1.0), t(1.0, 2.0))):
+        assert made.sample((0,)).shape == (0, *made.batch_shape, *made.event_shape)

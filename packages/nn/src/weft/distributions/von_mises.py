@@ -70,7 +70,7 @@ class VonMises(Distribution):
         return weft.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
+        shape = (*Size(sample_shape), *self.loc.shape)
         with weft.no_grad():
             kappa, r = self.concentration.double(), self._proposal
             angle = weft.empty(shape, dtype=r.dtype, device=r.device)

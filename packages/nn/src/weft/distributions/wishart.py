@@ -152,7 +152,7 @@ class Wishart(ExponentialFamily):
     def _singular(self, sample: Tensor, lead: int) -> Tensor:
         """Which samples of the whole batch hold a matrix that is singular."""
         found = ~self.support.check(sample)
-        return found.reshape(*found.shape[:lead], -1).any(-1)
+        return found.reshape(*found.shape[:lead], math.prod(found.shape[lead:])).any(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
