@@ -1,11 +1,13 @@
 """backward and grad: what they take, what they leave, what they refuse."""
 
+import contextlib
 import threading
 
 import numpy as np
 import pytest
 
 import weft
+from weft._engine.tensor import state
 from weft.autograd import backward, grad
 from weft.autograd.graph import get_gradient_edge
 
@@ -210,6 +212,23 @@ def test_threads_walk_one_graph_and_add_to_one_leaf():
     assert len(found) == 80
     for each in found:
         np.testing.assert_allclose(each, expected, rtol=1e-6)
+
+
+def test_threads_that_find_no_gradient_at_a_leaf_lose_none(monkeypatch):
+    x, meeting, copied = weft.ones(4, requires_grad=True), threading.Barrier(2), state.clone_like
+
+    def clone_like(*args):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait(0.2)  # for the other thread, which may not be here
+        return copied(*args)
+
+    monkeypatch.setattr(state, "clone_like", clone_like)
+    threads = [threading.Thread(target=x.sum().backward) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert x.grad.tolist() == [2] * 4
 
 
 def test_a_backward_pass_may_run_inside_another():

@@ -119,6 +119,7 @@ def begin_child() -> None:
     for owner, name, make in renewed.locks():
         setattr(owner, name, make())
     state.lock = _thread.allocate_lock()
+    state.accumulating = _thread.RLock()
     state.unrecorded = 0 if local.grad_enabled else 1
     release_all()
 

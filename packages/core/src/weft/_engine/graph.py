@@ -303,7 +303,8 @@ class Walk:
                 grad = changed
                 leaf.owned = False
         before = tensor._grad
-        accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
+        with state.accumulating:  # another thread may have found no gradient, or the same one, just before
+            accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
         if hooks is not None:
             hooks.after_leaf(tensor, tensor._grad if before is None else grad)
 

@@ -273,6 +273,7 @@ class State:
         self.unrecorded = 0  # threads in which operations are not recorded
         self.ufunc: Any = numpy.ufunc
         self.lock = _thread.allocate_lock()
+        self.accumulating: Any = _thread.RLock()  # held while a leaf's gradient is added to
         self.known_kinds: list[Kind] = []
         self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each
         self.ops: list[Any] = []

@@ -39,6 +39,8 @@ EXPANSION_FROM = 1 << 26  # and so many bytes besides
 PICKLE_EXPANSION = 4  # and a compressed pickle so many times, since each of its bytes can make an object
 PICKLE_EXPANSION_FROM = 1 << 20
 INFLATED_AT_ONCE = 1 << 20
+COPIED_AT_ONCE = 1 << 20
+CHECKSUM_AT = 14  # in a local header
 
 
 class ArchiveWriter:
@@ -61,10 +63,17 @@ class ArchiveWriter:
         self._directory: list[tuple[bytes, int, int, int]] = []  # name, checksum, size, where its header is
 
     def write(self, record: str, data: Any) -> None:
-        """Write one record; ``data`` is a bytes-like object, and is not copied."""
+        """Write one record; ``data`` is a bytes-like object.
+
+        Memory that another thread may write to is read once: the checksum is of what stands in the file. Little of it
+        is copied at once, if the checksum can be put in its place behind.
+        """
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        later = self._compute_crc32 and view.nbytes > COPIED_AT_ONCE and can_go_back(self._file)
+        if self._compute_crc32 and not later and not isinstance(data, bytes):
+            view = memoryview(bytes(view))
         name = f"{self._name}/{record}".encode()
-        checksum = zlib.crc32(view) if self._compute_crc32 else 0
+        checksum = zlib.crc32(view) if self._compute_crc32 and not later else 0
         size = view.nbytes
         wide = struct.pack("<2H2Q", 1, 16, size, size) if size >= WIDE_FROM else b""
         header = self._position
@@ -79,8 +88,23 @@ class ArchiveWriter:
         )
         self._put(name)
         self._put(extra)
-        self._put(view)
+        if later:
+            checksum = self._put_piecewise(view)
+            self._file.seek(CHECKSUM_AT - (self._position - header), os.SEEK_CUR)
+            write_all(self._file, struct.pack("<I", checksum))
+            self._file.seek(0, os.SEEK_END)
+        else:
+            self._put(view)
         self._directory.append((name, checksum, size, header))
+
+    def _put_piecewise(self, view: memoryview) -> int:
+        """Write memory from copies of its parts; their checksum."""
+        checksum = 0
+        for start in range(0, view.nbytes, COPIED_AT_ONCE):
+            part = bytes(view[start : start + COPIED_AT_ONCE])
+            checksum = zlib.crc32(part, checksum)
+            self._put(part)
+        return checksum
 
     def _put(self, data: bytes | memoryview) -> None:
         self._position += write_all(self._file, data)
@@ -120,6 +144,14 @@ class ArchiveWriter:
 
     def _checksums(self) -> bytes:
         return struct.pack(f"<{len(self._directory)}L", *(checksum for _, checksum, *_ in self._directory))
+
+
+def can_go_back(file: Any) -> bool:
+    """Whether a file is one of the system's, at whose end we are, and what was written can be written over."""
+    if type(file) not in (io.BufferedWriter, io.BufferedRandom) or "a" in file.mode or not file.seekable():
+        return False
+    here = file.tell()
+    return bool(file.seek(0, os.SEEK_END) == file.seek(here))
 
 
 def write_all(file: Any, data: Any) -> int:
