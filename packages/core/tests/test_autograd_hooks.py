@@ -262,3 +262,15 @@ def test_hooks_of_a_view_see_nothing_once_it_was_written_to_and_what_keeps_its_g
     view.mul_(2)
     (view + other).sum().backward()
     assert view.grad.tolist() == other.grad.tolist() == [1]
+
+
+def test_hooks_of_a_result_stay_with_it_when_it_is_detached_in_place():
+    y = leaf().clone()
+    handle = y.register_hook(lambda grad: grad * 10)
+    y.detach_().requires_grad_()
+    (y * 2).sum().backward()
+    assert y.grad.tolist() == [20, 20]
+    handle.remove()
+    y.grad = None
+    (y * 2).sum().backward()
+    assert y.grad.tolist() == [2, 2]

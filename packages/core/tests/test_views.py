@@ -215,3 +215,16 @@ def test_the_matrix_transpose_of_a_number_is_itself():
 
 def test_no_blocks_make_a_matrix_without_columns():
     assert weft.block_diag().shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: t.reshape(6), lambda t: t.flatten(), lambda t: t.reshape_as(weft.ones(6))]
+)
+def test_a_copy_under_another_shape_is_no_view(change):
+    copy = change(weft.arange(6.0).reshape(3, 2).t())
+    assert copy._base is None
+    x = weft.ones(3, 2, requires_grad=True)
+    copy = change(x.t() * 1)
+    copy.mul_(2)
+    copy.sum().backward()
+    assert x.grad.tolist() == [[2, 2]] * 3

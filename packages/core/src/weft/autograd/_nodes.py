@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -168,7 +169,26 @@ def grad_fn(self: Any) -> Any:
     return None if node is None else shown(node, self)
 
 
+def refuse_deletion(self: Any) -> None:
+    """The history is let go of by `detach_`.
+
+    Raises
+    ------
+    RuntimeError
+        Always.
+    """
+    raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+
+def volatile(self: Any) -> bool:
+    """False, and a warning: it said that nothing was recorded, before `no_grad` did."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
 Tensor.grad_fn = property(grad_fn)  # type: ignore[assignment]
+Tensor._grad_fn = property(grad_fn, None, refuse_deletion)  # type: ignore[attr-defined]
+Tensor.volatile = property(volatile)  # type: ignore[attr-defined]
 
 
 class Metadata(NamedTuple):

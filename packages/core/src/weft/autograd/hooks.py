@@ -305,6 +305,10 @@ def detach_(self: Any) -> Any:
     """
     if self._view_base is not None:
         raise RuntimeError("detach_: can't detach views in-place. Use detach() instead")
+    watch = None if self._node is None or self._node._extra is None else self._node._extra.watch
+    kept = None if watch is None else watch.outputs.pop(output_index(self), None)
+    if kept:
+        hooks_of(self).before = kept  # should it require grad again, they see its gradient
     self._node, self._requires_grad = None, False
     return self
 

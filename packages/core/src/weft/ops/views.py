@@ -139,7 +139,10 @@ def reshape(input, *args, shape=None):
     shape = infer_shape("reshape", integers("reshape", one_by_one("reshape", args, shape, "shape")), input.numel())
     if can_view(input._array, shape):
         return view.op(input, shape)
-    return view.op(input.contiguous(), shape)
+    made = view.op(input.contiguous(), shape)
+    if not made.kind.wrapped:
+        made._view_base = made._version_counter = None  # nobody else has the copy that it is a view of
+    return made
 
 
 def can_view(array: Any, shape: tuple[int, ...]) -> bool:
