@@ -1,6 +1,8 @@
 """`weft.ops.aten`, and functions that PyTorch has for its own use but programs call all the same."""
 
+import copy
 import math
+import pickle
 import subprocess
 import sys
 
@@ -202,3 +204,9 @@ def test_segments_of_each_example_of_a_batch_are_reduced():
     with pytest.warns(UserWarning, match="segment_reduce; it runs once for each"):
         found = weft.vmap(lambda x, n: weft.segment_reduce(x, "sum", lengths=n))(data, lengths)
     assert found.tolist() == [[1.0, 6.0], [24.0, 32.0]]
+
+
+def test_handles_are_copied_and_pickled_as_themselves():
+    for handle in (weft.ops.aten.add, weft.ops.aten.add.Tensor):
+        assert copy.copy(handle) is copy.deepcopy([handle])[0] is handle
+        assert pickle.loads(pickle.dumps(handle)) is handle

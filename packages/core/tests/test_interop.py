@@ -226,6 +226,21 @@ def test_numpy_of_a_recorded_tensor_needs_no_detach_where_nothing_is_recorded():
         assert np.asarray(weight).tolist() == [5.0, 1.0]
 
 
+def test_memory_from_a_capsule_can_be_written_to_in_both_directions():
+    x = weft.arange(4.0)
+    y = weft.from_dlpack(weft.utils.dlpack.to_dlpack(x))
+    y[1] = 5
+    y.t()[::2].mul_(2)
+    assert x.tolist() == [0.0, 5.0, 4.0, 3.0]
+    array = np.arange(6.0).reshape(2, 3).T
+    weft.from_dlpack(array)[0, 1] = 9
+    assert array[0, 1] == 9
+    array.flags.writeable = False
+    with pytest.raises((RuntimeError, ValueError)):
+        weft.from_dlpack(array)[0, 0] = 1
+    assert array[0, 0] == 0
+
+
 def test_comparison_with_an_array_is_one_of_elements():
     x, a = weft.tensor([1.0, 2.0]), np.array([1, 3])
     for found in (x == a, a == x, x == np.array([[1.0], [3.0]])[0:1].T.ravel().repeat(2) * [1, 3]):
@@ -590,3 +605,34 @@ def test_deepcopy_keeps_the_class():
     marked = weft.ones(2).as_subclass(Marked)
     assert type(copy.deepcopy(marked)) is Marked
     assert type(copy.copy(marked)) is Marked
+
+
+def test_storages_are_made_of_the_bytes_of_buffers():
+    one = b"\x00\x00\x80\x3f"
+    assert weft.FloatStorage.from_buffer(one * 2, "little").tolist() == [1.0, 1.0]
+    assert weft.FloatStorage.from_buffer(one[::-1], "big").tolist() == [1.0]
+    assert weft.IntStorage.from_buffer(bytearray(12), byte_order="native", count=1, offset=4).tolist() == [0]
+    assert weft.BoolStorage.from_buffer(bytes([0, 1, 2])).tolist() == [False, True, True]
+    assert weft.UntypedStorage.from_buffer(b"abcd", "big", dtype=weft.int16).tolist() == list(b"badc")
+    for buffer, order, error in (
+        (one, None, RuntimeError),
+        (one, "x", ValueError),
+        (one * 2 + b"a", "big", ValueError),
+    ):
+        with pytest.raises(error):
+            weft.FloatStorage.from_buffer(buffer, order)
+    with pytest.raises(ValueError, match="bytes after offset"):
+        weft.FloatStorage.from_buffer(one, "little", count=2)
+
+
+def test_more_dimensions_than_there_are_is_a_runtime_error():
+    for make in (weft.ones, weft.zeros, weft.empty, weft.rand, lambda size: weft.full(size, 2.0)):
+        assert make((1,) * 64).ndim == 64
+        with pytest.raises(RuntimeError, match="64 dimensions"):
+            make((1,) * 65)
+
+
+def test_an_empty_tensor_that_cat_leaves_out_has_a_gradient():
+    empty, x = weft.empty(0, requires_grad=True), weft.ones(2, 3)
+    weft.cat([empty, x], 1).sum().backward()
+    assert empty.grad.shape == (0,)

@@ -539,3 +539,11 @@ def test_gels_solves_without_a_cut():
     A = weft.diag(weft.tensor([1.0, 0.5, 0.25]))
     assert_close(linalg.lstsq(A, A, rcond=0.9, driver="gels").solution, weft.eye(3))
     assert_close(linalg.lstsq(A, A, rcond=0.9, driver="gelsd").solution, weft.diag(weft.tensor([1.0, 0.0, 0.0])))
+
+
+@pytest.mark.parametrize("pivots", [[7, 9], [0, 0], [-9, -9], [1, -2]])
+def test_pivots_that_are_no_rows_are_refused(pivots):
+    pytest.importorskip("scipy")
+    LD, _ = linalg.ldl_factor(weft.tensor([[2.0, 1.0], [1.0, 3.0]]))
+    with pytest.raises(RuntimeError, match="pivots"):
+        linalg.ldl_solve(LD, weft.tensor(pivots, dtype=weft.int32), weft.ones(2, 1))

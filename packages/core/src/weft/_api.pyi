@@ -420,37 +420,37 @@ vmap: Any
 GradScaler: Any
 autocast: Any
 
-def abs(input: Any, *, out: Any = None) -> Tensor:
+def abs(input: Any, *, out: Any = None) -> Any:
     """The absolute value of each element; real for complex input."""
 
 def abs_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-def absolute(input: Any, *, out: Any = None) -> Tensor:
+def absolute(input: Any, *, out: Any = None) -> Any:
     """The absolute value of each element; real for complex input."""
 
-def acos(input: Any, *, out: Any = None) -> Tensor:
+def acos(input: Any, *, out: Any = None) -> Any:
     """The angle whose cosine is each element, in radians."""
 
 def acos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-def acosh(input: Any, *, out: Any = None) -> Tensor:
+def acosh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic cosine of each element."""
 
 def acosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``input + alpha * other``, element by element."""
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 * tensor2``."""
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -486,49 +486,49 @@ def amin(input: Any, dim: Any = ..., keepdim: Any = False) -> Any:
 def aminmax(input: Any, *, dim: Any = None, keepdim: Any = False) -> Any:
     """The smallest and the largest element."""
 
-def angle(input: Any) -> Tensor:
+def angle(input: Any) -> Any:
     """The angle of each element as a complex number: pi for negative real ones."""
 
 def any(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """Whether any element is true (not 0), over some dimensions or in all."""
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """Numbers from ``start`` to before ``end``, ``step`` apart."""
 
-def arccos(input: Any, *, out: Any = None) -> Tensor:
+def arccos(input: Any, *, out: Any = None) -> Any:
     """The angle whose cosine is each element, in radians."""
 
 def arccos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-def arccosh(input: Any, *, out: Any = None) -> Tensor:
+def arccosh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic cosine of each element."""
 
 def arccosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-def arcsin(input: Any, *, out: Any = None) -> Tensor:
+def arcsin(input: Any, *, out: Any = None) -> Any:
     """The angle whose sine is each element, in radians."""
 
 def arcsin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-def arcsinh(input: Any, *, out: Any = None) -> Tensor:
+def arcsinh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic sine of each element."""
 
 def arcsinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-def arctan(input: Any, *, out: Any = None) -> Tensor:
+def arctan(input: Any, *, out: Any = None) -> Any:
     """The angle whose tangent is each element, in radians."""
 
-def arctan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def arctan2(input: Any, other: Any, *, out: Any = None) -> Any:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
 def arctan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-def arctanh(input: Any, *, out: Any = None) -> Tensor:
+def arctanh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic tangent of each element."""
 
 def arctanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -558,28 +558,28 @@ def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = No
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
-def asin(input: Any, *, out: Any = None) -> Tensor:
+def asin(input: Any, *, out: Any = None) -> Any:
     """The angle whose sine is each element, in radians."""
 
 def asin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-def asinh(input: Any, *, out: Any = None) -> Tensor:
+def asinh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic sine of each element."""
 
 def asinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-def atan(input: Any, *, out: Any = None) -> Tensor:
+def atan(input: Any, *, out: Any = None) -> Any:
     """The angle whose tangent is each element, in radians."""
 
-def atan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
 def atan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-def atanh(input: Any, *, out: Any = None) -> Tensor:
+def atanh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic tangent of each element."""
 
 def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -657,7 +657,7 @@ def cat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
 def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
 
-def ceil(input: Any, *, out: Any = None) -> Tensor:
+def ceil(input: Any, *, out: Any = None) -> Any:
     """The smallest integer not below each element."""
 
 def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -678,31 +678,31 @@ def cholesky_solve(input: Any, input2: Any, upper: Any = False) -> Any:
 def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
-def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """Each element moved into [min, max]."""
 
 def clamp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-def clamp_max(input: Any, max: Any) -> Tensor:
+def clamp_max(input: Any, max: Any) -> Any:
     """Each element, but at most ``max``."""
 
 def clamp_max_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
-def clamp_min(input: Any, min: Any) -> Tensor:
+def clamp_min(input: Any, min: Any) -> Any:
     """Each element, but at least ``min``."""
 
 def clamp_min_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
-def clip(input: Any, min: Any = None, max: Any = None) -> Tensor:
+def clip(input: Any, min: Any = None, max: Any = None) -> Any:
     """Each element moved into [min, max]."""
 
 def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-def clone(input: Any, *, memory_format: Any = None) -> Tensor:
+def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
 def column_stack(tensors: Any) -> Any:
@@ -738,13 +738,13 @@ def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
 def corrcoef(input: Any) -> Any:
     """The correlation coefficients of variables: one in each row, one observation in each column."""
 
-def cos(input: Any, *, out: Any = None) -> Tensor:
+def cos(input: Any, *, out: Any = None) -> Any:
     """The cosine of each element, in radians."""
 
 def cos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
-def cosh(input: Any, *, out: Any = None) -> Tensor:
+def cosh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic cosine of each element."""
 
 def cosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -777,7 +777,7 @@ def cumsum(input: Any, dim: Any, *, dtype: Any = None) -> Any:
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The running integral along a dimension by the trapezoidal rule."""
 
-def deg2rad(input: Any, *, out: Any = None) -> Tensor:
+def deg2rad(input: Any, *, out: Any = None) -> Any:
     """Degrees to radians."""
 
 def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -822,10 +822,10 @@ def digamma(input: Any, *, out: Any = None) -> Any:
 def dist(input: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of ``input - other``."""
 
-def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
+def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
     """The quotient of each pair of elements."""
 
-def divide(input: Any, other: Any, *, rounding_mode: Any = None) -> Tensor:
+def divide(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
     """The quotient of each pair of elements."""
 
 def dot(input: Any, tensor: Any) -> Any:
@@ -840,16 +840,16 @@ def dstack(tensors: Any) -> Any:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products of elements, by Einstein's convention."""
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """An uninitialised tensor."""
 
-def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """An uninitialised tensor of another's shape, dtype and device."""
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
     """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """An uninitialised tensor with these strides, counted in elements."""
 
 def eq(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -873,10 +873,10 @@ def erfc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def erfinv(input: Any, *, out: Any = None) -> Any:
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
 
-def exp(input: Any, *, out: Any = None) -> Tensor:
+def exp(input: Any, *, out: Any = None) -> Any:
     """The exponential of each element."""
 
-def exp2(input: Any, *, out: Any = None) -> Tensor:
+def exp2(input: Any, *, out: Any = None) -> Any:
     """2 raised to the power of each element."""
 
 def exp2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -894,22 +894,22 @@ def expand_as(input: Any, other: Any) -> Any:
 def expand_copy(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
     """`expand`, in new memory."""
 
-def expm1(input: Any, *, out: Any = None) -> Tensor:
+def expm1(input: Any, *, out: Any = None) -> Any:
     """The exponential of each element, minus 1, exact near 0."""
 
 def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """The identity matrix, with n rows and m columns (default n)."""
 
-def fill(input: Any, value: Any) -> Tensor:
+def fill(input: Any, value: Any) -> Any:
     """A tensor like ``input`` with one value everywhere."""
 
 def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
 
-def fix(input: Any, *, out: Any = None) -> Tensor:
+def fix(input: Any, *, out: Any = None) -> Any:
     """Each element without its fraction."""
 
 def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -927,43 +927,43 @@ def fliplr(input: Any) -> Any:
 def flipud(input: Any) -> Any:
     """The rows in reverse order."""
 
-def float_power(input: Any, exponent: Any) -> Tensor:
+def float_power(input: Any, exponent: Any) -> Any:
     """`pow` in float64, or complex128 if one of the two is complex."""
 
-def floor(input: Any, *, out: Any = None) -> Tensor:
+def floor(input: Any, *, out: Any = None) -> Any:
     """The largest integer not above each element."""
 
 def floor_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     """The quotient of each pair of elements, rounded down."""
 
-def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of each pair of elements; the other one if one is nan."""
 
-def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of each pair of elements; the other one if one is nan."""
 
-def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
     """The remainder of the division rounded towards zero: it has the dividend's sign."""
 
-def frac(input: Any, *, out: Any = None) -> Tensor:
+def frac(input: Any, *, out: Any = None) -> Any:
     """The fraction of each element, with its sign."""
 
 def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
-def frexp(input: Any) -> Tensor:
+def frexp(input: Any) -> Any:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
 def frobenius_norm(input: Any, dim: Any, keepdim: Any = False) -> Any:
     """The root of the sum of squares over some dimensions; over all if ``dim`` is empty."""
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """A tensor with one value everywhere."""
 
-def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """One value everywhere, of another tensor's shape, dtype and device."""
 
 def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
@@ -1026,7 +1026,7 @@ def hsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None,
 def hstack(tensors: Any) -> Any:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
 
-def hypot(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
     """The length of the hypotenuse for each pair of legs."""
 
 def i0(input: Any, *, out: Any = None) -> Any:
@@ -1137,7 +1137,7 @@ def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
 def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
-def ldexp(input: Any, other: Any) -> Tensor:
+def ldexp(input: Any, other: Any) -> Any:
     """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
 def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1146,7 +1146,7 @@ def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def le(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where ``input`` is less than or equal to ``other``."""
 
-def lerp(input: Any, end: Any, weight: Any) -> Tensor:
+def lerp(input: Any, end: Any, weight: Any) -> Any:
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
 def less(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -1158,28 +1158,28 @@ def less_equal(input: Any, other: Any, *, out: Any = None) -> Any:
 def lgamma(input: Any, *, out: Any = None) -> Any:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 def lobpcg(A: Any, k: Any = None, B: Any = None, X: Any = None, n: Any = None, iK: Any = None, niter: Any = None, tol: Any = None, largest: Any = None, method: Any = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None) -> Any:
     """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors."""
 
-def log(input: Any, *, out: Any = None) -> Tensor:
+def log(input: Any, *, out: Any = None) -> Any:
     """The natural logarithm of each element."""
 
-def log10(input: Any, *, out: Any = None) -> Tensor:
+def log10(input: Any, *, out: Any = None) -> Any:
     """The logarithm to base 10 of each element."""
 
 def log10_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
-def log1p(input: Any, *, out: Any = None) -> Tensor:
+def log1p(input: Any, *, out: Any = None) -> Any:
     """The natural logarithm of 1 plus each element, exact near 0."""
 
 def log1p_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
-def log2(input: Any, *, out: Any = None) -> Tensor:
+def log2(input: Any, *, out: Any = None) -> Any:
     """The logarithm to base 2 of each element."""
 
 def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1191,10 +1191,10 @@ def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def log_softmax(input: Any, dim: Any, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, computed in one go."""
 
-def logaddexp(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
     """``log(exp(input) + exp(other))`` without overflow."""
 
-def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
     """``log2(2 ** input + 2 ** other)`` without overflow."""
 
 def logcumsumexp(input: Any, dim: Any) -> Any:
@@ -1215,13 +1215,13 @@ def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
 def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where exactly one is true (not 0)."""
 
-def logit(input: Any, eps: Any = None) -> Tensor:
+def logit(input: Any, eps: Any = None) -> Any:
     """The logarithm of the odds ``x / (1 - x)``."""
 
 def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
-def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
@@ -1260,7 +1260,7 @@ def matrix_power(input: Any, n: Any) -> Any:
 def max(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
     """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
 
-def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of each pair of elements; nan if one is nan."""
 
 def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
@@ -1269,13 +1269,13 @@ def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None
 def median(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
     """The lower median over all elements, or along a dimension with its position."""
 
-def meshgrid(*tensors: Any, indexing: Any = 'ij') -> Any:
+def meshgrid(*tensors: Any, indexing: Any = None) -> Any:
     """Grids of coordinates from vectors."""
 
 def min(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
     """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
 
-def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of each pair of elements; nan if one is nan."""
 
 def mm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
@@ -1293,13 +1293,13 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 def msort(input: Any) -> Any:
     """The elements in order along the first dimension."""
 
-def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """The product of each pair of elements."""
 
 def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
     """Columns drawn at random, with weights, from each row."""
 
-def multiply(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def multiply(input: Any, other: Any, *, out: Any = None) -> Any:
     """The product of each pair of elements."""
 
 def mv(input: Any, vec: Any) -> Any:
@@ -1308,7 +1308,7 @@ def mv(input: Any, vec: Any) -> Any:
 def mvlgamma(input: Any, p: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
+def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
 
 def nan_to_num_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1335,13 +1335,13 @@ def narrow_copy(input: Any, dim: Any, start: Any, length: Any) -> Any:
 def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where the elements differ."""
 
-def neg(input: Any, *, out: Any = None) -> Tensor:
+def neg(input: Any, *, out: Any = None) -> Any:
     """The negative of each element."""
 
 def neg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-def negative(input: Any, *, out: Any = None) -> Tensor:
+def negative(input: Any, *, out: Any = None) -> Any:
     """The negative of each element."""
 
 def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1374,10 +1374,10 @@ def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
 def numel(input: Any) -> Any:
     """The number of elements of a tensor."""
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """A tensor of ones."""
 
-def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """Ones of another tensor's shape, dtype and device."""
 
 def orgqr(input: Any, input2: Any) -> Any:
@@ -1416,10 +1416,10 @@ def polar(abs: Any, angle: Any) -> Any:
 def polygamma(n: Any, input: Any) -> Any:
     """The n-th derivative of `digamma`."""
 
-def positive(input: Any) -> Tensor:
+def positive(input: Any) -> Any:
     """The tensor itself."""
 
-def pow(input: Any, exponent: Any) -> Tensor:
+def pow(input: Any, exponent: Any) -> Any:
     """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
 def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
@@ -1434,7 +1434,7 @@ def qr(input: Any, some: Any = True) -> Any:
 def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
     """The value below which a share q of the elements lies, along a dimension or over all."""
 
-def rad2deg(input: Any, *, out: Any = None) -> Tensor:
+def rad2deg(input: Any, *, out: Any = None) -> Any:
     """Radians to degrees."""
 
 def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1461,7 +1461,7 @@ def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: 
 def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """The numbers from 0 to n - 1 in random order."""
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Tensor:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
 
 def ravel(input: Any) -> Any:
@@ -1470,7 +1470,7 @@ def ravel(input: Any) -> Any:
 def real(input: Any) -> Any:
     """The real parts, sharing memory; a real tensor is itself."""
 
-def reciprocal(input: Any, *, out: Any = None) -> Tensor:
+def reciprocal(input: Any, *, out: Any = None) -> Any:
     """1 divided by each element."""
 
 def reciprocal_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1482,7 +1482,7 @@ def relu(input: Any, *, out: Any = None) -> Any:
 def relu_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
-def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
     """The remainder of the division rounded down: it has the divisor's sign."""
 
 def renorm(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
@@ -1515,7 +1515,7 @@ def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
 def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
     """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
-def round(input: Any, *, decimals: Any = 0) -> Tensor:
+def round(input: Any, *, decimals: Any = 0) -> Any:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
 def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1524,16 +1524,16 @@ def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def row_stack(tensors: Any) -> Any:
     """Tensors one below the other, along dimension 0."""
 
-def rsqrt(input: Any, *, out: Any = None) -> Tensor:
+def rsqrt(input: Any, *, out: Any = None) -> Any:
     """1 divided by the square root of each element."""
 
 def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``other - alpha * input``, element by element."""
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """A 0-d tensor of the default dtype."""
 
 def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
@@ -1560,34 +1560,34 @@ def select_copy(input: Any, dim: Any, index: Any) -> Any:
 def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
     """A copy of ``input`` with one position along a dimension replaced."""
 
-def sgn(input: Any, *, out: Any = None) -> Tensor:
+def sgn(input: Any, *, out: Any = None) -> Any:
     """Each element divided by its absolute value; 0 stays 0."""
 
-def sigmoid(input: Any, *, out: Any = None) -> Tensor:
+def sigmoid(input: Any, *, out: Any = None) -> Any:
     """``1 / (1 + exp(-x))`` of each element x."""
 
 def sigmoid_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
-def sign(input: Any, *, out: Any = None) -> Tensor:
+def sign(input: Any, *, out: Any = None) -> Any:
     """-1, 0 or 1, by the sign of each element."""
 
 def signbit(input: Any, *, out: Any = None) -> Any:
     """Where the sign bit is set: negative elements, and -0."""
 
-def sin(input: Any, *, out: Any = None) -> Tensor:
+def sin(input: Any, *, out: Any = None) -> Any:
     """The sine of each element, in radians."""
 
 def sin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
-def sinc(input: Any, *, out: Any = None) -> Tensor:
+def sinc(input: Any, *, out: Any = None) -> Any:
     """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
 def sinc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
-def sinh(input: Any, *, out: Any = None) -> Tensor:
+def sinh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic sine of each element."""
 
 def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1620,13 +1620,13 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
 def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """`split_with_sizes`, in new memory."""
 
-def sqrt(input: Any, *, out: Any = None) -> Tensor:
+def sqrt(input: Any, *, out: Any = None) -> Any:
     """The square root of each element; nan for negative real ones."""
 
 def sqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
-def square(input: Any) -> Tensor:
+def square(input: Any) -> Any:
     """The square of each element; bool becomes int64."""
 
 def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1653,10 +1653,10 @@ def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = F
 def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
     """The spectra of a signal seen through a window that moves along it."""
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``input - alpha * other``, element by element."""
 
-def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``input - alpha * other``, element by element."""
 
 def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
@@ -1692,13 +1692,13 @@ def take(input: Any, index: Any) -> Any:
 def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
-def tan(input: Any, *, out: Any = None) -> Tensor:
+def tan(input: Any, *, out: Any = None) -> Any:
     """The tangent of each element, in radians."""
 
 def tan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
-def tanh(input: Any, *, out: Any = None) -> Tensor:
+def tanh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic tangent of each element."""
 
 def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1713,7 +1713,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
 def tile(input: Any, *args: Any, dims: Any = None) -> Any:
     """The tensor repeated along each dimension; missing repeats are 1."""
 
-def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Tensor:
+def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
     """The tensor with another dtype or on another device; itself if nothing changes."""
 
 def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
@@ -1743,19 +1743,19 @@ def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = Fal
 def tril(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and below a diagonal of each matrix; zeros above."""
 
-def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
 
 def triu(input: Any, diagonal: Any = 0) -> Any:
     """The elements on and above a diagonal of each matrix; zeros below."""
 
-def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
 
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     """The quotient of each pair of elements; integers are divided as floating-point numbers."""
 
-def trunc(input: Any, *, out: Any = None) -> Tensor:
+def trunc(input: Any, *, out: Any = None) -> Any:
     """Each element without its fraction."""
 
 def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1803,7 +1803,7 @@ def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def unsqueeze_copy(input: Any, dim: Any) -> Any:
     """`unsqueeze`, in new memory."""
 
-def vander(x: Any, N: Any = None, increasing: Any = False) -> Tensor:
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     """The powers of the elements of a vector as columns."""
 
 def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
@@ -1845,7 +1845,7 @@ def vstack(tensors: Any) -> Any:
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds."""
 
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
 def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -1854,8 +1854,8 @@ def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """A tensor of zeros."""
 
-def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Tensor:
+def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """Zeros of another tensor's shape, dtype and device."""

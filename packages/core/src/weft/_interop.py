@@ -514,12 +514,24 @@ def imported(obj: Any, kind: int, index: int, source: device) -> Any:
     own = FOREIGN.get((element.code, element.bits)) if element.lanes == 1 else None
     if own is not None:
         element.code = UNSIGNED
+    versioned = name_of(capsule) == b"dltensor_versioned"
     array = xp.from_dlpack(Capsule(capsule, (kind, index)))
+    if not versioned and isinstance(array, numpy.ndarray) and not array.flags.writeable:
+        array = numpy.asarray(Writable(array))  # only newer capsules can say that they are not
     if own is not None:
         array = array.view(own.numpy)
     if array.dtype not in BY_NUMPY:
         raise BufferError(f"from_dlpack: weft has no dtype for arrays of {array.dtype}")
     return array
+
+
+class Writable:
+    """The memory of an array that NumPy takes for read-only, as one that can be written to."""
+
+    def __init__(self, array: Any) -> None:
+        self.keep = array
+        described = array.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False), "strides": array.strides}
 
 
 class DataType(ctypes.Structure):
@@ -555,15 +567,20 @@ class VersionedHeader(ctypes.Structure):
     )
 
 
-def data_type(capsule: Any) -> Any:
-    """The element type within a capsule, where it can be read and changed."""
+def name_of(capsule: Any) -> Any:
+    """What a capsule says that it holds; None for what is no capsule."""
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.argtypes, get_name.restype = [ctypes.py_object], ctypes.c_char_p
+    return get_name(capsule) if type(capsule).__name__ == "PyCapsule" else None
+
+
+def data_type(capsule: Any) -> Any:
+    """The element type within a capsule, where it can be read and changed."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.argtypes, get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack: __dlpack__() must give a DLPack capsule, not {type(capsule).__name__}")
-    name = get_name(capsule)
+    name = name_of(capsule)
     if name not in (b"dltensor", b"dltensor_versioned"):
         raise BufferError(f"from_dlpack: expected an unused DLPack capsule, got one named {name!r}")
     start = get_pointer(capsule, name) + (ctypes.sizeof(VersionedHeader) if name == b"dltensor_versioned" else 0)

@@ -101,8 +101,8 @@ class Methods(TensorBase):
     def __int__(self) -> Any:
         ...
 
-    def __invert__(self) -> Tensor:
-        ...
+    def __invert__(self) -> Any:
+        """``~self``: all bits flipped."""
 
     def __ior__(self, other: Any) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
@@ -155,7 +155,7 @@ class Methods(TensorBase):
     def __or__(self, other: Any) -> Tensor:
         ...
 
-    def __pos__(self) -> Tensor:
+    def __pos__(self) -> Any:
         """The tensor itself."""
 
     def __pow__(self, other: Any) -> Tensor:
@@ -270,7 +270,7 @@ class Methods(TensorBase):
         """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
     def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-        """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
+        ...
 
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """``input + value * tensor1 / tensor2``."""

@@ -7,6 +7,7 @@ chain of views. Two tensors share a storage if that chain ends in the same memor
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary, ref
@@ -164,6 +165,58 @@ class UntypedStorage:
         if memory.size:
             _alive[key] = self
         return self
+
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, byte_order: str | None = None, *, dtype: Any = None, count: int = -1, offset: int = 0
+    ) -> UntypedStorage:
+        """Return a storage of a copy of a buffer's elements, in this machine's byte order.
+
+        Parameters
+        ----------
+        buffer : object with the buffer protocol
+        byte_order : "little", "big" or "native", optional
+            Of the buffer. Must be given where elements have more than one byte.
+        dtype : dtype, default weft.uint8
+        count : int
+            How many elements; -1 for all.
+        offset : int
+            In bytes.
+
+        Raises
+        ------
+        ValueError
+            If the buffer is too small, no whole number of elements, or the byte order is none.
+        RuntimeError
+            If there is no byte order.
+        """
+        element = _named_dtype("uint8") if dtype is None else dtype
+        width = element.itemsize
+        if byte_order is None and width > 1:
+            raise RuntimeError(f"from_buffer: elements of {element} need a byte_order: 'native', 'little' or 'big'")
+        if byte_order not in (None, "native", "little", "big"):
+            raise ValueError(f"from_buffer: invalid byte_order {byte_order!r} (expected 'big', 'little', or 'native')")
+        content = memoryview(buffer).cast("B")
+        if not 0 <= offset <= len(content):
+            raise ValueError(f"from_buffer: offset must be from 0 to buffer size ({len(content)}), got {offset}")
+        if count < 0:
+            if (len(content) - offset) % width:
+                raise ValueError(
+                    f"from_buffer: buffer size ({len(content)}) after offset ({offset}) must be a multiple of the "
+                    f"element size ({width})"
+                )
+            count = (len(content) - offset) // width
+        elif offset + count * width > len(content):
+            raise ValueError(
+                f"from_buffer: the buffer has only {len(content) - offset} bytes after offset {offset}, but {count} "
+                f"elements of {element} were asked for"
+            )
+        made = cls._of_bytes(bytearray(content[offset : offset + count * width]))
+        if byte_order not in (None, "native", sys.byteorder):
+            made.byteswap(element)
+        if element.name == "bool":
+            made._array[...] = made._array != 0
+        return made
 
     @classmethod
     def _of_bytes(cls, data: Any) -> UntypedStorage:
@@ -504,11 +557,22 @@ class TypedStorage:
         """Return the name of the legacy type without its module."""
         return f"{self.dtype.spoken}Storage"
 
-    @staticmethod
-    def from_buffer(buffer: Any, *, dtype: dtype | None = None) -> TypedStorage:
-        """Return a storage of a copy of a buffer's bytes, taken for elements of a dtype."""
-        memory = UntypedStorage._of_bytes(bytearray(buffer))
-        return TypedStorage(wrap_storage=memory, dtype=dtype)
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        count: int = -1,
+        offset: int = 0,
+    ) -> TypedStorage:
+        """Return a storage of a copy of a buffer's bytes, taken for elements of a dtype; see `UntypedStorage`."""
+        own = vars(cls).get("dtype")  # of FloatStorage and its like; here it is a property
+        element = dtype or (_default_dtype() if own is None or isinstance(own, property) else own)
+        memory = UntypedStorage.from_buffer(buffer, byte_order, dtype=element, count=count, offset=offset)
+        return TypedStorage(wrap_storage=memory if device is None else memory.to(device), dtype=element)
 
     def _like(self, storage: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
@@ -571,6 +635,18 @@ def _device(which: Any, index: int | None = None) -> Any:
     from weft._devices import device, resolve_device
 
     return resolve_device(which if index is None else device(which, index))
+
+
+def _named_dtype(name: str) -> Any:
+    from weft._dtypes import NAMES
+
+    return NAMES[name]
+
+
+def _default_dtype() -> Any:
+    from weft._dtypes import get_default_dtype
+
+    return get_default_dtype()
 
 
 def storage_of(tensor: Any) -> UntypedStorage:

@@ -43,6 +43,15 @@ class Overloads:
         setattr(self, name, found)  # so that an overload is one object
         return found
 
+    def __copy__(self) -> Overloads:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Overloads:
+        return self
+
+    def __reduce__(self) -> Any:
+        return handle, (self.__name__, self._overload)
+
     def __str__(self) -> str:
         return ".".join(filter(None, ("aten", self.__name__, self._overload)))
 
@@ -91,6 +100,12 @@ def function_named(name: str) -> Any:
         if callable(found) and not isinstance(found, type):
             return found
     return None
+
+
+def handle(name: str, overload: str) -> Any:
+    """The function, or the overload of one, by its names."""
+    found = getattr(aten, name)
+    return getattr(found, overload) if overload else found
 
 
 aten = Namespace()

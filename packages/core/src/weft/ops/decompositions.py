@@ -612,6 +612,11 @@ def ldl_solve_one(xp: Any, LD: Any, pivots: list[int], result: Any, hermitian: b
     size, start, blocks = len(pivots), 0, []
     while start < size:
         stop = start + (1 if pivots[start] > 0 else 2)
+        if stop > size or not 1 <= abs(pivots[start]) <= size:
+            raise RuntimeError(
+                f"linalg.ldl_solve: pivots must be rows from 1 to {size}, negative ones in pairs; got {pivots}. Did "
+                "you properly pass the result of ldl_factor?"
+            )
         blocks.append((slice(start, stop), stop, [stop - 1, abs(pivots[start]) - 1]))
         start = stop
     for block, stop, exchanged in blocks:

@@ -93,6 +93,10 @@ def cat(tensors, dim=0, *, axis=None):
                 f"cat: zero-dimensional tensor (at position {number}) cannot be concatenated; unsqueeze(0) it"
             )
     dim = wrap_dim("cat", dim, joined[0]._array.ndim)
+    if len(joined) < len(found):  # those left out have a gradient all the same
+        shape = list(joined[0]._array.shape)
+        shape[dim] = 0
+        joined += [reshape(each, shape) for each in found if each._array.shape == (0,) and each._requires_grad]
     if len(joined) > 1:
         same_shape_except("cat", [each._array.shape for each in joined], dim)
         if builtins.sum(each._array.size for each in joined) > MAX_ELEMENTS // 16:
