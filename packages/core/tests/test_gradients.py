@@ -52,6 +52,12 @@ def _(make):
         yield call(make.distinct(4), 0, make.index(3, below=4), make.distinct(3) + 0.1, reduce, include_self=False)
 
 
+@samples("segment_reduce")
+def _(make):
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        yield call(make.distinct(5) + 0.5, reduce, lengths=weft.tensor([2, 0, 3]))
+
+
 CORE = [name for name in sample_names() if (name in registry or "::" not in name) and name not in ONE_SIDED]
 
 

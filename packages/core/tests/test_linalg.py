@@ -547,3 +547,24 @@ def test_pivots_that_are_no_rows_are_refused(pivots):
     LD, _ = linalg.ldl_factor(weft.tensor([[2.0, 1.0], [1.0, 3.0]]))
     with pytest.raises(RuntimeError, match="pivots"):
         linalg.ldl_solve(LD, weft.tensor(pivots, dtype=weft.int32), weft.ones(2, 1))
+
+
+@pytest.mark.parametrize("dtype", [weft.float64, weft.complex128], ids=str)
+@pytest.mark.parametrize("UPLO", ["L", "U"])
+def test_the_gradient_of_eigenvectors_is_hermitian_whatever_the_other_triangle_holds(UPLO, dtype):
+    weft.manual_seed(0)
+    A = weft.randn(4, 4, dtype=dtype)
+    part = A.tril() if UPLO == "L" else A.triu()
+    whole = part + part.mH - weft.diag(A.diagonal().real.to(dtype))
+    whole = whole - 1j * weft.diag(whole.diagonal().imag) if dtype.is_complex else whole
+    found = []
+    for matrix in (A, whole):
+        matrix = matrix.clone().requires_grad_()
+        values, vectors = weft.linalg.eigh(matrix, UPLO=UPLO)
+        loss = (vectors.abs() ** 4).sum() + (values**3).sum()
+        (first,) = weft.autograd.grad(loss, matrix, create_graph=True)
+        (second,) = weft.autograd.grad((first.abs() ** 2).sum(), matrix)
+        weft.testing.assert_close(first, first.mH)
+        weft.testing.assert_close(second, second.mH)
+        found.append((first, second))
+    weft.testing.assert_close(*found)

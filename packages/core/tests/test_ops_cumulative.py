@@ -72,3 +72,14 @@ def test_the_step_of_a_trapezoidal_sum_does_not_wrap_around():
     for step in (True, 2j):
         with pytest.raises(RuntimeError, match="only support dx as a real number"):
             weft.trapezoid(y, dx=step)
+
+
+def test_running_logarithms_of_complex_sums_keep_small_terms_infinities_and_nan():
+    x = weft.tensor([3j, -40 + 1j, -41 - 2j], dtype=weft.complex128)
+    terms = (x - 3j).exp().real.tolist()  # what they add to 3j; of log(1 + z) the rest is below the last digit
+    np.testing.assert_allclose(x.logcumsumexp(0).real.tolist(), [0, terms[1], terms[1] + terms[2]], rtol=1e-12)
+    inf, nan = float("inf"), float("nan")
+    none = weft.tensor([complex(-inf, 1), -inf, 1 + 2j], dtype=weft.complex128).logcumsumexp(0).tolist()
+    assert none == [-inf, -inf, 1 + 2j]
+    lost = weft.tensor([1, complex(nan, 1), 2], dtype=weft.complex128).logcumsumexp(0)
+    assert lost.isnan().tolist() == [False, True, True]

@@ -57,3 +57,25 @@ def test_complex_numbers_have_no_extremes(name):
     x = weft.ones(2, dtype=weft.complex64)
     with pytest.raises(NotImplementedError, match=f"{name}.*no order"):
         getattr(x, name)(0, weft.tensor([0, 1]), x, "amax")
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("values", "initial", "gradient"),
+    [
+        ([1.0, 1.0, 2.0, 2.0, 2.0], None, [0.5, 0.5, 1 / 3, 1 / 3, 1 / 3]),
+        ([1.0, 1.0, 2.0, 2.0, 2.0], 2.0, [0, 0, 1 / 3, 1 / 3, 1 / 3]),
+        ([INF, INF, 1.0, 2.0, 2.0], INF, [0.5, 0.5, 0, 0, 0]),
+        ([NAN, 0.0, NAN, 3.0, NAN], None, [1, 0, 0.5, 0, 0.5]),
+        ([NAN, 0.0, 1.0, 3.0, 3.0], NAN, [1, 0, 0, 0, 0]),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_extremes_of_a_segment_share_its_gradient_and_what_it_starts_from_has_none(values, initial, gradient, sign):
+    x = (sign * weft.tensor(values)).requires_grad_()
+    options = {} if initial is None else {"initial": sign * initial}
+    reduce = "max" if sign == 1 else "min"
+    weft.segment_reduce(x, reduce, lengths=weft.tensor([2, 3]), **options).sum().backward()
+    weft.testing.assert_close(x.grad, weft.tensor(gradient, dtype=weft.float32))

@@ -1,5 +1,7 @@
 """Ops element by element, where their shapes or dtypes are special."""
 
+from fractions import Fraction
+
 import pytest
 
 import weft
@@ -207,3 +209,25 @@ def test_a_quotient_of_halves_is_rounded_before_it_is_truncated(dtype):
     x.requires_grad_()
     weft.div(x, y, rounding_mode="trunc").sum().backward()
     assert (x.grad == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [weft.complex64, weft.complex128], ids=str)
+def test_log1p_of_complex_numbers_is_exact_near_0_and_on_the_circle_about_minus_1(dtype):
+    real = dtype.to_real()
+    small = weft.tensor([10.0**-power for power in range(1, 30)], dtype=real)
+    close = {"rtol": 4 * weft.finfo(real).eps, "atol": 0}
+    for x in (small, -0.5 * small):
+        found = weft.complex(x, 0 * x).log1p()
+        weft.testing.assert_close(found.real, x.log1p(), **close)
+        found = weft.complex(0 * x, x).log1p()
+        weft.testing.assert_close(found.real, 0.5 * (x * x).log1p(), **close)
+        weft.testing.assert_close(found.imag, x.atan(), **close)
+    # 1 + z = (1 + d) e^(i a): a number of 2^-k whose real and imaginary parts are exact
+    x, y = weft.tensor([-0.2, -0.4], dtype=weft.float64), weft.tensor([0.6, 0.8], dtype=weft.float64)
+    found = weft.complex(x, y).to(weft.complex128).log1p().real
+    exact = [
+        float(Fraction(a) * (2 + Fraction(a)) + Fraction(b) ** 2) / 2 for a, b in zip(x.tolist(), y.tolist())
+    ]  # these are so small that the logarithm of 1 more is the same
+    weft.testing.assert_close(found, weft.tensor(exact, dtype=weft.float64), rtol=1e-12, atol=0)
+    far = weft.tensor([1e200 + 1e200j, -3 + 0j, 5j], dtype=weft.complex128)
+    weft.testing.assert_close(far.log1p(), (far + 1).log(), rtol=1e-14, atol=0)

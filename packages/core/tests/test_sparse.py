@@ -285,3 +285,13 @@ def test_diagonals_make_a_sparse_matrix():
     assert made.to_dense().tolist() == [[1.0, 0.0, 6.0, 0.0], [7.0, 2.0, 0.0, 0.0], [0.0, 8.0, 3.0, 0.0]]
     with pytest.raises(ValueError, match="offsets"):
         weft.sparse.spdiags(weft.ones(2, 3), weft.tensor([1, 1]), (3, 3))
+
+
+@pytest.mark.parametrize("dtype", [weft.uint8, weft.int8, weft.bool], ids=str)
+def test_sums_of_narrow_integers_at_one_place_do_not_wrap_around(dtype):
+    x = weft.sparse_coo_tensor([[0, 0, 1], [1, 1, 0]], weft.tensor([100, 100, 100]).to(dtype), (2, 3))
+    one = 1 if dtype is weft.bool else 100
+    assert x.sum().item() == 3 * one
+    assert x.sum(0).to_dense().tolist() == [one, 2 * one, 0]
+    assert weft.sparse.sum(x, 0, dtype=weft.float32).to_dense().tolist() == [one, 2 * one, 0]
+    assert weft.sparse.sum(x, 0).dtype is dtype

@@ -130,6 +130,7 @@ class Declaration:
         self.label = "".join(part.title() for part in self.short.split("_")) + "Backward0"
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
+        self.complex_kernel: Any = None  # a function of (xp, *arguments) for complex dtypes, where that is another
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, Rule] = {}
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
@@ -217,6 +218,8 @@ class Declaration:
         if found is None:
             named = isinstance(self.generic, str)
             generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
+            if self.complex_kernel is not None and compute.is_complex:
+                generic = partial(self.complex_kernel, backend.xp)
             found = backend.kernel(self.name, compute, generic)
         return backend.on_device(found, device.index)
 

@@ -129,6 +129,7 @@ def _(xp, input, dim):
     if input.dtype.kind != "c":
         return in_order(xp, xp.logaddexp.accumulate(input, axis=dim))
     made = xp.array(input, order="C")
+    made[made.real == -xp.inf] = -xp.inf  # nothing was there to have an angle
     lines = xp.moveaxis(made, dim, 0)  # a view
     for place in range(1, lines.shape[0]):
         lines[place] = log_of_sum(xp, lines[place - 1], lines[place])

@@ -342,6 +342,7 @@ def _(grads, outputs):
     if V.is_complex():
         check_phase("linalg_eigh_backward", "eigenvectors", diagonal_of(inner))
     inner = with_diagonal(inner / gaps(L), (L * 0 if grad_L is None else grad_L).to(inner.dtype))
+    inner = (inner + inner.mH) / 2  # whichever triangle was read, the gradient is that of a Hermitian matrix
     return matmul.op(V, matmul.op(inner, V.mH))
 
 

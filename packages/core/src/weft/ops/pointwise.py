@@ -790,6 +790,46 @@ def log1p(input):
     """The natural logarithm of 1 plus each element, exact near 0."""
 
 
+def log_of_one_more(xp: Any, input: Any) -> Any:
+    """``log(1 + input)`` of complex numbers, to full precision also where ``abs(1 + input)`` is close to 1.
+
+    There its logarithm is that of ``1 + x * (2 + x) + y * y``, in double precision. NumPy's `log1p` adds 1 first.
+    """
+    x, y = (xp.asarray(part, xp.float64) for part in (input.real, input.imag))
+    near = (xp.absolute(x) < 2) & (xp.absolute(y) < 2)
+    a, b = xp.where(near, x, 0), xp.where(near, y, 0)
+    (a_high, a_low), (b_high, b_low) = exact_square(xp, a), exact_square(xp, b)
+    terms = [2 * a, a_high, b_high]
+    total, lost = terms[0], a_low + b_low
+    for each in terms[1:]:
+        total, error = exact_sum(total, each)
+        lost = lost + error
+    more = total + lost
+    size = xp.where(near & (more > -0.5), 0.5 * xp.log1p(xp.maximum(more, -0.5)), xp.log(xp.hypot(1 + x, y)))
+    made = xp.empty(input.shape, input.dtype)
+    made.real, made.imag = size, xp.arctan2(y, 1 + x)
+    return made
+
+
+def exact_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """A sum, and what it lacks (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def exact_square(xp: Any, x: Any) -> tuple[Any, Any]:
+    """A square in double precision, and what it lacks (Dekker)."""
+    shifted = x * 134217729.0  # 2**27 + 1: it leaves the upper half of the digits
+    high = shifted - (shifted - x)
+    low = x - high
+    square = x * x
+    return square, ((high * high - square) + 2 * high * low) + low * low
+
+
+log1p.declaration.complex_kernel = log_of_one_more
+
+
 @log1p.gradient("input")
 def _(grad, input):
     return grad / conj(input + 1)
@@ -1085,9 +1125,10 @@ def log_of_sum(xp: Any, input: Any, other: Any) -> Any:
     """``log(exp(input) + exp(other))`` of complex numbers: the one with the larger real part is taken out."""
     swap = (other.real > input.real) | (input.real != input.real)
     large, small = xp.where(swap, other, input), xp.where(swap, input, other)
-    same = (small == large) & xp.isinf(large.real)  # the difference would be nan
+    same = (small.real == large.real) & xp.isinf(large.real)  # the difference would be nan
     rest = xp.exp(xp.where(same, 0, small - large))
-    return xp.where(same & (large.real < 0), large, large + xp.log(1 + rest)).astype(input.dtype)
+    found = xp.where(same & (large.real < 0), input, large + log_of_one_more(xp, rest))
+    return xp.where(xp.isnan(input) | xp.isnan(other), complex(math.nan, math.nan), found).astype(input.dtype)
 
 
 @pointwise("logaddexp", accepts="float complex", numbers="")

@@ -61,6 +61,10 @@ def reduced_at(input, dim, index, src, reduce, include_self):
 
 @reduced_at.kernel
 def _(xp, input, dim, index, src, reduce, include_self):
+    return combined(xp, input, dim, index, src, reduce, include_self)
+
+
+def combined(xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
     result = xp.array(input, order="C")
     if not index.size:
         return result
@@ -175,6 +179,24 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return positioned("index_reduce", IndexError, reduced_at.op, input, dim, index, source, reduce, include_self)
 
 
+@op(tensors="input index src", result="same", half="float32", name="segment_extremes", batch="along_dims")
+def segment_extremes(input, dim, index, src, reduce):
+    """The extremes of segments, and of what each starts from, which takes no part of the gradient."""
+    return segment_extremes.op(input, dim, index, src, reduce)
+
+
+@segment_extremes.kernel
+def _(xp, input, dim, index, src, reduce):
+    return combined(xp, input, dim, index, src, reduce, True)
+
+
+@segment_extremes.gradient("src")
+def _(grad, dim, index, src, output):
+    chosen = (src == gather(output, dim, index)) | src.isnan()  # then the extreme is nan too
+    count = grad.new_zeros(grad.shape).scatter_add(dim, index, chosen.to(grad.dtype))
+    return gather(grad / count.masked_fill(count == 0, 1), dim, index).masked_fill(~chosen, 0)
+
+
 @composite(by_value=True)
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """Reductions of neighbouring elements along an axis, in segments of given lengths.
@@ -213,7 +235,10 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     shape = (*data.shape[:axis], segments, *data.shape[axis + 1 :])
     start = identity(names[reduce], data.dtype.numpy) if initial is None else initial
     base = data.new_full(shape, start)
-    result = reduced_at.op(base, axis, index.expand(source.shape), source, names[reduce], True)
+    index = index.expand(source.shape)
+    if reduce in ("max", "min"):
+        return segment_extremes.op(base, axis, index, source, names[reduce])
+    result = reduced_at.op(base, axis, index, source, names[reduce], True)
     if reduce != "mean":
         return result
     count = lengths.reshape(*lengths.shape, *[1] * tail)

@@ -40,7 +40,10 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """Sum of a sparse tensor: of all elements a dense number, over some dimensions a sparse tensor of the others."""
     tensors().expect_sparse("sparse.sum", input)
-    return input.sum(dim, dtype=dtype)
+    if dim is None:
+        return input.coalesce()._sparse_values.sum(dtype=dtype)
+    total = input.sum(dim, dtype=dtype)
+    return total.to(input.dtype) if dtype is None and total.is_sparse else total  # unlike `Tensor.sum`'s
 
 
 def tensors() -> Any:

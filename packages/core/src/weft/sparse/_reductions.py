@@ -16,14 +16,14 @@ __all__ = ["log_softmax", "softmax", "summed"]
 @implements("sum")
 def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum of all elements, or of those over some dimensions: sparse while sparse dimensions remain."""
-    if dtype is not None:
-        input = input.to(dtype)
-    elif not (input.is_floating_point() or input.is_complex()):
-        input = input.coalesce().to(int64)
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        dtype = int64
+    if dtype is not None:  # before elements of one place are added, which narrow integers may not hold
+        input = made(input._sparse_indices, input._sparse_values.to(dtype), input.shape, input.is_coalesced())
     dims = () if dim is None else (dim,) if isinstance(dim, int) else dim
     gone = set(wrap_dims("sum", dims, input.ndim)) or set(range(input.ndim))
     if dim is None or len(gone) == input.ndim:
-        total = input._sparse_values.sum()
+        total = input._sparse_values.sum(dtype=dtype)
         return total.reshape((1,) * input.ndim) if keepdim else total
     count = input.sparse_dim()
     dense = tuple(each - count + 1 for each in gone if each >= count)
