@@ -467,3 +467,16 @@ def test_other_memory_is_not_set_under_a_recorded_view():
     view = (weft.ones(3, requires_grad=True) * 1)[1:]
     with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
         view.set_(weft.ones(2))
+
+
+def test_integers_have_no_history_after_a_copy_of_what_has():
+    x, y = weft.zeros(2, dtype=weft.int64), weft.ones(2, requires_grad=True)
+    for write in (lambda: x.copy_(y * 2), lambda: x.__setitem__(..., y), lambda: x.__setitem__(0, y[0])):
+        write()
+        assert not x.requires_grad and x.grad_fn is None
+
+
+def test_rows_of_a_tensor_are_assigned_to_all_of_it():
+    x = square()
+    x[:] = x[1]
+    assert x.tolist() == [[3, 4, 5]] * 3

@@ -608,7 +608,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     value = as_value(value, self) if number else value
     if indices is None:
-        copy_values(target, without_leading_ones(value, target._array.ndim), "copy_")
+        shape = target._array.shape
+        value = without_leading_ones(value, len(shape))
+        if value._array.shape != shape:
+            check_enlarges("copy_", shape, value._array.shape)
+            value = expand(value, shape)  # here, so that rows of the tensor itself may be spread over it
+        copy_values(target, value, "copy_")
         return
     refuse_shared("index_put_", target, (value, *[each for each in indices if each is not None]), True)
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
@@ -774,6 +779,8 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     """Write a tensor's values into another, converted and broadcast."""
     if not isinstance(source, TensorBase):
         source = as_value(source, target)
+    if source._requires_grad and not target.kind.is_differentiable:
+        source = source.detach()  # type: ignore[attr-defined]  # integers have no gradient to hand on
     check_writable(name, target, source._requires_grad)
     refuse_shared(name, target, (source,))
     shape = target._array.shape
