@@ -1,8 +1,10 @@
 """One namespace, ``weft``, from six distributions."""
 
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +62,18 @@ def test_pickled_classes_bear_the_public_namespace():
     layer = pickle.loads(pickle.dumps(weft.nn.Linear(2, 3)))
     assert layer.weight.shape == (3, 2)
     assert type(layer).__module__.startswith("weft.nn")
+
+
+def test_no_package_uses_what_is_private_to_numpy():
+    spellings = r"\bnumpy\._[a-z]", r"\bnp\._[a-z]", "from numpy import _", "__cpu_features__", r"\b_implementation\b"
+    private = re.compile("|".join(spellings))
+    sources = Path(__file__).resolve().parent.parent.glob("packages/*/src/**/*.py")
+    used = {
+        f"{path.name}: {line.strip()}"
+        for path in sources
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if private.search(line)
+    }
+    # Names that are in files, and the table that NumPy's C headers look up in the same way.
+    known = {each for each in used if each.startswith(("_names.py", "cifar.py")) or "_ARRAY_API" in each}
+    assert used == known

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft._mt19937 import BLOCK, MersenneStream, in_chunks
-from weft.backend_cpu.libraries import LEAST, may_wait
+from weft.backend_cpu.libraries import LEAST, imports_numba, may_wait
 
 __all__ = ["CompiledStream"]
 
@@ -22,7 +22,7 @@ EACH = 5e-9
 
 def by_numpy(n: int) -> bool:
     """Whether NumPy makes so many samples, which compiled loops would make no other."""
-    return n < LEAST or may_wait("random samples", EACH * n)
+    return n < LEAST or not imports_numba() or may_wait("random samples", EACH * n)
 
 
 class CompiledStream(MersenneStream):
@@ -77,7 +77,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _normals(self, uniforms: Array) -> Array:
-        if len(uniforms) < MANY:
+        if len(uniforms) < MANY or not imports_numba():
             return super()._normals(uniforms)
         from weft.backend_cpu.compiled import mersenne
 
@@ -86,7 +86,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
-        if n < LEAST:
+        if n < LEAST or not imports_numba():
             return super().exponential(n, dtype, rate)
         from weft.backend_cpu.compiled import mersenne
 
@@ -115,7 +115,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _search(self, weights: Array, uniforms: Array) -> Array:
-        if weights.size < LEAST or weights.dtype.kind != "f" or weights.dtype.itemsize < 4:
+        if weights.size < LEAST or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not imports_numba():
             return super()._search(weights, uniforms)
         from weft.backend_cpu.compiled import mersenne
 

@@ -23,6 +23,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from types import ModuleType
@@ -114,9 +115,42 @@ def least_of(name: str, element: dtype) -> int:
 
 def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
-    importlib.import_module(WITH_NUMBA)
-    ask_again()
+    if imports_numba():
+        ask_again()
     return (kernel(name, element, generic) or generic)(*args)
+
+
+broken: dict[str, str] = {}  # libraries that are installed and do not work, with the reason
+
+
+def imports_numba() -> bool:
+    """Whether Numba is there and can be imported; one that cannot (it, or LLVM) is done without from now on."""
+    if not any(hasattr(each, "AT_ONCE") for each in available()):
+        return False
+    if WITH_NUMBA not in sys.modules:
+        try:
+            importlib.import_module(WITH_NUMBA)
+        except Exception as error:  # whatever a broken installation raises
+            tell_broken("numba", error)
+            available.cache_clear()
+            makers.cache_clear()
+            ask_again()
+            return False
+    return True
+
+
+def tell_broken(name: str, error: Exception) -> None:
+    """Say, once, that an installed library does not work."""
+    if name in broken:
+        return
+    broken[name] = reason = f"{type(error).__name__}: {error}"
+    warnings.warn(
+        f"{name} is installed and does not work ({reason}). weft computes without it, which takes longer; `weft "
+        f"doctor` shows what is used. Reinstall it, or turn it off: WEFT_CPU_LIBRARIES="
+        f"{','.join(each for each in LIBRARIES if each not in broken) or 'none'}",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 # Compiling a kernel takes as long as NumPy's takes for some hundred large arrays. Where both compute the same bits,
@@ -170,8 +204,9 @@ def timed(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
 @cache  # kernels of whole lists are asked for at every call
 def makers(name: str, element: dtype, without_numba: bool = False) -> tuple[Maker, ...]:
     """What the libraries declare for an op and a dtype, the best library's first."""
-    taken = [each for each in available() if not (without_numba and hasattr(each, "AT_ONCE"))]
-    modules = [(library, library.MODULES[name]) for library in taken if name in library.MODULES]
+    modules = [(each, each.MODULES[name]) for each in available() if name in each.MODULES]
+    if any(hasattr(library, "AT_ONCE") for library, _ in modules) and (without_numba or not imports_numba()):
+        modules = [(library, module) for library, module in modules if not hasattr(library, "AT_ONCE")]
     declared = [importlib.import_module(module, library.__name__).KERNELS for library, module in modules]
     return tuple(each[name, element.name] for each in declared if (name, element.name) in each)
 
@@ -182,7 +217,7 @@ def available() -> tuple[ModuleType, ...]:
     wanted = os.environ.get("WEFT_CPU_LIBRARIES", "onednn,numba").split(",")
     found = []
     for name, folder in LIBRARIES.items():
-        if name in wanted:
+        if name in wanted and name not in broken:
             module = importlib.import_module(f"weft.backend_cpu.{folder}")
             if module.is_available():
                 found.append(module)
@@ -192,8 +227,14 @@ def available() -> tuple[ModuleType, ...]:
 def describe() -> dict[str, str]:
     """For `weft doctor`: each library, and how many ops it serves, or why it does not."""
     lines = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the line below says it
+        imports_numba()
     for name, folder in LIBRARIES.items():
         module = importlib.import_module(f"weft.backend_cpu.{folder}")
+        if name in broken:
+            lines[name] = f"installed, and does not work: {broken[name]}"
+            continue
         state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
         if module in available() and hasattr(module, "kept"):

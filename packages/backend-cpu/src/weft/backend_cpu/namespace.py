@@ -23,7 +23,8 @@ def direct_numpy() -> ModuleType:
 
     def find(name: str) -> Any:
         value = getattr(numpy, name)
-        value = getattr(value, "_implementation", value)
+        if type(value) is type(numpy.dot):
+            value = getattr(value, "__wrapped__", value)
         setattr(module, name, value)
         return value
 

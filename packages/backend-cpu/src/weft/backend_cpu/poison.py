@@ -86,7 +86,8 @@ def fill_new_memory() -> None:
     change = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(c_interface()[SET_HANDLER])
     handler = for_ever(allocator())
     change(handler)
-    state.run(change, handler)
+    for context in (state.context, state.unused_context):  # of which threads get copies
+        context.run(change, handler)
 
 
 # Compiled loops

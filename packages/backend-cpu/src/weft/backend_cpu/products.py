@@ -113,7 +113,7 @@ def outer(column: Any, row: Any) -> Any:
 
 def has_compiled() -> bool:
     """Whether there are compiled loops."""
-    return any(each.__name__.endswith(".compiled") for each in libraries.available())
+    return libraries.imports_numba()
 
 
 def integer_product(input: Any, other: Any) -> Any:

@@ -1,7 +1,7 @@
 """How many threads kernels use: those of NumPy's BLAS and those of OpenMP, which oneDNN and the compiled loops share.
 
-NumPy has no function for its BLAS. The library is linked to NumPy's own extension module, so that its functions are
-found there by name, whichever file they are in.
+NumPy has no function for its BLAS. The library is linked to one of NumPy's own extension modules, so that its functions
+are found there by name, whichever file they are in.
 
 The two pools are never given work in turns: a pool's threads go on spinning after their work, in the other's way. Where
 oneDNN is there it takes all matrix products but the small ones, which the BLAS computes on the calling thread.
@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # it has no stub
+import numpy
 
 PAIRS = (  # how the libraries that NumPy is built with name the two functions
     ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
@@ -32,13 +33,16 @@ PAIRS = (  # how the libraries that NumPy is built with name the two functions
 
 def blas_threads() -> tuple[Callable[[], int], Callable[[int], Any]] | None:
     """Find the functions that read and set the number of threads; None for a BLAS that has none of them."""
-    try:
-        library = ctypes.CDLL(_multiarray_umath.__file__)
-    except OSError:
-        return None
-    for reader, setter in PAIRS:
-        if hasattr(library, reader) and hasattr(library, setter):
-            return getattr(library, reader), getattr(library, setter)
+    folder = os.path.dirname(numpy.__file__)
+    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    for file in sorted(each for each in files if each.startswith(folder) and not each.endswith(".py")):
+        try:
+            library = ctypes.CDLL(file)
+        except OSError:
+            continue
+        for reader, setter in PAIRS:
+            if hasattr(library, reader) and hasattr(library, setter):
+                return getattr(library, reader), getattr(library, setter)
     return None
 
 

@@ -16,8 +16,8 @@ from weft._engine.tensor import is_compiled
 
 FEW: Final = 4096  # elements below which an array is small
 
-dot: Final[Any] = getattr(numpy.dot, "_implementation", numpy.dot)  # without the look for other classes of arrays
-concatenate: Final[Any] = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
+dot: Final[Any] = getattr(numpy.dot, "__wrapped__", numpy.dot)  # without the look for other classes of arrays
+concatenate: Final[Any] = getattr(numpy.concatenate, "__wrapped__", numpy.concatenate)
 new_array: Final[Any] = numpy.ndarray
 sum_along: Final[Any] = numpy.add.reduce
 highest_along: Final[Any] = numpy.maximum.reduce

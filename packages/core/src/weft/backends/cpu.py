@@ -13,10 +13,10 @@ def get_cpu_capability() -> str:
 
     import numpy
 
-    core = getattr(numpy, "_core", None) or numpy.core
-    features = core._multiarray_umath.__cpu_features__
+    extensions = numpy.show_config(mode="dicts")["SIMD Extensions"]
+    features = {*extensions.get("baseline", ()), *extensions.get("found", ())}  # by name, or by level of x86-64
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
         return "DEFAULT"
-    if features.get("AVX512F") and features.get("AVX512_SKX"):
+    if features & {"AVX512_SKX", "X86_V4"}:
         return "AVX512"
-    return "AVX2" if features.get("AVX2") else "NO AVX"
+    return "AVX2" if features & {"AVX2", "X86_V3"} else "NO AVX"

@@ -12,6 +12,8 @@ from ctypes import c_char, c_float, c_int, c_int64, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
+from weft.backend_cpu.libraries import tell_broken
+
 __all__ = ["UnsupportedError", "call", "load", "make", "version"]
 
 DISTRIBUTION = "onednn-cpu-gomp"
@@ -115,12 +117,14 @@ def load() -> ctypes.CDLL | None:
             found = ctypes.CDLL(path)
             of = version_of(found)
             if of.major != MAJOR or of.cpu_runtime not in RUNTIMES:
-                continue
+                raise OSError(f"{path}: version {of.major} with runtime {of.cpu_runtime}, which is another one")
             for name, arguments in FUNCTIONS.items():
                 function = getattr(found, name)
                 function.argtypes = arguments
                 function.restype = RESULTS.get(name, c_int)
-        except (OSError, AttributeError):  # no such file, or a function is missing
+        except (OSError, AttributeError) as error:  # no such file, it cannot be loaded, or a function is missing
+            if os.path.exists(path):
+                tell_broken("onednn", error)
             continue
         return found
     return None
