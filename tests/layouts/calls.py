@@ -166,10 +166,19 @@ def dims_of(make: Make, rows: int, columns: int) -> Iterator[tuple[Any, Any]]:
         yield make(2, rows, columns), 1
 
 
-@sized("sum mean nansum nanmean var std var_mean std_mean prod amax amin any all count_nonzero logsumexp")
+@sized("sum mean nansum nanmean var std var_mean std_mean amax amin any all count_nonzero logsumexp")
 def _(make, rows, columns, third):
     for x, dim in dims_of(make, rows, columns):
         yield call(x, dim=dim)
+
+
+@sized("prod")
+def _(make, rows, columns, third):
+    if rows * columns <= 64:
+        yield from (call(make(rows, columns), dim) for dim in (0, 1))
+    signs = make.mask(rows, columns).to(make.dtype) * 2 - 1  # no product is too large, in whichever order
+    yield from (call(signs, dim) for dim in (0, 1))
+    yield call(signs)
 
 
 @sized("max min argmax argmin median nanmedian mode cummax cummin")

@@ -435,7 +435,10 @@ def serve_waves(name: str, formula: Callable[..., Any], quarters: int) -> None:
         def others(x: Any) -> Any:
             return results(key, [x], x.dtype, 3)
 
-        def run(x: Any) -> Any:
+        def run(x: Any, out: Any = None) -> Any:
+            if out is not None:  # the angle is asked for again where the formula does not serve
+                out[...] = run(x)
+                return out
             if not (x.flags.c_contiguous and x.flags.aligned) or destination.array is not None:
                 return complete(x)
             made = np.empty(x.shape, x.dtype)
