@@ -7,6 +7,7 @@ import pytest
 
 import weft
 from weft.backend_cpu import compiled, libraries
+from weft.ops._declare import registry
 from weft.ops.gamma_functions import polygamma_op
 
 pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
@@ -166,3 +167,23 @@ def test_sines_of_float32_are_right_beside_right_angles_and_beyond_the_formula(n
     getattr(in_place, f"{name}_")()
     assert np.array_equal(in_place.numpy(), found.numpy(), equal_nan=True)
     assert np.signbit(weft.from_numpy(x[-9:]).sin().numpy())[:2].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)
+def test_every_function_of_large_arrays_writes_into_its_own(dtype):
+    names = [name for name in dir(weft.Tensor) if name.endswith("_") and not name.startswith("_")]
+    x, written = weft.rand(3000, dtype=dtype).mul_(0.9).add_(0.05), 0
+    x[7] = 1e6  # beyond some formulas, which leave it to NumPy
+    for name in names:
+        compute = getattr(weft.Tensor, name.removesuffix("_"), None)
+        declaration = registry.get(f"core::{name.removesuffix('_')}")
+        if compute is None or declaration is None or not declaration.is_ufunc or len(declaration.arguments) != 1:
+            continue
+        if 2 not in declaration.accepts:  # floating-point numbers
+            continue
+        expected, place = compute(x), x.clone()
+        if expected.dtype is dtype:
+            assert getattr(place, name)() is place
+            weft.testing.assert_close(place, expected, equal_nan=True)
+            written += 1
+    assert written > 20

@@ -16,11 +16,18 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-__all__ = ["HAS_INSTRUCTIONS", "power_in", "rest_of", "times_power"]
+__all__ = ["FEATURES", "HAS_INSTRUCTIONS", "power_in", "rest_of", "times_power"]
 
-HAS_INSTRUCTIONS = bool(llvmlite.binding.get_host_cpu_features().get("avx512f")) and not (
-    config.CPU_NAME or config.CPU_FEATURES  # by which a user has chosen others than the processor's
-)
+
+def features() -> set[str]:
+    """Names of what the processor has that code is compiled for: this one, or what ``NUMBA_CPU_FEATURES`` says."""
+    if config.CPU_NAME or config.CPU_FEATURES:
+        return {each[1:] for each in (config.CPU_FEATURES or "").split(",") if each.startswith("+")}
+    return {name for name, there in llvmlite.binding.get_host_cpu_features().items() if there}
+
+
+FEATURES = features()
+HAS_INSTRUCTIONS = "avx512f" in FEATURES
 
 I32 = ir.IntType(32)
 NEAREST = 4  # rounding as it is set

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from weft.backend_cpu.compiled.instructions import FEATURES
 from weft.backend_cpu.compiled.mathematics import either, like
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
@@ -31,8 +31,7 @@ __all__ = [
     "set_panels",
 ]
 
-FEATURES = llvmlite.binding.get_host_cpu_features()
-BYTES = 64 if FEATURES.get("avx512f") else 32 if FEATURES.get("avx") else 16  # of a vector
+BYTES = 64 if "avx512f" in FEATURES else 32 if "avx" in FEATURES else 16  # of a vector
 IS_SMALL = "sse2" in FEATURES and BYTES < 64  # a set of 16 registers, where others have 32
 ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
@@ -41,7 +40,7 @@ AT_ONCE = 8  # terms of a sum in one round of the innermost loop, and how many o
 INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
 PAIRS = np.dtype(np.uint32)
 """The dtype of panels of pairs of bfloat16, of which two rows are one."""
-HAS_PAIRS = BYTES == 64 and bool(FEATURES.get("avx512bf16"))
+HAS_PAIRS = BYTES == 64 and "avx512bf16" in FEATURES
 BLOCK = 256  # rows at a time
 TOGETHER = 8  # panels that are set together
 SHORT = 128  # terms of a sum at a time where both matrices are in panels
