@@ -233,6 +233,9 @@ class Methods(TensorBase):
     def _conj_physical(self) -> Any:
         """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
+    @property
+    def _grad_fn(self) -> Any: ...
+
     def _neg_view(self) -> Any:
         """The negative, sharing memory: what is written to it is written with the other sign."""
 

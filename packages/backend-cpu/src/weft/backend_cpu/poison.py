@@ -30,8 +30,10 @@ Malloc = ctypes.CFUNCTYPE(Pointer, Pointer, Size)
 class Handler(ctypes.Structure):
     """``PyDataMem_Handler`` of NumPy's C interface."""
 
-    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("ctx", Pointer)] + [
-        (name, Pointer) for name in ("malloc", "calloc", "realloc", "free")
+    _fields_ = [
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        *((name, Pointer) for name in ("ctx", "malloc", "calloc", "realloc", "free")),
     ]
 
 

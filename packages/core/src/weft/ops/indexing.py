@@ -690,7 +690,7 @@ def check_sizes(target: Any, indices: Sequence[Any]) -> None:
 def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
     """The view of a tensor that an index begins with, what is left of it (see `parse`), and whether that is a mask."""
     if type(self) is Tensor:
-        parts = index if type(index) is tuple else (index,)
+        parts: Any = index if type(index) is tuple else (index,)
         if all(type(each) is slice or type(each) is int for each in parts):
             return self[index], None, False  # as the engine does it
         if len(parts) == 1 and type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:

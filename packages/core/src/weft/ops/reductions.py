@@ -23,6 +23,8 @@ from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 
 REAL = "bool int float"
 
+add_reduce: Any = numpy.add.reduce  # its types want literal flags
+
 
 def reduced(name: str, input: Any, dim: Any) -> tuple[int, ...]:
     """The dims of a reduction: None and the empty tuple mean all."""
@@ -78,20 +80,20 @@ def sum_in_blocks(input: Any, axis: Any, keepdim: bool) -> Any:
     shape, ndim = input.shape, input.ndim
     dims = range(ndim) if axis is None else [d % ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if math.prod([shape[d] for d in dims]) <= FEW:
-        return numpy.add.reduce(input, axis, input.dtype, None, keepdim)
+        return add_reduce(input, axis, input.dtype, None, keepdim)
     while True:
         left = [d for d in dims if input.shape[d] > 1]
         inner = innermost(input, left)
         if len(inner) == len(left) or count_of(input, tuple(left)) <= FEW:
-            input = numpy.add.reduce(input, tuple(left), input.dtype, None, True)
+            input = add_reduce(input, tuple(left), input.dtype, None, True)
             break
         longest = builtins.max(left, key=input.shape.__getitem__)
         if count_of(input, inner) >= TERMS:
-            input = numpy.add.reduce(input, inner, input.dtype, None, True)
+            input = add_reduce(input, inner, input.dtype, None, True)
         elif input.shape[longest] > TERMS:
             input = sum_of_blocks(input, longest)
         else:
-            input = numpy.add.reduce(input, longest, input.dtype, None, True)
+            input = add_reduce(input, longest, input.dtype, None, True)
     return input if keepdim else input.reshape([size for d, size in enumerate(shape) if d not in dims])[()]
 
 
@@ -117,10 +119,10 @@ def sum_of_blocks(array: Any, dim: int) -> Any:
     whole, lead = blocks * each, (slice(None),) * dim
     pair = (blocks, each) if width >= WIDE else (each, blocks)
     split = array[(*lead, slice(whole))].reshape(*array.shape[:dim], *pair, *array.shape[dim + 1 :])  # a view
-    sums = numpy.add.reduce(split, dim + (width >= WIDE), array.dtype)
+    sums = add_reduce(split, dim + (width >= WIDE), array.dtype)
     rest = array[(*lead, slice(whole, None))]
     if width >= WIDE:
-        rest = numpy.add.reduce(rest, dim, array.dtype, None, True)
+        rest = add_reduce(rest, dim, array.dtype, None, True)
     sums[(*lead, slice(rest.shape[dim]))] += rest
     return sums
 
