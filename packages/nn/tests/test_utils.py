@@ -135,3 +135,10 @@ def test_a_packed_sequence_is_cast_with_its_data():
 def test_wrong_batches_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_unpadded_sequences_have_memory_of_their_own():
+    padded = weft.ones(3, 2)
+    for sequence in rnn.unpad_sequence(padded, weft.tensor([3, 1])):
+        sequence.zero_()
+    assert padded.sum() == 6

@@ -93,3 +93,16 @@ def test_one_hot_counts_the_classes_if_it_must():
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("mode", [None, "sum", "mean"])
+def test_sparse_gradients_have_indices_and_values_of_their_own(mode):
+    weight = weft.ones(3, 2, dtype=weft.float64, requires_grad=True)
+    indices, grad = weft.tensor([0, 1, 2]), weft.ones(3, 2, dtype=weft.float64)
+    if mode is None:
+        F.embedding(indices, weight, sparse=True).backward(grad)
+    else:
+        F.embedding_bag(indices, weight, weft.arange(3), sparse=True, mode=mode).backward(grad)
+    indices.zero_()  # as a loop does that reuses its batch
+    grad.zero_()
+    assert weight.grad.to_dense().tolist() == [[1.0, 1.0]] * 3

@@ -104,3 +104,11 @@ def test_gradients_at_the_identity_are_those_of_pytorch():
     (sampled * weft.randn(2, 1, 28, 28)).sum().backward()
     expected = [[104.950966, -239.66978, 344.14432], [-21.38358, 182.67484, 92.35456]]
     assert weft.allclose(theta.grad[0], weft.tensor(expected), rtol=1e-4)
+
+
+@pytest.mark.parametrize("shuffle", [F.pixel_shuffle, F.pixel_unshuffle, F.channel_shuffle])
+@pytest.mark.parametrize("memory_format", [weft.contiguous_format, weft.channels_last])
+def test_shuffles_by_a_factor_of_one_are_no_views(shuffle, memory_format):
+    image = weft.ones(2, 3, 4, 4).to(memory_format=memory_format)
+    shuffle(image, 1).zero_()
+    assert image.sum() == image.numel()

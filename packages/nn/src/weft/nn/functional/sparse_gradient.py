@@ -29,4 +29,6 @@ class Rows(Function):
         if ctx.padding_idx is not None:
             kept = indices != ctx.padding_idx
             indices, values = indices[kept], values[kept]
-        return weft.sparse_coo_tensor(indices.to(weft.int64).unsqueeze(0), values, ctx.size), None, None, None
+        # a copy: who writes to the indices afterwards (a reused batch) must not move the gradient to other rows
+        indices = indices.to(weft.int64, copy=True).unsqueeze(0)
+        return weft.sparse_coo_tensor(indices, values, ctx.size), None, None, None

@@ -151,6 +151,11 @@ def fold(
 # Pixels and channels
 
 
+def packed(input: Tensor) -> Tensor:
+    """Return a contiguous copy, of a contiguous tensor too: a shuffle by a factor of 1 is no view either."""
+    return input.clone(memory_format=weft.contiguous_format)
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C * r * r, H, W) rearranged as (..., C, H * r, W * r).
 
@@ -175,7 +180,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
     moved = blocks.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2])
-    return in_layout_of(moved.contiguous().reshape([*batch, channels // (r * r), height * r, width * r]), input)
+    return in_layout_of(packed(moved).reshape([*batch, channels // (r * r), height * r, width * r]), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -197,7 +202,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
     n = len(batch)
     moved = blocks.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    return in_layout_of(moved.contiguous().reshape([*batch, channels * r * r, height // r, width // r]), input)
+    return in_layout_of(packed(moved).reshape([*batch, channels * r * r, height // r, width // r]), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -222,7 +227,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "groups."
         )
     parts = input.reshape([batch, groups, channels // groups, *rest])
-    return in_layout_of(parts.transpose(1, 2).contiguous().reshape(input.shape), input)
+    return in_layout_of(packed(parts.transpose(1, 2)).reshape(input.shape), input)
 
 
 native_channel_shuffle = channel_shuffle

@@ -267,9 +267,9 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Return the sequences of a padded batch, each with its own length."""
+    """Return the sequences of a padded batch, each with its own length, in memory of their own."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[: int(length)] for row, length in zip(rows.unbind(0), lengths.tolist(), strict=True)]
+    return [row[: int(length)].clone() for row, length in zip(rows.unbind(0), lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
