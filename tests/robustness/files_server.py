@@ -21,6 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 import files
+import files_attacks
 import server
 from table import Row, hard
 
@@ -31,6 +32,7 @@ from weft.serialization import safetensors
 
 server.MEMORY = 384 << 20
 server.PROCESSOR = 10
+LIMITS_OF_AN_ATTACK = 256 << 20, 4  # bytes and seconds: each takes less than half of these 4 where nothing else runs
 TOUCHED = 1000  # tensors of a file that are looked at
 WATCHED = (
     "os.",
@@ -58,7 +60,12 @@ def main() -> None:
         gc.freeze()
         for line in sys.stdin:
             kind, seed, number = json.loads(line)
-            report = server.in_a_child(row(kind, seed, number, bases, folder), weft)
+            if kind == "attack":
+                limits, (server.MEMORY, server.PROCESSOR) = (server.MEMORY, server.PROCESSOR), LIMITS_OF_AN_ATTACK
+                report = server.in_a_child(attack(seed, folder), weft)
+                server.MEMORY, server.PROCESSOR = limits
+            else:
+                report = server.in_a_child(row(kind, seed, number, bases, folder), weft)
             print(json.dumps(report), flush=True)
 
 
@@ -97,6 +104,37 @@ def row(kind: str, seed: int, number: int, bases: dict[str, list[bytes]], folder
         return True
 
     return hard(f"{kind} {seed} {number}", call)
+
+
+def attack(name: str, folder: str) -> Row:
+    """The call that loads a file that was made to be too much."""
+    kind, data = files_attacks.ATTACKS[name]()
+    path = os.path.join(folder, "file")
+    with open(path, "wb") as file:
+        file.write(data)
+    gc.collect()
+    gc.freeze()
+
+    def call(w: Any) -> bool:
+        happened.clear()
+        if kind == "safetensors":
+            loaded: Any = safetensors.load_file(path)
+        else:
+            loaded = w.load(path if kind in files.KINDS else files_attacks.opened(kind, data))
+        if happened:
+            raise AssertionError(f"the file made the interpreter do {happened[:5]}")
+        check_names(loaded)
+        return True
+
+    return hard(name, call)
+
+
+def check_names(loaded: Any) -> None:
+    """Nothing that was loaded has an attribute of its own by which Python, or NumPy, would ask it for something."""
+    for value in [loaded, *gc.get_referents(loaded)]:
+        names = [each for each in getattr(value, "__dict__", {}) if str(each).startswith("__")]
+        if names and not isinstance(value, type):
+            raise AssertionError(f"a {type(value).__name__} has the attributes {names[:5]}")
 
 
 def load(kind: str, data: bytes, folder: str, way: int) -> None:

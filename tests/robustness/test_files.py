@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from files_attacks import ATTACKS
+
 HERE = Path(__file__).parent
 FILES = int(os.environ.get("WEFT_FILES", "450"))
 SEED = int(os.environ.get("WEFT_FILES_SEED", "0"))
@@ -20,6 +23,11 @@ KINDS = ("pt", "legacy", "safetensors")
 PART = 50
 DOCUMENTED = {
     "pt": ("_pickle.UnpicklingError", "builtins.RuntimeError", "builtins.EOFError"),
+    "attack": (
+        "_pickle.UnpicklingError",
+        "builtins.RuntimeError",
+        "weft.serialization.safetensors.SafetensorError",
+    ),
     "legacy": ("_pickle.UnpicklingError", "builtins.RuntimeError", "builtins.EOFError"),
     "safetensors": ("weft.serialization.safetensors.SafetensorError",),
 }
@@ -73,3 +81,10 @@ def test_damaged_and_hostile_files_load_or_raise_what_is_documented(
     numbers = range(part * PART, (part + 1) * PART)
     found = {number: complaint(kind, load_file(kind, SEED, number)) for number in numbers}
     assert not {number: what for number, what in found.items() if what}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_files_that_ask_for_much_by_little_get_what_their_length_explains(
+    name: str, load_file: Callable[..., dict[str, Any]]
+) -> None:
+    assert complaint("attack", load_file("attack", name, 0)) is None

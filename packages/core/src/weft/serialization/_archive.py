@@ -14,12 +14,13 @@ import os
 import secrets
 import stat
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy
+
+from weft.serialization._budget import Budget
 
 ALIGNMENT = 64  # of every record's first byte, so that a mapped file can be used in place
 DOS_TIME = struct.pack("<2H", 0, 1 << 5 | 1)  # 1980-01-01 always: the same content gives the same bytes
@@ -33,9 +34,9 @@ LIMIT_16 = 0xFFFF
 LIMIT_32 = 0xFFFFFFFF
 WIDE_FROM = LIMIT_32  # sizes and positions from here on are written in the form of zip64
 UTF8_NAMES = 0x800
+STORED, DEFLATED = 0, 8  # how a record is kept
+MEMORY_OF_AN_ENTRY = 300
 DEFLATE_RATIO = 1032  # no deflate stream expands further, so a larger size is a lie
-EXPANSION = 32  # all compressed records together may have so many times the file's length,
-EXPANSION_FROM = 1 << 26  # and so many bytes besides
 PICKLE_EXPANSION = 4  # and a compressed pickle so many times, since each of its bytes can make an object
 PICKLE_EXPANSION_FROM = 1 << 20
 INFLATED_AT_ONCE = 1 << 20
@@ -170,6 +171,18 @@ def _digest(data: bytes) -> int:
     return int.from_bytes(hashlib.sha256(data).digest()[:8], "little")
 
 
+class Entry(NamedTuple):
+    """What an archive's directory says of a record."""
+
+    filename: str
+    flags: int
+    method: int
+    checksum: int
+    compress_size: int
+    file_size: int
+    header_offset: int
+
+
 class ArchiveReader:
     """The records of a ``.pt`` archive.
 
@@ -178,33 +191,84 @@ class ArchiveReader:
     file : binary file that can seek
     source : str
         What messages call the file.
+    budget : Budget
+        Of the whole load.
     """
 
-    def __init__(self, file: IO[bytes], source: str) -> None:
+    def __init__(self, file: IO[bytes], source: str, budget: Budget) -> None:
         self._file = file
         self._source = source
+        self._budget = budget
         self._length = file.seek(0, io.SEEK_END)
         try:
-            entries = zipfile.ZipFile(file).infolist()
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
+            entries = self._directory()
+        except (ValueError, struct.error, OSError) as error:
             raise RuntimeError(
                 f"load: {source} begins as a zip archive, but its directory cannot be read ({error}); the file is "
                 "truncated or damaged. Copy or download it again, or load an earlier checkpoint."
             ) from error
-        self._room = EXPANSION * self._length + EXPANSION_FROM  # for what is decompressed
         self._entries = self._of_one_folder(entries)
         stored = sum(entry.compress_size for entry in self._entries.values())
         if stored > self._length:
             raise RuntimeError(f"load: the records of {source} claim {stored} bytes, and the file has {self._length}")
 
-    def _of_one_folder(self, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    def _directory(self) -> list[Entry]:
+        """All entries. Python's `zipfile` is not asked: it takes long over many, or over extra fields made for it."""
+        tail_start = max(0, self._length - END_OF_DIRECTORY.size - LIMIT_16 - LOCATOR_64.size)
+        tail = self._at(tail_start, self._length - tail_start)
+        end = tail.rfind(b"PK\5\6")
+        if end < 0:
+            raise ValueError("it has no end")
+        *_, size, start, _ = END_OF_DIRECTORY.unpack_from(tail, end)
+        end += tail_start
+        locator = self._at(end - LOCATOR_64.size, LOCATOR_64.size) if end >= LOCATOR_64.size else b""
+        if locator.startswith(b"PK\6\7"):
+            end -= LOCATOR_64.size + END_OF_DIRECTORY_64.size
+            signature, *_, size, start = END_OF_DIRECTORY_64.unpack(self._at(end, END_OF_DIRECTORY_64.size))
+            if signature != b"PK\6\6":
+                raise ValueError("its end of zip64 is not where it should be")
+        before = end - size - start  # bytes that stand before the archive
+        if before < 0:
+            raise ValueError("it does not lie within the file")
+        return list(self._entries_of(self._at(start + before, size), before))
+
+    def _at(self, start: int, count: int) -> bytes:
+        if start < 0 or count < 0:
+            raise ValueError("it does not lie within the file")
+        self._file.seek(start)
+        data = bytearray(count)
+        if read_exactly(self._file, memoryview(data)) < count:
+            raise ValueError("it ends early")
+        return bytes(data)
+
+    def _entries_of(self, directory: bytes, before: int) -> Iterator[Entry]:
+        position = 0
+        while position < len(directory):
+            fields = CENTRAL_HEADER.unpack_from(directory, position)
+            signature, _, _, flags, method, _, checksum, stored, size, *lengths = fields
+            if signature != b"PK\1\2":
+                raise ValueError("an entry does not begin as one")
+            header = fields[-1]
+            start = position + CENTRAL_HEADER.size
+            extra = start + lengths[0]
+            position = extra + lengths[1] + lengths[2]
+            if position > len(directory):
+                raise ValueError("an entry ends early")
+            name = directory[start:extra].decode("utf-8" if flags & UTF8_NAMES else "cp437")
+            if LIMIT_32 in (size, stored, header):
+                numbers = iter(_wide_numbers(directory, extra, extra + lengths[1]))
+                size, stored, header = [next(numbers, n) if n == LIMIT_32 else n for n in (size, stored, header)]
+            self._budget.take(MEMORY_OF_AN_ENTRY)
+            yield Entry(name.partition("\0")[0], flags, method, checksum, stored, size, header + before)
+
+    def _of_one_folder(self, entries: list[Entry]) -> dict[str, Entry]:
         """Records by their name within the archive's folder; whatever lies elsewhere is ignored."""
         folders = [entry.filename.removesuffix("data.pkl") for entry in entries if entry.filename.count("/") == 1]
         folder = next((name for name in folders if name.endswith("/")), None)
         if folder is None:
             raise RuntimeError(
                 f"load: {self._source} is a zip archive without <name>/data.pkl, so it is no .pt file; it holds "
-                f"{[entry.filename for entry in entries[:5]]}"
+                f"{[entry.filename[:100] for entry in entries[:5]]}"
             )
         return {e.filename.removeprefix(folder): e for e in entries if e.filename.startswith(folder)}
 
@@ -219,21 +283,21 @@ class ArchiveReader:
         """Return a record's bytes as a new array that may be written to."""
         entry = self._entries[record]
         start = self._start(entry)
-        if entry.compress_type == zipfile.ZIP_STORED:
+        if entry.method == STORED:
             data = self._read_stored(entry, start)
-        elif entry.compress_type == zipfile.ZIP_DEFLATED:
+        elif entry.method == DEFLATED:
             data = self._read_deflated(entry, start)
         else:
-            raise self._damaged(entry, f"has compression method {entry.compress_type}, which .pt files do not use")
+            raise self._damaged(entry, f"has compression method {entry.method}, which .pt files do not use")
         # A writer that was told not to compute checksums leaves 0.
-        if entry.CRC and zlib.crc32(data.data) != entry.CRC:
+        if entry.checksum and zlib.crc32(data.data) != entry.checksum:
             raise self._damaged(entry, "does not have the checksum that was saved with it")
         return data
 
     def mapped(self, record: str, mapping: mmap.mmap) -> numpy.ndarray[Any, Any] | None:
         """Return a record's bytes in a mapping of the file, or None if they are compressed."""
         entry = self._entries[record]
-        if entry.compress_type != zipfile.ZIP_STORED:
+        if entry.method != STORED:
             return None
         start = self._start(entry)
         self._check_stored(entry, start)
@@ -241,8 +305,8 @@ class ArchiveReader:
             return numpy.empty(0, numpy.uint8)
         return numpy.frombuffer(mapping, numpy.uint8, entry.file_size, start)
 
-    def _start(self, entry: zipfile.ZipInfo) -> int:
-        if entry.flag_bits & 1:
+    def _start(self, entry: Entry) -> int:
+        if entry.flags & 1:
             raise self._damaged(entry, "is encrypted")
         header = b""
         if 0 <= entry.header_offset < self._length:
@@ -253,7 +317,7 @@ class ArchiveReader:
         *_, name, extra = LOCAL_HEADER.unpack(header)
         return int(entry.header_offset + LOCAL_HEADER.size + name + extra)
 
-    def _check_stored(self, entry: zipfile.ZipInfo, start: int) -> None:
+    def _check_stored(self, entry: Entry, start: int) -> None:
         if entry.compress_size != entry.file_size:
             raise self._damaged(entry, f"is stored in {entry.compress_size} bytes and claims {entry.file_size}")
         if start + entry.file_size > self._length:
@@ -261,8 +325,9 @@ class ArchiveReader:
                 entry, f"claims bytes {start} to {start + entry.file_size} of a file that has {self._length}"
             )
 
-    def _read_stored(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
+    def _read_stored(self, entry: Entry, start: int) -> numpy.ndarray[Any, Any]:
         self._check_stored(entry, start)
+        self._budget.take(entry.file_size)
         data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
         done = read_exactly(self._file, data.data)
@@ -270,13 +335,13 @@ class ArchiveReader:
             raise self._damaged(entry, f"ends after {done} of {data.nbytes} bytes")
         return data
 
-    def _read_deflated(self, entry: zipfile.ZipInfo, start: int) -> numpy.ndarray[Any, Any]:
+    def _read_deflated(self, entry: Entry, start: int) -> numpy.ndarray[Any, Any]:
         if start + entry.compress_size > self._length or entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
             raise self._damaged(entry, f"cannot have {entry.file_size} bytes in {entry.compress_size} compressed ones")
-        self._room -= entry.file_size
         most = PICKLE_EXPANSION * self._length + PICKLE_EXPANSION_FROM
-        if self._room < 0 or (entry.filename.endswith("data.pkl") and entry.file_size > most):
+        if entry.file_size > self._budget.memory or (entry.filename.endswith("data.pkl") and entry.file_size > most):
             raise self._damaged(entry, f"has {entry.file_size} bytes, more than the file's {self._length} explain")
+        self._budget.take(entry.file_size)
         data = numpy.empty(entry.file_size, numpy.uint8)
         self._file.seek(start)
         rest, done = self._file.read(entry.compress_size), 0
@@ -293,11 +358,22 @@ class ArchiveReader:
             raise self._damaged(entry, f"claims {data.nbytes} bytes and decompresses to {done}")
         return data
 
-    def _damaged(self, entry: zipfile.ZipInfo, what: str) -> RuntimeError:
+    def _damaged(self, entry: Entry, what: str) -> RuntimeError:
         return RuntimeError(
-            f"load: record {entry.filename!r} of {self._source} {what}; the file is truncated or damaged. "
+            f"load: record {entry.filename[:200]!r} of {self._source} {what}; the file is truncated or damaged. "
             "Copy or download it again, or load an earlier checkpoint."
         )
+
+
+def _wide_numbers(directory: bytes, start: int, end: int) -> list[int]:
+    """The 64-bit numbers of an entry's extra field of zip64."""
+    while start + 4 <= end:
+        kind, length = struct.unpack_from("<2H", directory, start)
+        if kind == 1:
+            count = min(length, end - start - 4) // 8
+            return list(struct.unpack_from(f"<{count}Q", directory, start + 4))
+        start += 4 + length
+    return []
 
 
 def read_exactly(file: Any, view: memoryview) -> int:

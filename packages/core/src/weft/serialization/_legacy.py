@@ -6,6 +6,8 @@ that they are made first and filled last.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import mmap
 import os
 import pickle
@@ -17,9 +19,16 @@ from typing import IO, Any
 import numpy
 
 from weft.serialization._archive import read_exactly
+from weft.serialization._budget import Budget
 from weft.serialization._names import LEGACY_MAGIC_NUMBER, LEGACY_PROTOCOL_VERSION, Reader, StorageType
 from weft.serialization._options import skips_data
-from weft.serialization._reading import allowed, checked_identity, full_unpickler
+from weft.serialization._reading import (
+    MEMORY_OF_A_STORAGE,
+    STEPS_OF_A_STORAGE,
+    allowed,
+    checked_identity,
+    full_unpickler,
+)
 from weft.serialization._unpickler import Allowed, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage
 
@@ -27,17 +36,18 @@ from weft.storage import TypedStorage, UntypedStorage
 def load_legacy(
     file: IO[bytes],
     source: str,
+    budget: Budget,
     restore: Callable[[UntypedStorage, str], UntypedStorage],
     safe: bool,
     pickle_module: ModuleType | None,
     pickle_load_args: dict[str, Any],
 ) -> Any:
     """Read such a file from where it stands; the parameters are those of `weft.load`, prepared."""
-    data = content_of(file)
+    data = content_of(file, budget)
     nothing = Allowed({}, {}, frozenset())
 
     def plain(nameable: Allowed, persistent_load: Callable[[Any], Any]) -> Any:
-        unpickler = SafeUnpickler(data, nameable, persistent_load, source, start=file.tell())
+        unpickler = SafeUnpickler(data, nameable, persistent_load, source, budget, file.tell())
         value = unpickler.load()
         file.seek(unpickler.position)
         return value
@@ -58,8 +68,8 @@ def load_legacy(
         known = LEGACY_PROTOCOL_VERSION
         raise pickle.UnpicklingError(f"load: {source} has format {described(version)}; {known} is known")
     swapped = sys.byteorder == "big"  # numbers are little-endian, whatever machine the header speaks of
-    reader = Reader(swapped, filled=False)
-    storages = LateStorages(source, restore, len(data))
+    reader = Reader(budget, swapped, filled=False)
+    storages = LateStorages(source, budget, restore, len(data))
     if safe:
         value = plain(allowed(reader), storages)
     else:
@@ -74,23 +84,27 @@ def load_legacy(
     return value
 
 
-def content_of(file: IO[bytes]) -> Any:
-    """The whole file, mapped if it can be."""
-    try:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (AttributeError, OSError, ValueError):
-        begin = file.tell()
-        file.seek(0)
-        content = file.read()
-        file.seek(begin, os.SEEK_SET)
-        return content
+def content_of(file: IO[bytes], budget: Budget) -> Any:
+    """The whole file, mapped if it is one of the system's."""
+    if isinstance(file, io.FileIO) or isinstance(getattr(file, "raw", None), io.FileIO):
+        with contextlib.suppress(OSError, ValueError):
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    begin = file.tell()
+    file.seek(0)
+    content = file.read()
+    budget.take(len(content))
+    file.seek(begin, os.SEEK_SET)
+    return content
 
 
 class LateStorages:
     """Makes the storages that the pickle refers to, and fills them later."""
 
-    def __init__(self, source: str, restore: Callable[[UntypedStorage, str], UntypedStorage], room: int) -> None:
+    def __init__(
+        self, source: str, budget: Budget, restore: Callable[[UntypedStorage, str], UntypedStorage], room: int
+    ) -> None:
         self._source = source
+        self._budget = budget
         self._restore = restore
         self._room = room  # bytes of the file that no storage has claimed
         self._made: dict[str, tuple[UntypedStorage, StorageType]] = {}
@@ -107,6 +121,8 @@ class LateStorages:
             self._room -= nbytes
             if self._room < 0:
                 raise pickle.UnpicklingError(f"load: the storages of {self._source} claim more bytes than it has")
+            self._budget.take(nbytes + MEMORY_OF_A_STORAGE)
+            self._budget.spend(STEPS_OF_A_STORAGE)
             self._made[key] = self._restore(UntypedStorage(nbytes), location), kind
         storage = self._made[key][0]
         return storage if kind.dtype is None else TypedStorage(wrap_storage=storage, dtype=kind.dtype)

@@ -53,8 +53,8 @@ def load(
     Notes
     -----
     No other exception comes from what a file holds, and nothing else happens: whoever wrote it, a file that is loaded
-    with ``weights_only=True`` runs nothing, and takes memory and time by its length. Only a compressed archive may
-    take more, up to 64 MB and 32 times its length. With ``weights_only=False`` everything can happen.
+    with ``weights_only=True`` runs nothing, and takes memory and time by its length: 32 MB and 24 times as much at the
+    most, its compressed records and lazy conjugates included. With ``weights_only=False`` everything can happen.
 
     Examples
     --------

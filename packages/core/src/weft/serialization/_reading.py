@@ -11,14 +11,17 @@ from types import ModuleType
 from typing import IO, Any, cast
 
 from weft.serialization._archive import ArchiveReader
+from weft.serialization._budget import Budget
 from weft.serialization._locations import Restore
 from weft.serialization._names import Reader, StorageType, safe_builders, safe_values
 from weft.serialization._options import assumed_byte_order, maps_shared, skips_data
 from weft.serialization._safe_globals import full_name, listed
-from weft.serialization._unpickler import Allowed, SafeUnpickler
+from weft.serialization._unpickler import Allowed, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage
 
 ZIP_MAGIC = b"PK\x03\x04"
+MEMORY_OF_A_STORAGE, STEPS_OF_A_STORAGE = 600, 150  # besides its bytes
+DECOMPRESSED_AT_ONCE = 1 << 20
 
 
 def read(
@@ -31,6 +34,26 @@ def read(
     pickle_load_args: dict[str, Any],
 ) -> Any:
     """Read an open file; the parameters are those of `weft.load`, prepared."""
+    budget = Budget(length_of(file), source)
+    if _compressed(file) is not None:
+        content = _decompressed(file, budget)
+        value = _read(content, source, budget, restore, safe, mapped, pickle_module, pickle_load_args)
+        if content.read(1):  # another may follow
+            file.seek(content.tell() - 1)
+        return value
+    return _read(file, source, budget, restore, safe, mapped, pickle_module, pickle_load_args)
+
+
+def _read(
+    file: IO[bytes],
+    source: str,
+    budget: Budget,
+    restore: Restore,
+    safe: bool,
+    mapped: bool,
+    pickle_module: ModuleType | None,
+    pickle_load_args: dict[str, Any],
+) -> Any:
     begin = file.tell()
     magic = file.read(len(ZIP_MAGIC))
     file.seek(begin)
@@ -39,19 +62,58 @@ def read(
     if magic != ZIP_MAGIC:
         if mapped:
             raise RuntimeError(f"load: {source} is not a zip archive, so that mmap=True cannot be used")
-        return _read_old(file, source, restore, safe, pickle_module, pickle_load_args)
-    archive = ArchiveReader(file, source)
+        return _read_old(file, source, budget, restore, safe, pickle_module, pickle_load_args)
+    archive = ArchiveReader(file, source, budget)
     if "constants.pkl" in archive:
         raise RuntimeError(f"load: {source} is a TorchScript program, no checkpoint; save its state_dict() instead")
     order = archive.read("byteorder").tobytes() if "byteorder" in archive else assumed_byte_order().encode()
     swapped = order != sys.byteorder.encode()
     mapping = _mapping(file) if mapped else None
-    storages = ArchiveStorages(archive, source, restore, swapped, mapping)
+    storages = ArchiveStorages(archive, source, budget, restore, swapped, mapping)
     data = archive.read("data.pkl").tobytes()
-    reader = Reader(swapped)
+    reader = Reader(budget, swapped)
     if safe:
-        return SafeUnpickler(data, allowed(reader), storages, source).load()
+        return SafeUnpickler(data, allowed(reader), storages, source, budget).load()
     return full_unpickler(pickle_module, io.BytesIO(data), reader, storages, pickle_load_args).load()
+
+
+def _compressed(file: Any) -> Any:
+    """The file that a file of Python's compressing modules reads from; None if it is none of these."""
+    for module, kind, attribute in (
+        ("gzip", "GzipFile", "fileobj"),
+        ("bz2", "BZ2File", "_fp"),
+        ("lzma", "LZMAFile", "_fp"),
+    ):
+        if module in sys.modules and isinstance(file, getattr(sys.modules[module], kind)):
+            return getattr(file, attribute)
+    return None
+
+
+def length_of(file: Any) -> int:
+    """How long a file is; of one that is decompressed as it is read, how long it is compressed."""
+    inner = _compressed(file)
+    if inner is not None:
+        return length_of(inner)
+    place = file.tell()
+    length = int(file.seek(0, io.SEEK_END))
+    file.seek(place)
+    return length
+
+
+def _decompressed(file: IO[bytes], budget: Budget) -> io.BytesIO:
+    """All of a file's content, where it stands; decompressing it again at each ``seek`` would take too long."""
+    content, place = io.BytesIO(), file.tell()
+    file.seek(0)
+    try:
+        while part := file.read(DECOMPRESSED_AT_ONCE):
+            budget.take(len(part))
+            content.write(part)
+    except Exception as error:  # zlib and lzma have errors of their own
+        if isinstance(error, pickle.UnpicklingError):
+            raise
+        raise RuntimeError(f"load: {budget.source} cannot be decompressed ({str(error)[:300]})") from error
+    content.seek(place)
+    return content
 
 
 def _read_old(file: IO[bytes], source: str, *how: Any) -> Any:
@@ -79,12 +141,14 @@ class ArchiveStorages:
         self,
         archive: ArchiveReader,
         source: str,
+        budget: Budget,
         restore: Restore,
         swapped: bool,
         mapping: memory_map.mmap | None,
     ) -> None:
         self._archive = archive
         self._source = source
+        self._budget = budget
         self._restore = restore
         self._swapped = swapped
         self._mapping = mapping
@@ -106,9 +170,12 @@ class ArchiveStorages:
         if self._archive.size(record) != nbytes:
             raise RuntimeError(
                 f"load: record {record!r} of {self._source} has {self._archive.size(record)} bytes, and its pickle "
-                f"says {nbytes}; the file is damaged"
+                f"says {described(nbytes)}; the file is damaged"
             )
+        self._budget.take(MEMORY_OF_A_STORAGE)
+        self._budget.spend(STEPS_OF_A_STORAGE)
         if skips_data():
+            self._budget.take(nbytes)
             return UntypedStorage(nbytes)
         content = None if self._mapping is None else self._archive.mapped(record, self._mapping)
         if content is None or content.__array_interface__["data"][0] % 16:

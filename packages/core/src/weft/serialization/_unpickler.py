@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import pickle
 import struct
+import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
 
+from weft.serialization._budget import Budget
+from weft.serialization._hashing import FEW, SIMPLE_INTEGERS, Keys
 from weft.serialization._safe_globals import full_name
 
 STOP = pickle.STOP[0]
-KEY_PARTS = 1000  # values inside one dict key or set item; hashing nested tuples is recursive in C
-ALIKE = 1000  # different keys with one hash: each is compared with all before it
-PLAIN_INTEGERS = 1 << 60  # below, the hash of an integer is the integer
 NESTED = 1000  # defaultdicts that are values of a defaultdict: Python frees these recursively, in C
-BUDGET = 1 << 20  # elements that a file may copy from one container to another, beyond
-BUDGET_OF_A_BYTE = 8  # so many for each byte of its pickle
-SET_COSTS = 16  # an empty set takes four times the memory of an empty list
+MEMO_GAP = 1000  # numbers that a pickle may leave out as it numbers what it remembers
 MAPPINGS = (dict, OrderedDict, Counter, defaultdict)
-PLAIN_KEYS = (str, bytes, bool, float, type(None))  # hashes that nobody can predict, or few can share
+
+INT1, INT2, INT4, UINT4, UINT8 = map(struct.Struct, ("<B", "<H", "<i", "<I", "<Q"))
+FLOAT8 = struct.Struct(">d")
 
 # What building from damaged data may raise.
 DAMAGE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, ArithmeticError, RecursionError)
@@ -61,24 +61,33 @@ class SafeUnpickler:
     allowed : Allowed
     persistent_load : callable
         From a persistent id to the object.
+    source : str
+        What messages call the file.
+    budget : Budget
+        Of the whole load.
     start : int
         Where in ``data`` the pickle begins; ``position`` is where it ended.
     """
 
     def __init__(
-        self, data: bytes, allowed: Allowed, persistent_load: Callable[[Any], Any], source: str, start: int = 0
+        self,
+        data: bytes,
+        allowed: Allowed,
+        persistent_load: Callable[[Any], Any],
+        source: str,
+        budget: Budget,
+        start: int = 0,
     ) -> None:
         self.position = start
+        self.budget = budget
         self._data = data
         self._allowed = allowed
         self._persistent_load = persistent_load
         self._source = source
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
-        self._memo: dict[int, Any] = {}
-        self._budget = BUDGET + BUDGET_OF_A_BYTE * len(data)
-        self._keys: set[Any] = set()  # other dict keys and set items than `PLAIN_KEYS`
-        self._hashes: dict[int, int] = {}  # how many of them have one hash
+        self._memo: list[Any] = []
+        self._keys = Keys(budget, source)
         self._nested = 0
 
     def load(self) -> Any:
@@ -87,31 +96,28 @@ class SafeUnpickler:
         Raises
         ------
         pickle.UnpicklingError
-            If the pickle is damaged, or asks for what is not allowed.
+            If the pickle is damaged, or asks for what is not allowed or for too much.
         """
-        data, opcodes = self._data, OPCODES
+        data, opcodes, costs, budget = self._data, OPCODES, COSTS, self.budget
         try:
             while True:
                 code = data[self.position]
                 self.position += 1
                 if code == STOP:
                     return self._stack.pop()
-                run = opcodes.get(code)
+                run = opcodes[code]
                 if run is None:
                     raise self._refused(f"has opcode {bytes([code])!r}, which no checkpoint needs")
+                budget.memory = left = budget.memory - costs[code]
+                if left < 0:
+                    raise budget.exceeded("memory")
                 run(self)
         except UnpicklingError:
             raise
-        except IndexError as error:
+        except (IndexError, struct.error) as error:
             raise self._refused("ends early or is damaged") from error
-        except (*DAMAGE, struct.error) as error:
+        except DAMAGE as error:
             raise self._refused(f"cannot be rebuilt: {type(error).__name__}: {str(error)[:1000]}") from error
-
-    def spend(self, count: int) -> None:
-        """Count elements copied from one container to another: a short file could ask for it without end."""
-        self._budget -= count
-        if self._budget < 0:
-            raise self._refused("copies containers over and over, beyond what its size explains")
 
     def _refused(self, what: str) -> UnpicklingError:
         return UnpicklingError(f"load: the pickle in {self._source} {what} (at byte {self.position})")
@@ -125,8 +131,10 @@ class SafeUnpickler:
         self.position = start + count
         return self._data[start : start + count]
 
-    def _number(self, form: str) -> Any:
-        return struct.unpack(form, self._take(struct.calcsize(form)))[0]
+    def _number(self, form: struct.Struct) -> Any:
+        start = self.position
+        self.position = start + form.size
+        return form.unpack_from(self._data, start)[0]
 
     def _line(self) -> str:
         end = self._data.find(b"\n", self.position)
@@ -150,10 +158,54 @@ class SafeUnpickler:
     def _since_mark(self) -> list[Any]:
         items = self._stack
         self._stack = self._marks.pop()
+        self.budget.memory += COST_OF_A_MARK
         return items
 
     def _push(self, value: Any) -> None:
         self._stack.append(value)
+
+    # The opcodes that most checkpoints are made of have a function of their own: one call in place of three.
+
+    def _small_integer(self) -> None:
+        self._stack.append(self._data[self.position])
+        self.position += 1
+
+    def _integer(self) -> None:
+        start = self.position
+        self.position = start + 4
+        self._stack.append(INT4.unpack_from(self._data, start)[0])
+
+    def _float(self) -> None:
+        start = self.position
+        self.position = start + 8
+        self._stack.append(FLOAT8.unpack_from(self._data, start)[0])
+
+    def _put_by_byte(self) -> None:
+        index = self._data[self.position]
+        self.position += 1
+        self._put(index)
+
+    def _put_by_word(self) -> None:
+        start = self.position
+        self.position = start + 4
+        (index,) = UINT4.unpack_from(self._data, start)
+        if index == len(self._memo):
+            self._memo.append(self._stack[-1])
+        else:
+            self._put(index)
+
+    def _memoize(self) -> None:
+        self._memo.append(self._stack[-1])
+
+    def _get_by_byte(self) -> None:
+        index = self._data[self.position]
+        self.position += 1
+        self._get(index)
+
+    def _get_by_word(self) -> None:
+        start = self.position
+        self.position = start + 4
+        self._get(UINT4.unpack_from(self._data, start)[0])
 
     def _pop(self) -> None:
         if self._stack:
@@ -165,23 +217,38 @@ class SafeUnpickler:
         line = self._line()
         self._push({"00": False, "01": True}[line] if line in ("00", "01") else int(line))
 
-    def _long(self, form: str) -> None:
+    def _long(self, form: struct.Struct) -> None:
         self._push(int.from_bytes(self._take(self._number(form)), "little", signed=True))
 
-    def _text(self, form: str) -> None:
-        self._push(self._take(self._number(form)).decode("utf-8", "surrogatepass"))
+    def _short_long(self) -> None:
+        count = self._data[self.position]
+        self.position += 1
+        self._stack.append(int.from_bytes(self._take(count), "little", signed=True))
 
-    def _ascii(self, form: str) -> None:
+    def _text_by_word(self) -> None:
+        start = self.position
+        self.position = start + 4
+        self._stack.append(self._take(UINT4.unpack_from(self._data, start)[0]).decode("utf-8", "surrogatepass"))
+
+    def _text(self, form: struct.Struct) -> None:
+        self._stack.append(self._take(self._number(form)).decode("utf-8", "surrogatepass"))
+
+    def _ascii(self, form: struct.Struct) -> None:
         self._push(self._take(self._number(form)).decode("ascii"))
 
-    def _bytes(self, form: str) -> None:
+    def _bytes(self, form: struct.Struct) -> None:
         self._push(self._take(self._number(form)))
 
-    def _tuple(self, count: int) -> None:
-        items = tuple(self._stack[-count:])
-        if len(items) < count:
-            raise IndexError
-        self._stack[-count:] = [items]
+    def _tuple_of_one(self) -> None:
+        self._stack[-1] = (self._stack[-1],)
+
+    def _tuple_of_two(self) -> None:
+        last = self._stack.pop()
+        self._stack[-1] = (self._stack[-1], last)
+
+    def _tuple_of_three(self) -> None:
+        last, middle = self._stack.pop(), self._stack.pop()
+        self._stack[-1] = (self._stack[-1], middle, last)
 
     def _push_first(self, make: Callable[[list[Any]], Any]) -> None:
         self._push(make(self._since_mark()))
@@ -194,42 +261,73 @@ class SafeUnpickler:
 
     def _set_items(self, items: list[Any]) -> None:
         target = self._stack[-1]
-        if type(target) not in MAPPINGS and type(target) not in self._allowed.classes:
-            raise self._refused(f"sets items of a {type(target).__name__}")
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            self.check_key(key)
-            if type(value) is defaultdict and type(target) is defaultdict:
-                self._nested += 1
-                if self._nested > NESTED:
-                    raise self._refused(f"has more than {NESTED} defaultdicts within defaultdicts")
+        kind = type(target)
+        if kind not in MAPPINGS and kind not in self._allowed.classes:
+            raise self._refused(f"sets items of a {kind.__name__}")
+        keys, values = items[::2], items[1::2]
+        if len(keys) != len(values):
+            raise self._refused("has a key without a value")
+        plain = kind in MAPPINGS
+        before = sys.getsizeof(target) if plain else 0
+        self._keys.check(keys, target if plain else ())
+        if kind is defaultdict:
+            self._nested += sum(type(value) is defaultdict for value in values)
+            if self._nested > NESTED:
+                raise self._refused(f"has more than {NESTED} defaultdicts within defaultdicts")
+        for key, value in zip(keys, values):
             target[key] = value
+        self.budget.take(sys.getsizeof(target) - before if plain else ITEM * len(keys))
 
     def _set_item(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
-        self._set_items([key, value])
+        target = self._stack[-1]
+        simple = type(key) is str or (type(key) is int and -SIMPLE_INTEGERS < key < SIMPLE_INTEGERS)
+        if simple and type(target) is dict and len(target) < FEW:
+            target[key] = value
+            self.budget.memory -= ITEM if len(target) > 1 else FIRST_ITEM
+        else:
+            self._set_items([key, value])
 
-    def _empty_set(self) -> None:
-        self.spend(SET_COSTS)
-        self._push(set())
+    def _append_item(self) -> None:
+        self._append([self._stack.pop()])
 
     def _add_items(self) -> None:
         items = self._since_mark()
         target = self._stack[-1]
         if type(target) is not set:
             raise self._refused(f"adds items to a {type(target).__name__}")
-        target.update(self.checked_keys(items))
+        before = sys.getsizeof(target)
+        self._keys.check(items, target)
+        target.update(items)
+        self.budget.take(sys.getsizeof(target) - before)
+
+    def _frozenset(self, items: list[Any]) -> frozenset[Any]:
+        made = frozenset(self.checked_keys(items))
+        self.budget.take(sys.getsizeof(made))
+        return made
 
     def _new_dict(self, items: list[Any]) -> None:
         self._push({})
         self._set_items(items)
 
     def _put(self, index: int) -> None:
-        self._memo[index] = self._stack[-1]
+        memo, value = self._memo, self._stack[-1]
+        if index == len(memo):
+            memo.append(value)
+            return
+        if not 0 <= index <= len(memo) + MEMO_GAP:
+            raise self._refused(f"remembers object {described(index)} after {len(memo)} others")
+        if index > len(memo):
+            self.budget.take(9 * (index - len(memo)))
+            memo.extend([MISSING] * (index + 1 - len(memo)))
+        memo[index] = value
 
     def _get(self, index: int) -> None:
-        if index not in self._memo:
-            raise self._refused(f"refers to object {index}, which it has not defined")
-        self._push(self._memo[index])
+        memo = self._memo
+        value = memo[index] if 0 <= index < len(memo) else MISSING
+        if value is MISSING:
+            raise self._refused(f"refers to object {described(index)}, which it has not defined")
+        self._stack.append(value)
 
     def _global(self, module: str, name: str) -> None:
         self._push(self._find(module, name))
@@ -262,6 +360,11 @@ class SafeUnpickler:
         arguments, function = self._stack.pop(), self._stack.pop()
         if type(arguments) is not tuple:
             raise self._refused("calls with arguments that are no tuple")
+        if function is OrderedDict and not arguments:  # each tensor has one, for its hooks
+            self.budget.spend(STEPS_OF_A_CALL)
+            self.budget.memory -= EMPTY_ORDERED_DICT
+            self._stack.append(OrderedDict())
+            return
         self._push(self._call(function, arguments))
 
     def _call(self, function: Any, arguments: tuple[Any, ...]) -> Any:
@@ -269,10 +372,17 @@ class SafeUnpickler:
             raise self._refused(f"calls {described(function)}")
         builder = self._allowed.builders.get(function)
         if builder is not None:
-            return builder(self, *arguments)
+            self.budget.spend(STEPS_OF_A_CALL)
+            made = builder(self, *arguments)
+            self.budget.take(sys.getsizeof(made))
+            return made
         if function in self._allowed.classes:
             return function(*arguments)
         raise self._refused(f"calls {described(function)}, which is not for calling")
+
+    def _persistent(self) -> None:
+        self.budget.spend(STEPS_OF_A_REFERENCE)
+        self._stack.append(self._persistent_load(self._stack.pop()))
 
     def _new_object(self, keywords: bool) -> None:
         named = self._stack.pop() if keywords else {}
@@ -293,40 +403,18 @@ class SafeUnpickler:
         else:
             raise self._refused(f"gives state to a {kind.__name__}, which takes none")
 
-    # Checks that builders use ----------------------------------------------------------------------------
+    # What builders use -----------------------------------------------------------------------------------
 
-    def check_key(self, key: Any) -> None:
-        """Refuse a dict key or set item whose hash could take the interpreter down."""
-        if type(key) in PLAIN_KEYS or (type(key) is int and -PLAIN_INTEGERS < key < PLAIN_INTEGERS):
-            return
-        waiting, seen = [key], 0
-        while waiting:
-            part = waiting.pop()
-            seen += 1
-            if seen > KEY_PARTS:
-                raise self._refused(f"has a dict key or set item of more than {KEY_PARTS} parts")
-            if isinstance(part, tuple | frozenset):
-                waiting.extend(part)
-            elif type(part) is int:
-                self.spend(part.bit_length() >> 6)  # hashed anew each time
-        self.spend(seen)
-        self._check_hash(key)
-
-    def _check_hash(self, key: Any) -> None:
-        """Refuse many keys that were made to have the same hash: a dict of n takes n * n comparisons."""
-        if key in self._keys:
-            return
-        self._keys.add(key)
-        code = hash(key)
-        count = self._hashes[code] = self._hashes.get(code, 0) + 1
-        if count > ALIKE:
-            raise self._refused(f"has more than {ALIKE} different dict keys or set items with one hash")
+    def check_keys(self, keys: list[Any], container: Any) -> None:
+        """Refuse keys that must not be put into a dict, or not into this one."""
+        self._keys.check(keys, container)
 
     def checked_keys(self, items: Any) -> Any:
-        """Return the items after `check_key` of each, and `spend` for all."""
-        self.spend(len(items))
-        for item in items:
-            self.check_key(item)
+        """Return items as a list, for a new set, after a check of each; the copy is charged."""
+        self.budget.take(ITEM * len(items))
+        self.budget.spend(len(items))
+        items = list(items)
+        self._keys.check(items, set())
         return items
 
 
@@ -334,10 +422,21 @@ def described(value: Any) -> str:
     """What a message calls a value of a file: never the text of a container, which a small file can make huge."""
     name = getattr(value, "__qualname__", None)
     if isinstance(name, str):
-        return name
-    if isinstance(value, str | bytes | int | float) and len(text := repr(value)) <= 100:
-        return text
+        return name[:200]
+    if isinstance(value, int) and value.bit_length() > 300:  # Python refuses to print a very long one
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str | bytes | int | float) and (isinstance(value, int | float) or len(value) <= 100):
+        return repr(value)
     return f"a {type(value).__name__}"
+
+
+def check_attribute(target: Any, name: Any) -> None:
+    """Refuse a name that a state must not set: no text, or one by which Python and other libraries ask for what to do.
+
+    NumPy, for one, reads memory wherever an object's ``__array_interface__`` says.
+    """
+    if type(name) is not str or name.startswith("__"):
+        raise ValueError(f"{described(name)} is not a name for an attribute of a {type(target).__name__}")
 
 
 def _set_state(target: Any, state: Any) -> None:
@@ -349,18 +448,27 @@ def _set_state(target: Any, state: Any) -> None:
     slots = None
     if type(state) is tuple and len(state) == 2:
         state, slots = state
+    for name in (*(state or ()), *(slots or ())):
+        check_attribute(target, name)
     if state:
         target.__dict__.update(state)
     for name, value in (slots or {}).items():
         setattr(target, name, value)
 
 
-def _opcodes() -> dict[int, Callable[[SafeUnpickler], None]]:
+STEPS_OF_A_CALL, STEPS_OF_A_REFERENCE = 15, 40
+EMPTY_ORDERED_DICT = sys.getsizeof(OrderedDict())
+MISSING = object()  # a number that the memo has not
+COST_OF_A_MARK = 72  # which is returned when what follows the mark becomes a container
+ITEM, FIRST_ITEM = 80, 160  # bytes that a dict or set takes for an item, about
+
+
+def _opcodes() -> list[Callable[[SafeUnpickler], None] | None]:
     """One entry for each opcode of protocols 0 to 5 that a checkpoint may have."""
     u = SafeUnpickler
     table: dict[bytes, Callable[[SafeUnpickler], None]] = {
         pickle.PROTO: u._protocol,
-        pickle.FRAME: lambda s: s._number("<Q"),
+        pickle.FRAME: lambda s: s._number(UINT8),
         pickle.MARK: u._mark,
         pickle.POP: u._pop,
         pickle.POP_MARK: lambda s: s._since_mark().clear(),
@@ -369,54 +477,81 @@ def _opcodes() -> dict[int, Callable[[SafeUnpickler], None]]:
         pickle.NEWTRUE: lambda s: s._push(True),
         pickle.NEWFALSE: lambda s: s._push(False),
         pickle.INT: u._text_int,
-        pickle.BININT: lambda s: s._push(s._number("<i")),
-        pickle.BININT1: lambda s: s._push(s._number("<B")),
-        pickle.BININT2: lambda s: s._push(s._number("<H")),
-        pickle.LONG1: lambda s: s._long("<B"),
-        pickle.LONG4: lambda s: s._long("<i"),
+        pickle.BININT: u._integer,
+        pickle.BININT1: u._small_integer,
+        pickle.BININT2: lambda s: s._push(s._number(INT2)),
+        pickle.LONG1: u._short_long,
+        pickle.LONG4: lambda s: s._long(INT4),
         pickle.FLOAT: lambda s: s._push(float(s._line())),
-        pickle.BINFLOAT: lambda s: s._push(s._number(">d")),
-        pickle.SHORT_BINUNICODE: lambda s: s._text("<B"),
-        pickle.BINUNICODE: lambda s: s._text("<I"),
-        pickle.BINUNICODE8: lambda s: s._text("<Q"),
-        pickle.SHORT_BINSTRING: lambda s: s._ascii("<B"),
-        pickle.BINSTRING: lambda s: s._ascii("<i"),
-        pickle.SHORT_BINBYTES: lambda s: s._bytes("<B"),
-        pickle.BINBYTES: lambda s: s._bytes("<I"),
-        pickle.BINBYTES8: lambda s: s._bytes("<Q"),
-        pickle.BYTEARRAY8: lambda s: s._push(bytearray(s._take(s._number("<Q")))),
+        pickle.BINFLOAT: u._float,
+        pickle.SHORT_BINUNICODE: lambda s: s._text(INT1),
+        pickle.BINUNICODE: u._text_by_word,
+        pickle.BINUNICODE8: lambda s: s._text(UINT8),
+        pickle.SHORT_BINSTRING: lambda s: s._ascii(INT1),
+        pickle.BINSTRING: lambda s: s._ascii(INT4),
+        pickle.SHORT_BINBYTES: lambda s: s._bytes(INT1),
+        pickle.BINBYTES: lambda s: s._bytes(UINT4),
+        pickle.BINBYTES8: lambda s: s._bytes(UINT8),
+        pickle.BYTEARRAY8: lambda s: s._push(bytearray(s._take(s._number(UINT8)))),
         pickle.EMPTY_TUPLE: lambda s: s._push(()),
-        pickle.TUPLE1: lambda s: s._tuple(1),
-        pickle.TUPLE2: lambda s: s._tuple(2),
-        pickle.TUPLE3: lambda s: s._tuple(3),
+        pickle.TUPLE1: u._tuple_of_one,
+        pickle.TUPLE2: u._tuple_of_two,
+        pickle.TUPLE3: u._tuple_of_three,
         pickle.TUPLE: lambda s: s._push_first(tuple),
         pickle.EMPTY_LIST: lambda s: s._push([]),
         pickle.LIST: lambda s: s._push_first(list),
-        pickle.APPEND: lambda s: s._append([s._stack.pop()]),
+        pickle.APPEND: u._append_item,
         pickle.APPENDS: lambda s: s._append(s._since_mark()),
         pickle.EMPTY_DICT: lambda s: s._push({}),
         pickle.DICT: lambda s: s._new_dict(s._since_mark()),
         pickle.SETITEM: u._set_item,
         pickle.SETITEMS: lambda s: s._set_items(s._since_mark()),
-        pickle.EMPTY_SET: u._empty_set,
+        pickle.EMPTY_SET: lambda s: s._push(set()),
         pickle.ADDITEMS: u._add_items,
-        pickle.FROZENSET: lambda s: s._push_first(lambda items: frozenset(s.checked_keys(items))),
+        pickle.FROZENSET: lambda s: s._push_first(s._frozenset),
         pickle.PUT: lambda s: s._put(int(s._line())),
-        pickle.BINPUT: lambda s: s._put(s._number("<B")),
-        pickle.LONG_BINPUT: lambda s: s._put(s._number("<I")),
-        pickle.MEMOIZE: lambda s: s._put(len(s._memo)),
+        pickle.BINPUT: u._put_by_byte,
+        pickle.LONG_BINPUT: u._put_by_word,
+        pickle.MEMOIZE: u._memoize,
         pickle.GET: lambda s: s._get(int(s._line())),
-        pickle.BINGET: lambda s: s._get(s._number("<B")),
-        pickle.LONG_BINGET: lambda s: s._get(s._number("<I")),
+        pickle.BINGET: u._get_by_byte,
+        pickle.LONG_BINGET: u._get_by_word,
         pickle.GLOBAL: lambda s: s._global(s._line(), s._line()),
         pickle.STACK_GLOBAL: u._stack_global,
         pickle.REDUCE: u._reduce,
         pickle.NEWOBJ: lambda s: s._new_object(keywords=False),
         pickle.NEWOBJ_EX: lambda s: s._new_object(keywords=True),
         pickle.BUILD: u._build,
-        pickle.BINPERSID: lambda s: s._push(s._persistent_load(s._stack.pop())),
+        pickle.BINPERSID: u._persistent,
     }
-    return {code[0]: run for code, run in table.items()}
+    handlers: list[Callable[[SafeUnpickler], None] | None] = [None] * 256
+    for code, run in table.items():
+        handlers[code[0]] = run
+    return handlers
+
+
+def _costs() -> list[int]:
+    """Bytes of memory that each opcode takes, about, besides those of a text or number that stand in the file."""
+    costs = [9] * 256  # a place on the stack, in a list or in the memo
+    for codes, cost in (
+        (pickle.BININT + pickle.BININT2 + pickle.LONG1 + pickle.LONG4 + pickle.INT, 41),
+        (pickle.FLOAT + pickle.BINFLOAT, 33),
+        (pickle.SHORT_BINUNICODE + pickle.BINUNICODE + pickle.BINUNICODE8, 72),
+        (pickle.SHORT_BINSTRING + pickle.BINSTRING, 72),
+        (pickle.SHORT_BINBYTES + pickle.BINBYTES + pickle.BINBYTES8 + pickle.BYTEARRAY8, 72),
+        (pickle.TUPLE + pickle.TUPLE1 + pickle.TUPLE2 + pickle.TUPLE3, 49),
+        (pickle.MARK, COST_OF_A_MARK + 8),
+        (pickle.EMPTY_LIST + pickle.LIST + pickle.EMPTY_DICT + pickle.DICT, 80),
+        (pickle.EMPTY_SET + pickle.FROZENSET, 240),
+        (pickle.APPEND, 32),
+        (pickle.APPENDS, 64),
+        (pickle.NEWOBJ + pickle.NEWOBJ_EX, 64),
+        (pickle.BINPERSID, 120),
+    ):
+        for code in codes:
+            costs[code] = cost
+    return costs
 
 
 OPCODES = _opcodes()
+COSTS = _costs()
