@@ -54,7 +54,7 @@ def load(
     -----
     No other exception comes from what a file holds, and nothing else happens: whoever wrote it, a file that is loaded
     with ``weights_only=True`` runs nothing, and takes memory and time by its length: 32 MB and 24 times as much at the
-    most, its compressed records and lazy conjugates included. With ``weights_only=False`` everything can happen.
+    most, what is decompressed included. With ``weights_only=False`` everything can happen.
 
     Examples
     --------
