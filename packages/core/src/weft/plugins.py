@@ -37,14 +37,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
 
 from weft._registry import PluginError, Record, Registry
-
-if TYPE_CHECKING:
-    from weft.backend import Backend
+from weft.backend import Backend
 
 __all__ = [
     "Hooks",

@@ -17,15 +17,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from weft._devices import backend_of, device, resolve_device
 from weft._engine.tensor import local
 from weft._levels import check_randomness
 from weft._processes import hold_during_fork, renew_in_child
-
-if TYPE_CHECKING:
-    from weft._tensor import Tensor
+from weft._tensor import Tensor
 
 __all__ = [
     "Generator",
@@ -38,9 +36,9 @@ __all__ = [
     "set_rng_state",
 ]
 
-DEFAULT_SEED: Final = 67280421310721  # of a generator that was not seeded; PyTorch's value
-LOWEST_SEED: Final = -(1 << 63)
-HIGHEST_SEED: Final = (1 << 64) - 1
+DEFAULT_SEED: Final[int] = 67280421310721  # of a generator that was not seeded; PyTorch's value
+LOWEST_SEED: Final[int] = -(1 << 63)
+HIGHEST_SEED: Final[int] = (1 << 64) - 1
 
 
 class Generator:

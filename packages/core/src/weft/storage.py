@@ -9,19 +9,17 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary, ref
 
 import numpy
 
 from weft import _spoken
+from weft._devices import device
+from weft._dtypes import dtype
 from weft._engine.unresolved import Unresolved
 from weft._engine.unresolved import memory_of as in_memory
 from weft._float8 import converted
-
-if TYPE_CHECKING:
-    from weft._devices import device
-    from weft._dtypes import dtype
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 

@@ -1089,6 +1089,7 @@ def guarded(source: Any, quick: Any = None) -> Any:
             reraise(source.__name__, source, error, args, kwargs)
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
+    function.__annotations__ = source.__annotations__  # its own speak of the names of this module
     return function
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from weft.fx import _code
+from weft.fx import node as _node
 from weft.fx._code import Namespace, PythonCode, Writer
 from weft.fx.node import Argument, Node, Target, map_arg
 
@@ -346,3 +348,7 @@ class Graph:
         widths = [max(map(len, column)) for column in zip(*table)]
         table.insert(1, ["-" * width for width in widths])
         print("\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table))
+
+
+for module in (_code, _node):  # their annotations name the class, which is made of them
+    vars(module)["Graph"] = Graph

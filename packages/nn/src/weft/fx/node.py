@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import weft
 from weft import overrides
 from weft.fx.immutable_collections import immutable_dict, immutable_list
+from weft.nn import Module
 
 if TYPE_CHECKING:
-    from weft.fx.graph import Graph
-    from weft.nn import Module
+    from weft.fx.graph import Graph  # imports this module, and puts its class here
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
 

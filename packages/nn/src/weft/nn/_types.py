@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    import weft
+import weft
 
-DeviceLike: TypeAlias = "weft.device | str | int | None"
-DType: TypeAlias = "weft.dtype | None"
-Size1: TypeAlias = "int | tuple[int]"
-Size2: TypeAlias = "int | tuple[int, int]"
-Size3: TypeAlias = "int | tuple[int, int, int]"
-SizeAny: TypeAlias = "int | tuple[int, ...]"
+DeviceLike: TypeAlias = weft.device | str | int | None
+DType: TypeAlias = weft.dtype | None
+Size1: TypeAlias = int | tuple[int]
+Size2: TypeAlias = int | tuple[int, int]
+Size3: TypeAlias = int | tuple[int, int, int]
+SizeAny: TypeAlias = int | tuple[int, ...]
 
 
 def expanded(value: Any, count: int) -> tuple[Any, ...]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
+from weft.nn._types import DeviceLike, DType
 from weft.nn.containers import ModuleList, Sequential
 from weft.nn.linear import Linear
 from weft.nn.module import Module
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

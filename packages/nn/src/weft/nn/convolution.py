@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn._types import expanded
+from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3, expanded
 from weft.nn.linear import _uniform_by_fan_in
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 

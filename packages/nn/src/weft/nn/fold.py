@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from weft import Tensor
 from weft.nn import functional as F
+from weft.nn._types import SizeAny
 from weft.nn.module import Module
-
-if TYPE_CHECKING:
-    from weft.nn._types import SizeAny
 
 __all__ = ["Fold", "Unfold"]
 

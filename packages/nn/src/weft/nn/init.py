@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
-from weft import Tensor
-
-if TYPE_CHECKING:
-    from weft import Generator
+from weft import Generator, Tensor
 
 __all__ = [
     "calculate_gain",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import weft
 from weft import Tensor
 from weft.nn import convolution, linear, normalization
+from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3
 from weft.nn.module import Module
 from weft.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3
 
 __all__ = [
     "LazyBatchNorm1d",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._types import DeviceLike, DType
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
 
 __all__ = ["Bilinear", "Identity", "Linear"]
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
+from weft.nn._types import DeviceLike, DType
 from weft.nn.distance import PairwiseDistance
+from weft.nn.functional.loss import LinearCrossEntropyOptions
 from weft.nn.linear import Linear
 from weft.nn.module import Module
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
-    from weft.nn.functional.loss import LinearCrossEntropyOptions
 
 __all__ = [
     "BCELoss",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.nn._module import backward_hooks, registry, traversal
 from weft.nn._module.calling import Calling
 from weft.nn._module.hooks import (
     register_module_backward_hook,
@@ -56,6 +57,10 @@ class Module(Calling):
     >>> dict(scale.state_dict())
     {'factor': tensor(3.)}
     """
+
+
+for chapter in (backward_hooks, registry, traversal):  # their annotations name the class, which is made of them
+    vars(chapter)["Module"] = Module
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

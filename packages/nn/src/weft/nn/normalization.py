@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._types import DeviceLike, DType
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from weft.nn._types import DeviceLike, DType
 
 __all__ = [
     "BatchNorm1d",

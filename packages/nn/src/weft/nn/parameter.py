@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
 from weft import Tensor, _spoken
 from weft._intercept import unmasked
 from weft._printing import tensor_repr
 from weft._tensor import as_subclass, disabled_torch_function
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
+from weft.nn._types import DeviceLike, DType
 
 __all__ = [
     "Buffer",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
-from weft.nn._types import expanded
+from weft.nn._types import Size1, Size2, Size3, SizeAny, expanded
 from weft.nn.module import Module
-
-if TYPE_CHECKING:
-    from weft.nn._types import Size1, Size2, Size3, SizeAny
 
 __all__ = [
     "AdaptiveAvgPool1d",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
 from weft import Tensor
@@ -12,13 +12,11 @@ from weft._engine.tensor import local
 from weft._precision import cast
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._types import DeviceLike, DType
 from weft.nn.functional.recurrent import GATES, State, recurrent_layer
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
 from weft.nn.utils.rnn import PackedSequence
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from inspect import unwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._types import DeviceLike, DType
 from weft.nn.activation import GELU, ReLU
 from weft.nn.containers import ModuleList
 from weft.nn.dropout import Dropout
@@ -18,9 +19,6 @@ from weft.nn.linear import Linear
 from weft.nn.module import Module
 from weft.nn.multihead_attention import MultiheadAttention
 from weft.nn.normalization import LayerNorm
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike, DType
 
 __all__ = [
     "Transformer",

@@ -38,7 +38,7 @@ class _Required:
         return "<required parameter>"
 
 
-required: Final = _Required()
+required: Final[_Required] = _Required()
 
 _global_pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
 _global_post_hooks: dict[int, Callable[..., Any]] = OrderedDict()

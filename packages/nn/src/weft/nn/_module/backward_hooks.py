@@ -16,7 +16,7 @@ from weft import Tensor
 from weft.autograd import Function
 
 if TYPE_CHECKING:
-    from weft.nn.module import Module
+    from weft.nn.module import Module  # imports this module, and puts its class here
 
 Gradients = tuple[Any, ...]
 

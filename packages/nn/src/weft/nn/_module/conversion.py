@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import weft
 from weft import Tensor
 from weft.nn._module.traversal import Traversal
-
-if TYPE_CHECKING:
-    from weft.nn._types import DeviceLike
+from weft.nn._types import DeviceLike
 
 Self = TypeVar("Self", bound="Conversion")
 

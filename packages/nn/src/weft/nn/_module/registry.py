@@ -11,7 +11,7 @@ from weft import Tensor
 from weft.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
-    from weft.nn.module import Module
+    from weft.nn.module import Module  # imports this module, and puts its class here
 
 Self = TypeVar("Self", bound="Registry")
 

@@ -10,7 +10,7 @@ from weft.nn._module.registry import Registry
 from weft.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from weft.nn.module import Module
+    from weft.nn.module import Module  # imports this module, and puts its class here
 
 Self = TypeVar("Self", bound="Traversal")
 

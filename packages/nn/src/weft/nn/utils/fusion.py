@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import weft
 from weft import Tensor
+from weft.nn.convolution import _ConvNd
+from weft.nn.linear import Linear
+from weft.nn.module import Module
+from weft.nn.normalization import _BatchNorm
 from weft.nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from weft.nn.convolution import _ConvNd
-    from weft.nn.linear import Linear
-    from weft.nn.module import Module
-    from weft.nn.normalization import _BatchNorm
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
