@@ -465,6 +465,13 @@ def _(make, rows, columns, third):
         yield call(make(rows, columns), 1, make.index(rows, columns, below=columns), make(rows, columns), reduce)
 
 
+@sized("segment_reduce")
+def _(make, rows, columns, third):
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        data = make(rows, columns) if reduce != "prod" else make.mask(rows, columns).to(make.dtype) * 2 - 1
+        yield call(data, reduce, lengths=weft.tensor([rows // 2, 0, rows - rows // 2]), unsafe=True)
+
+
 @sized("take")
 def _(make, rows, columns, third):
     yield call(make(rows, columns), make.index(rows, columns, below=rows * columns))

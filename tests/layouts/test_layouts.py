@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,25 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import selection
 from calls import WITHOUT, names
-from sizes import modules_of
 from trial import Tally, kernels_of, share, sizes_of, try_function
 
 import weft
 from weft.ops._declare import registry
 
-SETTING = os.environ.get("WEFT_LAYOUTS", "0/1000")
+SETTING = os.environ.get("WEFT_LAYOUTS", "0/4000")
 DTYPES = (weft.float32, weft.bfloat16, weft.int64)
-EACH, MORE = 1000, 50  # of `changed`: one in so many of the calls of each function, and of those that changed
+EACH, MORE = 1000, 100  # of `changed`: one in so many of the calls of each function, and of those that changed
+
+
+def modules(name: str) -> set[str]:
+    """The modules that a function is about."""
+    return {selection.declaring_module(name)} if "::" in name else selection.modules_of_function(name)
+
+
+@cache
+def changed() -> frozenset[str]:
+    """The functions whose sources changed."""
+    return frozenset(selection.chosen(names(), "changed", modules))
 
 
 def taken(name: str) -> Callable[[int], bool] | None:
@@ -34,9 +45,8 @@ def taken(name: str) -> Callable[[int], bool] | None:
     if SETTING == "all":
         return lambda share: True
     if SETTING == "changed":
-        modules = {module for op in kernels_of(name) for module in modules_of(op)} | selection.modules_of_function(name)
-        parts = MORE if modules & selection.changed_modules() else EACH
-        return lambda share: share % parts == 0
+        one_in = MORE if name in changed() else EACH
+        return lambda share: share % one_in == 0
     part, slash, parts = SETTING.partition("/")
     if slash:
         return lambda share: share % int(parts) == int(part) % int(parts)
