@@ -20,7 +20,7 @@ def decorators(node):
 
 def called_from_python(node, loops):
     """Names of loops that a piece of source calls outside of what is compiled."""
-    if decorators(node) & {"loop", "launcher", "function", "cfunc", "njit", "overload", "intrinsic"}:
+    if decorators(node) & {"loop", "launcher", "function", "c_function", "keeping", "njit", "overload", "intrinsic"}:
         return []
     found = [node.func.id] if isinstance(node, ast.Call) and getattr(node.func, "id", None) in loops else []
     return found + [name for child in ast.iter_child_nodes(node) for name in called_from_python(child, loops)]

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, from_dtype, njit, types
+from numba import from_dtype, njit, types
 from numba.extending import intrinsic, overload
 
 from weft.backend import destination
 from weft.backend_cpu.compiled.halves import HALVES, loaded, rounded
+from weft.backend_cpu.compiled.keeping import c_function
 from weft.backend_cpu.compiled.lists import HEAD, word_at
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.vectors import SeveralVectors
@@ -151,7 +152,6 @@ def apply_compiled(spec, values):
 # All loops have this signature, so that one can stand for another. The address is of the part of a table after STEPS.
 LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
 OPTIONS: Any = {
-    "cache": True,
     "fastmath": {"contract"},
     "error_model": "numpy",
     "pipeline_class": SeveralVectors,
@@ -161,8 +161,9 @@ OPTIONS: Any = {
 @cache
 def compiled(spec: str) -> int:
     """The address of a loop: an operation's key, and for the result and each operand a dtype and how it goes on."""
+    formula = FORMULAS[spec.partition("|")[0]].py_func
 
-    @cfunc(LOOP, **OPTIONS)
+    @c_function(LOOP, formula.__module__, **OPTIONS)
     def run(out, a, b, c, size, steps, p, q, r):
         for i in range(size):
             put(spec, out, i, apply(spec, elements(spec, (a, b, c), (p, q, r), i)))
@@ -248,7 +249,7 @@ def copier(size: int) -> int:
     """The address of a loop that copies elements of so many bytes, between places that are so far apart."""
     mark = f"uint{8 * size}"
 
-    @cfunc("void(int64, int64, int64, int64, int64)", cache=True, error_model="numpy")
+    @c_function("void(int64, int64, int64, int64, int64)", error_model="numpy")
     def copy(source, step, target, distance, count):
         for i in range(count):
             copy_one(mark, source + i * step, target + i * distance)
@@ -308,7 +309,7 @@ def beside(words, place, count, buffer):
 def in_order() -> int:
     """The address of a loop that has another one run on blocks, for which what is apart is put together."""
 
-    @cfunc(LOOP, **OPTIONS)
+    @c_function(LOOP, **OPTIONS)
     def run(out, a, b, c, size, steps, p, q, r):
         memory = buffers()
         function, copier = word_at(steps + 8 * (FUNCTION - STEPS)), word_at(steps + 8 * (COPIERS - STEPS))

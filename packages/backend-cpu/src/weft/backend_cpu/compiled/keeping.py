@@ -1,37 +1,144 @@
-"""How compiled kernels are kept on disk, so that processes that compile at the same time do not mix them up.
+"""How compiled kernels are kept on disk: whole ones, by what they are the kernels of, or none.
 
 Numba numbers the files of what it compiled of a function, by the function's index of them. Two processes that have read
 the same index take the same number, for different kernels; then the index of the one leads to the file of the other,
 and from that day on a program silently computes something else (Numba 0.68). Here a file is named by what it is the
 kernel of. The worst that two processes can do to each other is then to forget a kernel, which is compiled again.
 
+Numba asks whether a function's own file has changed. Here those are asked too that its file takes functions from.
+
+A kernel that is compiled works in this process whether it can be kept or not: a disk may be full, and an interrupt
+while LLVM hands the code over is lost in between, whereupon Numba has no code to keep ("no compiled object yet"). A
+file that cannot be read, as after a loss of power, is none. Only weft's own functions are kept so: Numba's classes stay
+as they are.
+
 Beside them is a file, without content, for each work that was found to be worth compiled kernels.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
 
 from weft.backend_cpu.compiled import folder
 
-__all__ = ["decide", "is_decided", "name_files_by_kernel"]
+__all__ = ["c_function", "decide", "is_decided", "kept"]
 
 
-def save(file: Any, key: Any, data: Any) -> None:
-    """Keep what was compiled: first the data, then the index's line that leads there."""
-    name = file._data_name(int(sha256(file._dump(key)).hexdigest()[:16], 16))
-    file._save_data(name, data)
-    file._save_index(file._load_index() | {key: name})
+class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a function's kernels, and the index of them."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep what was compiled: first the data, then the index's line that leads there."""
+        name = self._data_name(int(sha256(self._dump(key)).hexdigest()[:16], 16))
+        self._save_data(name, data)
+        self._save_index(self._readable_index() | {key: name})
+
+    def load(self, key: Any) -> Any:
+        """What was kept under a key; None for what is not there, or cannot be read."""
+        try:
+            return super().load(key)
+        except Exception:
+            return None
+
+    def _readable_index(self) -> dict[Any, str]:
+        try:
+            found: dict[Any, str] = self._load_index()
+        except Exception:  # cut short: what it led to is compiled again
+            return {}
+        return found
 
 
-def name_files_by_kernel() -> None:
-    """Have Numba do so, for all functions of the process: it has no setting for those of one library."""
-    IndexDataCacheFile.save = save
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The kernels of a function on disk.
+
+    Parameters
+    ----------
+    py_func : function
+    *modules : str
+        Names of more modules whose functions it calls.
+    """
+
+    def __init__(self, py_func: Any, *modules: str) -> None:
+        super().__init__(py_func)
+        stamp = self._impl.locator.get_source_stamp(), *map(sources_of, (py_func.__module__, *modules))
+        self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load a kernel; None where there is no whole one."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel, if that can be: it is compiled, and serves without."""
+        with suppress(Exception):
+            super().save_overload(sig, data)
+
+
+@cache
+def sources_of(name: str) -> tuple[tuple[str, float, int], ...]:
+    """The files of a module and of those in this folder that it has functions of: names, times and sizes."""
+    package, seen, ahead = __name__.rpartition(".")[0], set[str](), [name]
+    while ahead:
+        name = ahead.pop()
+        if name in seen or not name.startswith(package) or name not in sys.modules:
+            continue
+        seen.add(name)
+        values = list(vars(sys.modules[name]).values())
+        ahead += {each.__name__ if isinstance(each, ModuleType) else str(module_of(each)) for each in values}
+    found = [os.stat(file) for file in files_of(seen)]
+    return tuple((name, each.st_mtime, each.st_size) for name, each in zip(sorted(seen), found))
+
+
+def module_of(value: Any) -> Any:
+    """The name of the module where a function was defined, also one that is to be compiled."""
+    return getattr(value, "__module__", None)
+
+
+def files_of(names: set[str]) -> list[str]:
+    """The files of modules that are imported."""
+    return [str(sys.modules[name].__file__) for name in sorted(names)]
+
+
+def kept(dispatcher: Any, *modules: str) -> Any:
+    """A function of `numba.njit` whose kernels are kept on disk; where nothing can be written, as it is."""
+    with suppress(RuntimeError):  # Numba: "no locator available"
+        dispatcher._cache = KernelCache(dispatcher.py_func, *modules)
+    return dispatcher
+
+
+def keeping(**options: Any) -> Callable[[Any], Any]:
+    """`numba.njit` with these options, for functions whose kernels are kept on disk."""
+    compiler = njit(**options)
+    return lambda function: kept(compiler(function))
+
+
+def c_function(signature: str, *modules: str, pipeline_class: Any = None, **options: Any) -> Callable[[Any], Any]:
+    """`numba.cfunc`, whose kernels are kept on disk. It takes functions of these modules."""
+    pipeline = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
+
+    def compiled(function: Any) -> Any:
+        made: Any = CFunc(function, normalize_signature(signature), locals={}, options=options, **pipeline)
+        with suppress(RuntimeError):
+            made._cache = KernelCache(function, *modules)
+        made.compile()
+        return made
+
+    return compiled
 
 
 def note_of(work: str) -> Path:

@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from weft.backend import BySize
 from weft.backend_cpu.compiled.halves import BITS, number_in, put_at, value_at
+from weft.backend_cpu.compiled.keeping import keeping
 from weft.backend_cpu.compiled.mathematics import floor, function, fused, like, log, log1p, polynomial, sine_of
 from weft.backend_cpu.compiled.mathematics import whole as nearest
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
@@ -49,7 +49,7 @@ def mixed(high, low):
     return (joined >> ONE) ^ (MATRIX if joined & ONE else np.uint32(0))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@keeping(nogil=True, error_model="numpy")
 def words(key, out):
     """Write words to an array of whole blocks; ``key`` is the generator's state at the end of one, and stays so."""
     for start in range(0, out.size, SIZE):
@@ -288,7 +288,7 @@ def remainders64(words, span, low, out):
     parallel(remainders64_loop, (words, span, low, out), out.size, out.size * 8)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@keeping(nogil=True, error_model="numpy")
 def exchanged(words, out):
     """Exchange place i of 0, 1, ..., n - 1 with one from there on, for i = 0, 1, ... in turn (Fisher-Yates)."""
     n = out.size
@@ -299,7 +299,7 @@ def exchanged(words, out):
         out[i], out[other] = out[other], out[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@keeping(nogil=True, error_model="numpy")
 def search(weights, uniforms, cumulated, out):
     """For each row of weights, the columns in whose part of its sum uniforms lie; ``cumulated`` has room for a row."""
     columns = weights.shape[1]

@@ -27,12 +27,12 @@ from typing import Any
 
 import llvmlite.binding
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils, compiler_lock
 from numba.extending import intrinsic
 
 from weft._processes import hold_during_fork
-from weft.backend_cpu.compiled.keeping import name_files_by_kernel
+from weft.backend_cpu.compiled.keeping import keeping
 from weft.backend_cpu.compiled.vectors import WideVectors, widen
 from weft.backend_cpu.threads import use_openmp
 
@@ -43,16 +43,15 @@ GRAIN = 16384
 
 # Sums may be reordered, which vector code needs, and products contracted into multiply-adds. NaN, infinities and the
 # sign of zero keep their meaning.
-OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True, "cache": True}
+OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True}
 
 # What nothing calls is not compiled: Python calls launchers, and these the loops.
-loop = njit(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-launcher = njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
+loop = keeping(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+launcher = keeping(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 use_openmp()
 hold_during_fork(compiler_lock, "global_compiler_lock", is_inner=True)
-name_files_by_kernel()
 if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
     from weft.backend_cpu import poison
 

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from weft.backend import BySize
+from weft.backend_cpu.compiled.keeping import keeping
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.compiled.vectors import WideVectors
 from weft.backend_cpu.libraries import FEW, LEAST, serves
@@ -41,7 +41,7 @@ def outer(column: Any, row: Any) -> Any:
 # Products of vectors in three dimensions. Products are rounded before they are subtracted: that of a vector and itself
 # is 0.
 
-rounding_loop = njit(
+rounding_loop = keeping(
     **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 
