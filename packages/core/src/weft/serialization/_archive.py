@@ -416,11 +416,11 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
-        descriptor = os.open(temporary, flags, 0o666)  # less the umask, as open() would
-    except FileNotFoundError:
-        raise RuntimeError(f"save: the folder {folder!r} does not exist; make it with os.makedirs") from None
-    try:
+    try:  # an interrupt may come as soon as the file is there
+        try:
+            descriptor = os.open(temporary, flags, 0o666)  # less the umask, as open() would
+        except FileNotFoundError:
+            raise RuntimeError(f"save: the folder {folder!r} does not exist; make it with os.makedirs") from None
         with open(descriptor, "wb") as file:
             if mode is not None:
                 os.chmod(temporary, stat.S_IMODE(mode))
