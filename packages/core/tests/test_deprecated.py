@@ -1,5 +1,7 @@
 """Signatures that PyTorch calls deprecated and still takes, with its warning; and other calls that it warns of."""
 
+import warnings
+
 import numpy
 import pytest
 
@@ -101,3 +103,46 @@ def test_absolute_values_of_complex_numbers_are_not_written_over_them():
     with pytest.raises(RuntimeError, match="In-place abs is not supported for complex tensors"):
         weft.tensor([3 + 4j]).abs_()
     assert weft.tensor([-3.0]).abs_().tolist() == [3.0]
+
+
+SAID_ONCE = {
+    "weft.tensor([1 + 2j]).float()": "Casting complex values to real",
+    "weft.tensor([1 + 2j]).to(weft.int64)": "Casting complex values to real",
+    "weft.zeros(1).copy_(weft.tensor([1 + 2j]))": "Casting complex values to real",
+    "weft.zeros(1).__setitem__(0, weft.tensor(1 + 2j))": "Casting complex values to real",
+    "weft.zeros(2).index_reduce(0, weft.tensor([1]), weft.ones(1), 'amax')": "in beta",
+    "weft.stft(weft.ones(16), 8, return_complex=True)": "window was not provided",
+    "weft.istft(weft.ones(5, 4, dtype=weft.complex64), 8)": "window was not provided",
+    "weft.tensor([numpy.ones(2), numpy.ones(2)])": "list of numpy.ndarrays",
+    "weft.tensor([[numpy.ones(2)], [numpy.zeros(2)]], dtype=weft.float32)": "list of numpy.ndarrays",
+    "weft.set_default_tensor_type(weft.FloatTensor)": "deprecated",
+    "weft.ones(2).storage()": "TypedStorage is deprecated",
+    "weft.FloatStorage(2)": "TypedStorage is deprecated",
+}
+
+
+@pytest.mark.parametrize("call", SAID_ONCE)
+def test_what_is_rarely_meant_is_warned_of_once(monkeypatch, call):
+    monkeypatch.setattr("weft._settings._said", set())
+    names = {"weft": weft, "numpy": numpy}
+    with pytest.warns(UserWarning, match=SAID_ONCE[call]):
+        eval(call, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        eval(call, names)
+
+
+def test_a_gradient_of_real_numbers_takes_the_real_part_without_a_warning(always):
+    x = weft.ones(2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (x * weft.tensor([1j, 2.0])).abs().sum().backward()
+    assert x.grad.tolist() == [1, 2]
+    assert weft.tensor([1j]).bool().tolist() == [True]  # nothing is lost
+
+
+def test_a_complex_number_is_true_where_either_part_is_not_zero():
+    x = weft.zeros(3, dtype=weft.bool)
+    assert x.copy_(weft.tensor([1j, 0, 1])).tolist() == [True, False, True]
+    x[:2] = weft.tensor([0, 2j])
+    assert x.tolist() == [False, True, True]

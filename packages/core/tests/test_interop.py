@@ -57,8 +57,10 @@ def test_tensor_infers_dtype_and_shape(data, expected):
 
 def test_tensor_takes_tensors_as_numbers():
     assert content(weft.tensor([weft.tensor(1), weft.tensor([2.5])])) == (weft.float32, [1.0, 2.5])
-    with pytest.raises(TypeError, match=r"^tensor: only one element tensors .*weft.stack"):
-        weft.tensor([weft.tensor([1, 2]), weft.tensor([3, 4])])
+    two = weft.tensor([1, 2])
+    for data in ([two, two], [[two, two]], [two, 1], [1, two], [1, weft.ones(0)]):
+        with pytest.raises(ValueError, match=r"^tensor: only one element tensors .*weft.stack"):
+            weft.tensor(data)
 
 
 def test_tensor_follows_the_default_dtype():

@@ -203,6 +203,8 @@ def test_a_tensor_on_the_cpu_has_no_cuda_interface_and_no_streams():
 def test_a_dense_tensor_is_its_own_dense_form():
     x = weft.ones(2, 3)
     assert x.to_dense() is x and (x.dense_dim(), x.sparse_dim()) == (2, 0)
-    assert x.grad_dtype is weft.float32 and x.name is None and not x.volatile and not x.is_distributed()
+    assert x.grad_dtype is weft.float32 and x.name is None and not x.is_distributed()
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert not x.volatile
     with pytest.raises(RuntimeError, match="leaf"):
         (x.requires_grad_() * 2).grad_dtype

@@ -198,3 +198,17 @@ def test_a_backend_of_numpys_arrays_has_scipys_functions(broken):
     found = broken("rightdevice", Copying("rightdevice", np))
     assert weft.special.bessel_j0(weft.zeros(1, device="rightdevice")).tolist() == [1]
     found["op_agrees[core::bessel_j0]"]()
+
+
+@pytest.mark.parametrize(("actual", "expected"), [(1, 1.0), (True, 1), ([1], [1.0]), (np.float64(1), 1), (1, 1 + 0j)])
+def test_numbers_of_different_types_are_equal_only_without_check_dtype(actual, expected):
+    with pytest.raises(AssertionError, match=r"\(d\)types do not match"):
+        assert_close(actual, expected)
+    assert_close(actual, expected, check_dtype=False)
+
+
+def test_assert_allclose_compares_across_dtypes_and_is_deprecated():
+    with pytest.warns(FutureWarning, match="assert_close"):
+        weft.testing.assert_allclose(weft.ones(2), [1, 1])
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError):
+        weft.testing.assert_allclose(weft.ones(2), weft.zeros(2))

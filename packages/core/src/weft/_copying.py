@@ -14,6 +14,7 @@ from weft._engine.tensor import TensorBase, local
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._layout import memory_format, sparse_coo
 from weft._portions import method as handed_over
+from weft._settings import warn_caller_once
 from weft._tensor import Tensor, as_subclass
 from weft._unresolved import resolved, with_bits
 from weft.storage import (
@@ -21,6 +22,7 @@ from weft.storage import (
     UntypedStorage,
     address,
     layout_of,
+    place_of,
     storage_of,
     strides_of,
     tensor_of,
@@ -51,6 +53,7 @@ def untyped_storage(self: Any) -> UntypedStorage:
 @method
 def storage(self: Any) -> TypedStorage:
     """Return the memory that this tensor is a view of, as elements of its dtype."""
+    warn_caller_once("TypedStorage is deprecated; use untyped_storage()")
     return TypedStorage(wrap_storage=storage_of(self), dtype=self.kind.dtype)
 
 
@@ -65,7 +68,7 @@ def storage_offset(self: Any) -> int:
     """
     if not self._array.size:
         return 0
-    return (address(self._array) - address(storage_of(self)._array)) // int(self.kind.dtype.itemsize)
+    return place_of(self._array, storage_of(self)) // int(self.kind.dtype.itemsize)
 
 
 @method

@@ -16,6 +16,7 @@ from weft._devices import device, resolve_device
 from weft._dtypes import ALL, dtype, get_default_dtype, set_default_dtype
 from weft._engine.tensor import TensorBase
 from weft._layout import layout, strided
+from weft._settings import warn_caller_once
 from weft._size import Size
 from weft._tensor import Tensor
 from weft.storage import TypedStorage, UntypedStorage
@@ -58,6 +59,7 @@ class storagetype(type):
                 f"{cls.__name__}(): takes nothing, a size, a sequence of numbers, or wrap_storage=UntypedStorage; "
                 f"got {', '.join([type(each).__name__ for each in args] + sorted(unknown))}"
             )
+        warn_caller_once("TypedStorage is deprecated; use weft.UntypedStorage")
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -242,6 +244,9 @@ def set_default_tensor_type(t: Any) -> None:
     ValueError
         For an unknown name.
     """
+    warn_caller_once(
+        "set_default_tensor_type() is deprecated; use weft.set_default_dtype() and weft.set_default_device() instead"
+    )
     if isinstance(t, dtype) or t is Tensor:
         raise TypeError(f"set_default_tensor_type: invalid type object: {t}; use weft.set_default_dtype")
     element, where = dtype_and_device("set_default_tensor_type", t)

@@ -24,6 +24,7 @@ from weft._dtypes import (
 )
 from weft._engine.tensor import TensorBase, run_quietly
 from weft._float8 import converted
+from weft._settings import warn_caller_once
 
 MAX_DIMS = 64  # NumPy's
 NO_SEQUENCES = (str, bytes, dict, set, frozenset)
@@ -81,7 +82,15 @@ def stacked(data: Any, element: dtype | None) -> numpy.ndarray[Any, Any] | None:
         return None
     if any(type(each) is not numpy.ndarray or each.shape != shape or each.dtype != data[0].dtype for each in data):
         return None
+    warn_of_arrays()
     return numpy.stack(data)
+
+
+def warn_of_arrays() -> None:
+    warn_caller_once(
+        "tensor: creating a tensor from a list of numpy.ndarrays is extremely slow; make one array of them first, with "
+        "numpy.array()"
+    )
 
 
 def is_sequence(value: Any) -> bool:
@@ -102,6 +111,8 @@ def flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     level: list[Any] = [data]
     while level and is_sequence(level[0]):
         size = len(level[0])
+        if shape and type(level[0]) is numpy.ndarray:
+            warn_of_arrays()
         for each in level:
             if not is_sequence(each):
                 raise TypeError(
@@ -133,10 +144,7 @@ def check_depth(data: Any) -> None:
         if depth == MAX_DIMS:
             raise ValueError(f"tensor: too many dimensions {type(first).__name__!r}; {MAX_DIMS} is the limit")
         if isinstance(first, TensorBase) and depth:
-            raise TypeError(
-                "tensor: only one element tensors can be converted to Python scalars; got a tensor of shape "
-                f"{list(first._array.shape)} in a sequence. Use weft.stack to join tensors"
-            )
+            raise no_scalar(first)
         if not len(first):
             return
         first, depth = first[0], depth + 1
@@ -144,6 +152,14 @@ def check_depth(data: Any) -> None:
         if isinstance(first, str) and depth:
             raise ValueError(f"tensor: too many dimensions {type(first).__name__!r}: text is no number")
         raise TypeError(f"tensor: invalid data type {type(first).__name__!r}: text is no number")
+
+
+def no_scalar(tensor: Any) -> ValueError:
+    """The error for a tensor in a sequence of numbers, if it does not have one element."""
+    return ValueError(
+        f"tensor: only one element tensors can be converted to Python scalars; got a tensor of shape "
+        f"{list(tensor._array.shape)} in a sequence. Use weft.stack to join tensors"
+    )
 
 
 def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any], dtype]:
@@ -156,6 +172,8 @@ def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any]
             found.add(BY_NUMPY[number.dtype])
             number = number.item()
         elif isinstance(number, TensorBase):
+            if number._array.size != 1:
+                raise no_scalar(number)
             found.add(number.kind.dtype)
             number = number.item()  # type: ignore[attr-defined]
         elif isinstance(number, complex | float | int):  # subclasses too, such as IntEnum

@@ -188,6 +188,11 @@ def warn_caller_once(message: str, subject: str = "") -> None:
         warn_caller(message)
 
 
+def warn_of_lost_part() -> None:
+    """Say once that real elements take the real parts of complex ones."""
+    warn_caller_once("Casting complex values to real discards the imaginary part. Take x.real where that is meant")
+
+
 def is_first(subject: str) -> bool:
     """Whether something is to be said: it has not been, or `set_warn_always` asks for it each time."""
     if subject in _said and not state["warn_always"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterable, Iterator
+from operator import index
 from typing import Any
 from weakref import WeakValueDictionary, ref
 
@@ -62,6 +63,26 @@ class Memory:
             "typestr": "|u1",
             "version": 3,
         }
+
+
+class Left(Memory):
+    """The memory that a storage had before `resize_`, for the tensors that do not fit in what it has now."""
+
+    def __init__(self, array: Any, storage: UntypedStorage) -> None:
+        super().__init__(address(array), array.size, array, not array.flags.writeable)
+        self.storage = storage
+
+
+def left_of(array: Any) -> Left | None:
+    """The memory that an array's storage has left; None if the array is in what it has."""
+    base = getattr(owner(array), "base", None)
+    return base if type(base) is Left else None
+
+
+def place_of(array: Any, storage: UntypedStorage) -> int:
+    """Return how many bytes of its storage are before an array's first element."""
+    left = left_of(array)
+    return address(array) - address(storage._array if left is None else left.keep)
 
 
 def memory_of(array: Any) -> Any:
@@ -140,26 +161,30 @@ class UntypedStorage:
     True
     """
 
-    __slots__ = ("__weakref__", "_array", "_device", "_users")
+    __slots__ = ("__weakref__", "_array", "_device", "_outside", "_users")
     _array: Any
     _device: Any
+    _outside: list[Any]  # weak references to tensors that wait for it to grow again
     _users: list[Any]  # weak references to tensors
 
     def __init__(self, size: int | Iterable[int] = 0, *, device: Any = None) -> None:
         content = bytes_of(size) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
         made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
-        self._array, self._device, self._users = made._array, made._device, []
+        self._array, self._device, self._users, self._outside = made._array, made._device, [], []
 
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
         """Return the storage that an array's memory belongs to."""
+        left = left_of(array)
+        if left is not None:
+            return left.storage
         memory = memory_of(owner(array))
         key = device, address(memory), memory.size
         known = _alive.get(key)
         if known is not None:
             return known
         self = object.__new__(cls)
-        self._array, self._device, self._users = memory, device, []
+        self._array, self._device, self._users, self._outside = memory, device, [], []
         if memory.size:
             _alive[key] = self
         return self
@@ -337,19 +362,81 @@ class UntypedStorage:
         """
         if self.is_shared() or not isinstance(self._array, numpy.ndarray):
             return self
-        before = self._array
+        self._move_to(memory_of(shared_copy(self._array)))
+        return self
+
+    def resizable(self) -> bool:
+        """Whether `resize_` can change the size: memory that processes share has one size."""
+        return self.is_cuda or mapping_of(self._array) is None
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Give the storage another size in bytes; what it held stays as far as that goes, the rest is not initialised.
+
+        The tensors that are known to use the storage, as `share_memory_` knows them, move with it. One that needs more
+        than the new size keeps its elements as they were, apart, until the storage is large enough again.
+
+        Raises
+        ------
+        RuntimeError
+            If the memory is shared between processes or not on the CPU, or the size is negative or immense.
+        """
+        size = index(size)
+        if size == self.nbytes():
+            return self
+        if not self.resizable():
+            raise RuntimeError("resize_: Trying to resize storage that is not resizable: processes share its memory")
+        if not isinstance(self._array, numpy.ndarray):
+            raise RuntimeError(f"resize_: storages on {self._device} cannot be resized; resize_ a tensor there")
+        moved = bytes_of(size)
+        kept = min(size, self._array.size)
+        moved[:kept] = self._array[:kept]
+        self._move_to(moved)
+        return self
+
+    def _move_to(self, moved: Any) -> None:
+        """Use other memory, and let the tensors use it too."""
+        before, left = self._array, None
         start, stop = address(before), address(before) + before.size
-        moved = memory_of(shared_copy(before))
-        for tensor in self._family():
-            array = tensor._array
-            if array.size and start <= address(array) < stop:
-                again = numpy.ndarray(array.shape, array.dtype, moved, address(array) - start, array.strides)
-                tensor._array = Unresolved(again, array.bits) if isinstance(array, Unresolved) else again
+        known = {id(each): each for user in self._outside if (each := user()) is not None}
+        known.update((id(each), each) for each in self._family())
+        self._outside = []
+        for tensor in known.values():
+            array = in_memory(tensor._array)
+            outside = left_of(array)
+            if not array.size or not (start <= address(array) < stop if outside is None else outside.storage is self):
+                continue
+            offset = place_of(array, self)
+            memory = moved
+            if offset + numpy.lib.array_utils.byte_bounds(array)[1] - address(array) > moved.size:
+                self._outside.append(ref(tensor))
+                if outside is not None:
+                    continue
+                memory = left = numpy.asarray(Left(before, self)) if left is None else left
+            again = numpy.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+            bits = tensor.kind.bits
+            tensor._array = Unresolved(again, bits) if bits else again
         _alive.pop((self._device, start, before.size), None)
         self._array = moved
         if moved.size:
             _alive[self._device, address(moved), moved.size] = self
-        return self
+
+    @property
+    def filename(self) -> str | None:
+        """The file whose memory this is; it is not kept."""
+        return None
+
+    def new(self) -> UntypedStorage:
+        """Return an empty storage on the same device."""
+        return UntypedStorage(0, device=self._device)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Return the name of the type; or these bytes, each as an element of a legacy type, dtype or name."""
+        name = f"{_spoken.name}.storage.UntypedStorage"
+        if dtype is None:
+            return name
+        if dtype is UntypedStorage or dtype in (name, f"{_spoken.name}.UntypedStorage"):
+            return self
+        return TypedStorage(wrap_storage=self, dtype=_named_dtype("uint8")).type(dtype)
 
     def _used_by(self, tensor: Any) -> UntypedStorage:
         """Remember a tensor, which moves when the storage does."""
@@ -534,6 +621,20 @@ class TypedStorage:
         """Whether another process may see the same memory."""
         return self._untyped_storage.is_shared()
 
+    def resizable(self) -> bool:
+        """Whether `resize_` can change the size."""
+        return self._untyped_storage.resizable()
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Give the storage another number of elements, as :meth:`UntypedStorage.resize_` does."""
+        self._untyped_storage.resize_(index(size) * self.element_size())
+        return self
+
+    @property
+    def filename(self) -> str | None:
+        """The file whose memory this is; it is not kept."""
+        return self._untyped_storage.filename
+
     def share_memory_(self) -> TypedStorage:
         """Move to memory that other processes can share, as :meth:`UntypedStorage.share_memory_` does."""
         self._untyped_storage.share_memory_()
@@ -588,9 +689,9 @@ class TypedStorage:
 
 
 def conversion(name: str) -> Any:
-    """The method of a typed storage that gives the same elements in another dtype."""
+    """The method of a storage that gives the same elements, or bytes as elements, in another dtype."""
 
-    def method(self: TypedStorage) -> Any:
+    def method(self: Any) -> Any:
         from weft._dtypes import NAMES
 
         return self.type(NAMES[name])
@@ -615,6 +716,7 @@ for _name, _dtype in {
     "complex_float": "complex64",
     "complex_double": "complex128",
 }.items():
+    setattr(UntypedStorage, _name, conversion(_dtype))
     setattr(TypedStorage, _name, conversion(_dtype))
 
 
@@ -660,7 +762,9 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     """
     array = own = in_memory(tensor._array)
     width = tensor.kind.dtype.itemsize
-    if any(step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)):
+    if left_of(array) is not None or any(
+        step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)
+    ):
         array = array.copy()
     storage = UntypedStorage._of_array(array, tensor.kind.device)
     offset, rest = divmod(address(array) - address(storage._array), width)

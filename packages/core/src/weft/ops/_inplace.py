@@ -28,6 +28,7 @@ from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad
 from weft._engine.unresolved import memory_of, values_of
 from weft._float8 import assigned
 from weft._intercept import flatten
+from weft._settings import warn_of_lost_part
 from weft.backend import destination
 
 
@@ -228,7 +229,8 @@ def write_array(target: Any, array: Any) -> None:
 
 
 def copy_into(target: Any, array: Any) -> None:
-    if target.dtype.kind != "c" and array.dtype.kind == "c":
+    if array.dtype.kind == "c" and target.dtype.kind not in "cb":
+        warn_of_lost_part()
         array = array.real
     if target.dtype.itemsize == 1 or array.dtype.itemsize == 1:
         array = assigned(target, array)

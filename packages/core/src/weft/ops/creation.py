@@ -47,6 +47,7 @@ from weft._layout import (
     preserve_format,
 )
 from weft._levels import batched_like
+from weft._settings import warn_of_lost_part
 from weft._tensor import Tensor
 from weft._unresolved import resolved
 from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
@@ -663,7 +664,11 @@ def convert(input, dtype):
 @convert.kernel
 def _(xp, input, dtype):
     if input.dtype.kind == "c" and dtype.numpy.kind != "c":
-        input = input.real if dtype.numpy.kind != "b" else input != 0
+        if dtype.numpy.kind == "b":
+            input = input != 0
+        else:
+            warn_of_lost_part()
+            input = input.real
     if dtype.is_float8:
         return converted(input, dtype.numpy)
     if is_float8(input.dtype):
@@ -673,6 +678,8 @@ def _(xp, input, dtype):
 
 @convert.gradient("input")
 def _(grad, input_dtype):
+    if grad.kind.is_complex and not input_dtype.is_complex:
+        grad = grad.real  # as it is meant
     return grad.to(input_dtype)
 
 

@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 from weft._engine.tensor import TensorBase
+from weft._settings import warn_caller_once
 from weft.ops._declare import composite, op
 from weft.ops._geometry import integers
 from weft.ops.creation import arange, ones
@@ -254,6 +255,11 @@ def stft(
         raise RuntimeError(f"stft: expected 0 < n_fft <= {size}, the length of the signal, but got n_fft={n_fft}")
     check_lengths("stft", n_fft, hop_length, win_length)
 
+    if window is None:
+        warn_caller_once(
+            "stft: a window was not provided. A rectangular window will be applied, which is known to cause spectral "
+            "leakage. Pass another, such as weft.hann_window, or weft.ones(win_length) for this one"
+        )
     window = window_of("stft", window, n_fft, win_length, input)
     frames = signal.unfold(-1, n_fft, min(hop_length, size))  # (..., T, n_fft)
     frames = frames if window is None else frames * window
@@ -327,6 +333,11 @@ def istft(
     onesided = input.shape[-2] != n_fft if onesided is None else onesided
     if return_complex and onesided:
         raise RuntimeError("istft: cannot have onesided output if window or input is complex; pass onesided=False")
+    if window is None:
+        warn_caller_once(
+            "istft: a window was not provided. A rectangular window will be applied. Pass the window that stft "
+            "was given"
+        )
     window = window_of("istft", window, n_fft, win_length, input)
     if window is None:
         window = ones(n_fft, dtype=input.dtype.to_real(), device=input.device)

@@ -1354,6 +1354,8 @@ def masked_select(input, mask):
 def masked_scatter(input, mask, source):
     """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
     if mask.dtype is not bool_:
+        if mask.dtype.name == "uint8":
+            warn_caller_once("masked_scatter_ received a mask with dtype weft.uint8; pass a mask of weft.bool instead")
         raise RuntimeError(f"masked_scatter: only supports boolean masks; got {mask.dtype}")
     if source.dtype is not input.dtype:
         raise RuntimeError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from weft._settings import warn_caller_once
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.creation import from_host
@@ -168,6 +169,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    warn_caller_once("index_reduce() is in beta and the API may change at any time.")
     check_order("index_reduce", input, reduce)
     dim, index = index_write("index_reduce", input, dim, index, source, RuntimeError)
     if not source.ndim and index.numel() != 1:

@@ -1357,6 +1357,8 @@ def _resize(input, *size, memory_format=None):
     reach = input.untyped_storage().nbytes() // input.itemsize - input.storage_offset()
     whole = as_strided.op(input, (reach,), (1,), 0, tuple(input.stride()))
     if count > whole._array.size:
+        if not input.untyped_storage().resizable():
+            raise RuntimeError("resize_: Trying to resize storage that is not resizable: processes share its memory")
         more = whole.new_empty(count)
         more._array[: whole._array.size] = whole._array
         whole = more

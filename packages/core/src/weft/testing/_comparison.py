@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
 from typing import Any
@@ -20,6 +21,7 @@ TOLERANCES = {
     "complex128": (1e-7, 1e-7),
 }
 
+NUMBERS = Number, np.bool_
 Message = str | Callable[[str], str] | None
 
 
@@ -78,6 +80,32 @@ def assert_close(
     comparison.compare(actual, expected, ())
 
 
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: Message = "",
+) -> None:
+    """Assert that two values are equal to within a tolerance, whatever their dtypes; `assert_close` took its place.
+
+    Parameters
+    ----------
+    actual, expected : Tensor, number or sequence of numbers
+    rtol, atol : float
+        Give both or neither. By default as in `assert_close`.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    msg : str or callable
+    """
+    warnings.warn("assert_allclose is deprecated; use weft.testing.assert_close instead", FutureWarning, stacklevel=2)
+    tensors = [each if isinstance(each, weft.Tensor) else weft.tensor(each) for each in (actual, expected)]
+    assert_close(
+        *tensors, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
+    )
+
+
 class _Comparison:
     """The options of one call, and the walk through containers."""
 
@@ -104,7 +132,10 @@ class _Comparison:
             raise self.incomparable(actual, expected)
         if isinstance(actual, weft.Tensor) and isinstance(expected, weft.Tensor):
             self.compare_tensors(actual, expected, path)
-        elif isinstance(actual, Number) and isinstance(expected, Number):
+        elif isinstance(actual, NUMBERS) and isinstance(expected, NUMBERS):
+            kinds = [type(each.item() if isinstance(each, np.generic) else each) for each in (actual, expected)]
+            if "dtype" in self.attributes and kinds[0] is not kinds[1]:
+                self.fail(f"The (d)types do not match: {kinds[0]} != {kinds[1]}.", path)
             self.compare_values(np.asarray(actual), np.asarray(expected), "Scalars", path)
         elif isinstance(actual, np.ndarray) and isinstance(expected, np.ndarray):
             self.compare_tensors(weft.from_numpy(actual), weft.from_numpy(expected), path)

@@ -16,6 +16,7 @@ from weft import Tensor
 from weft._engine.functions import run
 from weft._layout import in_order, is_channels_last
 from weft._precision import in_half_precision
+from weft._settings import warn_caller_once
 from weft.nn.functional._common import in_layout_of, in_single, plain_numbers, sizes, whole_number
 from weft.ops._declare import op
 from weft.ops._geometry import elements
@@ -702,6 +703,10 @@ def padded_by_name(
         )
     totals = [d * (k - 1) for k, d in zip(weight.shape[2:], dilation)]
     if any(total % 2 for total in totals):
+        warn_caller_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created"
+        )
         from weft.nn.functional.padding import pad
 
         amounts = [each for total in reversed(totals) for each in (0, total % 2)]
