@@ -79,3 +79,9 @@ def test_the_extremes_of_a_segment_share_its_gradient_and_what_it_starts_from_ha
     reduce = "max" if sign == 1 else "min"
     weft.segment_reduce(x, reduce, lengths=weft.tensor([2, 3]), **options).sum().backward()
     weft.testing.assert_close(x.grad, weft.tensor(gradient, dtype=weft.float32))
+
+
+def test_positions_of_empty_slices_are_looked_at():
+    x = weft.zeros(0, 0, dtype=weft.int64)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.index_reduce_(1, weft.tensor([0, 0]), weft.zeros(0, 2, dtype=weft.int64), "prod")

@@ -48,9 +48,22 @@ def line(random: Any, run: Any) -> str:
         index=f"torch.tensor([{zeros}], dtype=torch.int64)",
         dtype=f"torch.{random.choice(choices.DTYPES)}",
     )
-    if out not in names and resizes(text, out, run):  # PyTorch writes beside the view, where memory is left
-        text = text.replace(f"={out}", f"={choices.pick(random, names)}").replace(f"=({out},", "=(torch.zeros(2),")
+    if out not in alone(names) and resizes(text, out, run):  # PyTorch writes beside the view, where memory is left
+        text = text.replace(f"={out}", f"={choices.pick(random, alone(names)) or 'torch.zeros(2)'}")
     return f"{run.name()} = {text}"
+
+
+def alone(names: Any) -> Any:
+    """The tensors of which there is no other view among the variables."""
+    return {
+        name: one
+        for name, one in names.items()
+        if all(one is other or not same_memory(one, other) for other in names.values())
+    }
+
+
+def same_memory(one: Any, other: Any) -> bool:
+    return bool(one.untyped_storage()._cdata == other.untyped_storage()._cdata)
 
 
 def resizes(text: str, out: str, run: Any) -> bool:
@@ -66,8 +79,7 @@ def resizes(text: str, out: str, run: Any) -> bool:
 
 def apart(names: Any, operand: str) -> Any:
     """The tensors that have memory of their own: PyTorch crashes where two results, or one and an operand, share it."""
-    own = names[operand].untyped_storage()._cdata
-    found = {name: each for name, each in names.items() if each.untyped_storage()._cdata != own}
+    found = {name: each for name, each in alone(names).items() if not same_memory(each, names[operand])}
     return found or {"torch.zeros(2)": names[operand].new_zeros(2)}
 
 

@@ -183,7 +183,7 @@ def overlaps(tensor: Any) -> bool:
 WRITES = [
     "{target}.add_({operand})", "{target}.mul_({operand})", "{target}.sub_({operand})", "{target}.div_({operand})",
     "{target}.copy_({operand})", "{target}.zero_()", "{target}.fill_({operand})", "{target}.neg_()",
-    "{target}.exp_()", "{target}.pow_(2)", "{target}.clamp_(min=0)", "{target}.sin_()",
+    "{target}.sigmoid_()", "{target}.pow_(2)", "{target}.clamp_(min=0)", "{target}.sin_()",
     "{target}[{position}] = {operand}", "{target}[...] = {operand}", "{target}[..., 0] = {operand}",
     "{target}[{position}:] *= {operand}", "{target}[..., ::2] += {operand}", "{target}[[{position}]] = {operand}",
     "{target}.masked_fill_({target}.abs() > 1, {operand})", "{target}.addcmul_({target}, {target})",
@@ -202,7 +202,7 @@ def value(random: Any, run: Any, name: str, tensor: Any) -> str:
             "{name} * 2",
             "{name}.sum()",
             "{name}.clone()",
-            "{name}.exp()",
+            "{name}.sin()",
             "{name}.sum({dim})",
             "torch.cat([{name}, {name}])",
             "{name}.to(torch.float64)",
@@ -237,8 +237,7 @@ def in_place(random: Any, run: Any, name: str, tensor: Any) -> str:
     dim, other = random.randint(-max(tensor.ndim, 1), max(tensor.ndim, 1) - 1), 0
     memory = [name for name, each in run.tensors.items() if same_memory(each, tensor)]
     if len(memory) > 1 or tensor.requires_grad:  # weft makes a view's history again of its base, as that lies now
-        text = random.choice(["{name}.requires_grad_()", "{name}.requires_grad_(False)", "{name}.retain_grad()"])
-        return text.format(name=name)
+        return f"{name}.retain_grad()"
     text = random.choice(
         [
             "{name}.t_()",
@@ -246,7 +245,6 @@ def in_place(random: Any, run: Any, name: str, tensor: Any) -> str:
             "{name}.unsqueeze_({dim})",
             "{name}.transpose_({dim}, {other})",
             "{name}.requires_grad_()",
-            "{name}.requires_grad_(False)",
             "{name}.retain_grad()",
             "{name}.squeeze_({dim})",
             "{name}.swapaxes_({dim}, {other})",

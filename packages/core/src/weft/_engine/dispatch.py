@@ -947,9 +947,9 @@ def inplace_operator(op: Op, name: str) -> Any:
             operand = other._array
             if other.kind is not kind:
                 return False
-            owner = operand.base
-            if array.base is operand if owner is None else (owner is array or owner is array.base):
-                return False  # of the same memory: whether they overlap is for the declared way to see
+            counter = other._version_counter
+            if counter is not None and counter is self._version_counter and other is not self:
+                return False  # views of the same memory: whether they overlap is for the declared way to see
             recorded = recorded or other._requires_grad
         elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
             operand = float(other)  # type: ignore[arg-type]
@@ -971,7 +971,12 @@ def inplace_operator(op: Op, name: str) -> Any:
         if isinstance(kernel, BySize):
             writer = kernel.small
             size: int = array.size
-            kernel = kernel.large if size >= kernel.least else writer
+            if size >= kernel.least:
+                kernel = kernel.large
+                if other is not self and isinstance(other, TensorBase) and of_one_owner(array, operand):
+                    return False  # NumPy's own functions see to it that they read before they write
+            else:
+                kernel = writer
         if kinds[index] is not kind or 0 in array.strides or (type(writer) is not ufunc and not takes_out(writer)):
             return False
         counter = self._version_counter
@@ -990,6 +995,12 @@ def inplace_operator(op: Op, name: str) -> Any:
         return True
 
     return operator
+
+
+def of_one_owner(array: Any, other: Any) -> bool:
+    """Whether two arrays may lie in the same memory."""
+    owner: Any = array if array.base is None else array.base
+    return owner is (other if other.base is None else other.base)
 
 
 def inplace_unary(op: Op, name: str) -> Any:

@@ -328,14 +328,14 @@ def written(target: TensorBase, index: Any, value: Any) -> bool:
         source: TensorBase = value
         if source.kind is not kind or source._requires_grad:
             return False
+        if counter is not None and source._version_counter is counter:
+            return False  # of the same memory
         operand = source._array
     else:
         operand = fitting_number(value, kind)
     key = basic_key(index)
     array = target._array
     if operand is None or key is None or type(array) is not new_array or 0 in array.strides:
-        return False
-    if isinstance(value, TensorBase) and of_one_owner(array, operand):
         return False
     try:
         place = array[key]
@@ -346,12 +346,6 @@ def written(target: TensorBase, index: Any, value: Any) -> bool:
         return False
     bump(target, "index_put_")
     return True
-
-
-def of_one_owner(array: Any, other: Any) -> bool:
-    """Whether two arrays may lie in the same memory."""
-    owner: Any = array if array.base is None else array.base
-    return owner is (other if other.base is None else other.base)
 
 
 def is_plain_slice(index: Any) -> bool:

@@ -698,9 +698,9 @@ def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
                 return self, [index], False
     if index is True:
         return self.unsqueeze(0), None, False
-    parts = [as_index(each, self) for each in parts_of(index)]
-    key, indices = divide(self, parts)
-    found = [each for each in parts if isinstance(each, TensorBase)]
+    asked = [as_index(each, self) for each in parts_of(index)]
+    found = [each for each in asked if isinstance(each, TensorBase)]
+    key, indices = divide(self, asked)
     return basic.op(self, (*key, ...)), indices, len(found) == 1 and is_mask(found[0])
 
 

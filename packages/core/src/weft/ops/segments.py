@@ -16,6 +16,7 @@ from weft.ops.indexing import (
     checked_along,
     combine_at,
     gather,
+    in_range,
     index_write,
     places,
     positioned,
@@ -174,6 +175,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     dim, index = index_write("index_reduce", input, dim, index, source, RuntimeError)
     if not source.ndim and index.numel() != 1:
         raise IndexError(f"index_reduce(): a source without dimensions takes one index, not {index.numel()}")
+    in_range("index_reduce", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # also of empty slices
     if source.ndim:
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
     else:
