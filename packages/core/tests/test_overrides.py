@@ -1,6 +1,7 @@
 """__torch_function__: subclasses and modes see the calls of public functions."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -275,3 +276,31 @@ def test_a_class_is_asked_about_the_functions_that_it_knew_before():
         "assert weft.ones(2).add_(Scalar()) == 2\n"
         "assert weft.cat([weft.ones(2), Scalar()]) == 3\n"
     )
+
+
+LISTS = {
+    "_foreach_add([p], 1)": "_foreach_add", "_foreach_add_([x, p], [x, x])": "_foreach_add_",
+    "_foreach_sqrt([p])": "_foreach_sqrt", "_foreach_norm([p], 2)": "_foreach_norm",
+    "_foreach_addcmul([p], [x], [x])": "_foreach_addcmul", "_foreach_pow(2, [p])": "_foreach_pow",
+    "linalg.svd(p)": "linalg_svd", "fft.fft(p)": "fft_fft", "special.zeta(p, p)": "special_zeta",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", LISTS)
+def test_functions_of_lists_and_of_modules_are_seen_by_pytorchs_names(call):
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    assert eval(f"weft.{call}", {"weft": weft, "p": Other(), "x": weft.ones(2)}) == LISTS[call]
+
+
+def test_functions_of_modules_are_pickled_by_their_own_names():
+    class Other:
+        __torch_function__ = classmethod(lambda cls, func, types, args=(), kwargs=None: func)
+
+    found = weft.linalg.eigh(Other())
+    assert found is weft.linalg.eigh
+    assert pickle.loads(pickle.dumps(found)) is found
+    assert weft.overrides.resolve_name(found) == "weft.linalg.eigh"

@@ -207,3 +207,14 @@ def test_numbers_for_a_seed_are_those_of_pytorch(name, shape, options, expected)
     weft.manual_seed(0)
     tensor = getattr(init, name)(weft.zeros(shape), **options)
     np.testing.assert_allclose(tensor.numpy().ravel(), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["uniform_", "normal_", "constant_", "kaiming_uniform_"])
+def test_an_object_that_overrides_functions_sees_what_fills_it(name):
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, len(args)
+
+    arguments = (Other(), 1.0) if name == "constant_" else (Other(),)
+    assert getattr(weft.nn.init, name)(*arguments) == (name, len(arguments))

@@ -17,12 +17,14 @@ Examples
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft._devices import backend_of
 from weft._engine.dispatch import make
 from weft._engine.tensor import local, run_quietly, state
+from weft._intercept import offer, overridable
 from weft._profiling import watched
 from weft._tensor import Tensor
 from weft.ops._inplace import bump
@@ -111,11 +113,16 @@ def run(name: str, each: Callable[..., Any], tensors: Any, columns: Sequence[Any
     return [each(tensor, *row, **options) for tensor, row in zip(tensors, rows)]
 
 
+_names: list[str] = []
+
+
 def declared(name: str, function: Any, summary: str) -> None:
     """Make a function public under its name."""
+    function = overridable(function)
     function.__name__ = function.__qualname__ = f"_foreach_{name}"
     function.__doc__ = summary
     globals()[function.__name__] = function
+    _names.append(function.__name__)
 
 
 def method(name: str) -> Callable[..., Any]:
@@ -276,3 +283,4 @@ def declare() -> None:
 
 
 declare()
+offer(sys.modules[__name__], _names)  # to overrides by __torch_function__

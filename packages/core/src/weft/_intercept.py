@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, wraps
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -23,6 +23,7 @@ __all__ = [
     "default_torch_function",
     "flatten",
     "offer",
+    "overridable",
     "overriding",
     "pop",
     "push",
@@ -34,6 +35,7 @@ _asking: dict[Any, Any] = {}  # from a function that asks first to what it does 
 _armed = False
 
 # Methods and functions that speak of the object itself, and not of a computation with it.
+PREFIXES = {"weft.fft": "fft_", "weft.linalg": "linalg_", "weft.special": "special_"}  # of the names, as in PyTorch
 OWN = frozenset("as_subclass is_tensor register_hook register_post_accumulate_grad_hook".split())
 
 
@@ -110,7 +112,8 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
     _asking[function] = inner
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = inner  # whose signature is shown
-    function.__name__ = function.__qualname__ = name
+    function.__qualname__ = name
+    function.__name__ = f"{PREFIXES[home]}{name}" if home in PREFIXES else name
     if home in sys.modules:
         function.__module__ = home
     function.__code__ = code_of(ask, len(function.__closure__ or ()))
@@ -146,6 +149,21 @@ def awakened(*args: Any) -> bool:
         return False
     arm()
     return True
+
+
+def overridable(function: Any) -> Any:
+    """A function that is no op, and notices a class that overrides it when it does not know one of its objects."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, AttributeError):
+            if not awakened(*args, *kwargs.values()):
+                raise
+        return called(*args, **kwargs)
+
+    return called
 
 
 def public(declaration: Any) -> Any:

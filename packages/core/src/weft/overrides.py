@@ -193,7 +193,7 @@ def names_of_functions() -> dict[Any, str]:
     for namespace, functions in get_overridable_functions().items():
         prefix = "weft.Tensor" if namespace is Tensor else namespace.__name__
         for function in functions:
-            found.setdefault(function, f"{prefix}.{function.__name__}")
+            found.setdefault(function, f"{prefix}.{function.__qualname__}")
     return found
 
 

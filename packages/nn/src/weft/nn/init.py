@@ -6,11 +6,14 @@ The random numbers of each are drawn in PyTorch's order, so that one seed gives 
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import Any
 
 import weft
 from weft import Generator, Tensor
+from weft._errors import warn_caller
+from weft._intercept import offer, overridable
 
 __all__ = [
     "calculate_gain",
@@ -75,12 +78,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # -- plain distributions and constants -------------------------------------------------------------------------------
 
 
+@overridable
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b)."""
     with weft.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution."""
     with weft.no_grad():
@@ -165,6 +170,7 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
     with weft.no_grad():
@@ -265,6 +271,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -311,7 +318,7 @@ def kaiming_normal_(
 
 
 def _without_elements(tensor: Tensor, name: str) -> Tensor:
-    warnings.warn(f"{name}: Initializing zero-element tensors is a no-op, got {tuple(tensor.shape)}", stacklevel=3)
+    warn_caller(f"{name}: Initializing zero-element tensors is a no-op, got {tuple(tensor.shape)}")
     return tensor
 
 
@@ -366,6 +373,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         for column in range(columns):
             tensor[weft.randperm(rows)[:zeros_per_column], column] = 0
     return tensor
+
+
+# to overrides by __torch_function__; the others call methods of what they are given
+offer(sys.modules[__name__], ("uniform_", "normal_", "constant_", "kaiming_uniform_"))
 
 
 # -- the names without underscore, for older programs ----------------------------------------------------------------
