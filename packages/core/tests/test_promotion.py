@@ -331,3 +331,36 @@ def test_out_that_is_an_operand_is_not_resized():
     assert x.shape == ()
     z = weft.tensor([1.0, -1.0])
     assert weft.where(z > 0, z, 0.0, out=z) is z and z.tolist() == [1, 0]
+
+
+NUMBERS_ONLY = [
+    lambda x, p: x.norm(p),
+    lambda x, p: x.norm(p=p),
+    lambda x, p: weft.linalg.vector_norm(x, p),
+    lambda x, p: weft.linalg.cond(x @ x.mT, p),
+    lambda x, p: weft.dist(x, x, p),
+    lambda x, p: weft.cdist(x, x, p=p),
+    lambda x, p: weft.pairwise_distance(x, x + 1, p),
+    lambda x, p: weft.pairwise_distance(x, x + 1, eps=p),
+    lambda x, p: weft.cosine_similarity(x, x, eps=p),
+    lambda x, p: weft.pdist(x, p),
+    lambda x, p: weft.renorm(x, p, 0, 1.0),
+    lambda x, p: x.clone().renorm_(2, 0, p),
+    lambda x, p: x.logit(p / 8),
+    lambda x, p: weft.logit(x, eps=p / 8, out=weft.empty(2, 3)),
+    lambda x, p: weft.nan_to_num(x, p),
+    lambda x, p: weft.isclose(x, x, rtol=p),
+    lambda x, p: weft.histc(x, 3, 0, p),
+    lambda x, p: weft.arange(0, p),
+    lambda x, p: weft.trapezoid(x, dx=p),
+]
+
+
+@pytest.mark.parametrize("call", NUMBERS_ONLY)
+def test_a_tensor_that_requires_grad_is_no_number_whose_gradient_would_be_lost(call):
+    x, number = weft.rand(2, 3), weft.tensor(2.0)
+    assert weft.equal(call(x, number), call(x, 2.0))
+    with pytest.raises(TypeError, match="must be Number, not a Tensor that requires grad"):
+        call(x, number.requires_grad_())
+    with weft.no_grad():
+        assert weft.equal(call(x, number), call(x, 2.0))

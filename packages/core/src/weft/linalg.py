@@ -586,7 +586,7 @@ def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: A
     return significant(values, *limits).sum(-1)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", precision="float32", scalars="p")
 def cond(input: Any, p: Any = None) -> Any:
     """The condition number: the norm of a matrix times that of its inverse.
 
@@ -629,7 +629,7 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
     return x
 
 
-@composite(out="exact")
+@composite(out="exact", scalars="ord")
 def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of the elements over some dimensions: ``sum(abs(input) ** ord) ** (1 / ord)``.
 
@@ -652,7 +652,7 @@ def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
     return vector_norm_op.op(input, exponent(name, ord), dims, bool(keepdim))
 
 
-@composite(out="exact")
+@composite(out="exact", scalars="ord")
 def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices.
 
@@ -695,7 +695,7 @@ def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool
     return result
 
 
-@composite(out="exact")
+@composite(out="exact", scalars="ord")
 def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`vector_norm` of one dimension, `matrix_norm` of two; without ord the 2-norm of all elements.
 

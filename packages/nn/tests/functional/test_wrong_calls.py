@@ -206,3 +206,41 @@ def test_sizes_of_an_unordered_packed_sequence_are_refused():
 def test_the_first_name_of_the_mean_is_deprecated():
     with pytest.warns(UserWarning, match="elementwise_mean"):
         assert F.mse_loss(SCORES, SCORES + 2, reduction="elementwise_mean").item() == 4
+
+
+NUMBERS_ONLY = [
+    lambda x, p: F.huber_loss(x, x + 1, delta=p),
+    lambda x, p: F.smooth_l1_loss(x, x + 1, beta=p),
+    lambda x, p: F.margin_ranking_loss(x, x, x, p),
+    lambda x, p: F.triplet_margin_loss(x, x, x, p=p),
+    lambda x, p: F.cross_entropy(x, x, label_smoothing=p),
+    lambda x, p: F.layer_norm(x, (3,), None, None, p),
+    lambda x, p: F.group_norm(x, 1, eps=p),
+    lambda x, p: F.batch_norm(x, None, None, training=True, eps=p),
+    lambda x, p: F.batch_norm(x, weft.zeros(3), weft.ones(3), None, None, True, p),
+    lambda x, p: F.dropout(x, p, False),
+    lambda x, p: F.softshrink(x, p),
+    lambda x, p: F.normalize(x, p),
+    lambda x, p: F.scaled_dot_product_attention(x, x, x, scale=p),
+    lambda x, p: F.embedding(weft.tensor([0]), x.clone(), max_norm=p),
+    lambda x, p: weft.layer_norm(x, (3,), None, None, p),
+    lambda x, p: weft.nn.LayerNorm(3, eps=p)(x),
+]
+
+
+@pytest.mark.parametrize("call", NUMBERS_ONLY)
+def test_a_tensor_that_requires_grad_is_no_number_whose_gradient_would_be_lost(call):
+    x, number = weft.rand(2, 3), weft.tensor(0.5)
+    assert weft.equal(call(x, number), call(x, 0.5))
+    with pytest.raises(TypeError, match="must be Number, not a Tensor that requires grad"):
+        call(x, number.requires_grad_())
+
+
+def test_numbers_that_take_part_in_arithmetic_may_be_tensors_with_a_gradient():
+    x, number = weft.rand(2, 3), weft.tensor(0.5, requires_grad=True)
+    for result in (
+        F.gumbel_softmax(x, number),
+        F.normalize(x, eps=number),
+        F.local_response_norm(x[None], 1, number),
+    ):
+        assert result.requires_grad

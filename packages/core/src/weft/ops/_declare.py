@@ -911,6 +911,7 @@ def op(
     precision: str = "",
     quick: Any = None,
     fill: Any = None,
+    scalars: str = "",
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -953,6 +954,9 @@ def op(
     fill : callable
         Takes the name of the in-place variant, its tensor and other arguments, and says whether it has written the
         result: the same for a variant to which the tensor's contents do not matter.
+    scalars : str
+        Parameters that take numbers only, beside those that are annotated as ``float``; a tensor that requires grad is
+        refused there, since its gradient would be lost.
     """
 
     def declare(source: Any) -> Any:
@@ -970,7 +974,7 @@ def op(
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         inner = in_precision(source, precision) if precision else source
         short = None if quick is None else quick(declaration.op)
-        function = with_out(inner, out, refusal, short) if out else guarded(inner, short)
+        function = with_out(inner, out, refusal, short, scalars) if out else guarded(inner, short, scalars)
         dress(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
@@ -995,18 +999,19 @@ def composite(
     by_value: bool = False,
     precision: str = "",
     quick: Any = None,
+    scalars: str = "",
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
     function then writes directly. ``by_value``: the function reads values (sizes, bounds) from its tensors, so that
-    `vmap` runs it for each example. ``precision``: see `op`; ``quick``: what runs most calls.
+    `vmap` runs it for each example. ``precision``, ``scalars``: see `op`; ``quick``: what runs most calls.
     """
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if by_value else source
         inner = in_precision(inner, precision) if precision else inner
-        function = with_out(inner, out, refusal, quick) if out else guarded(inner, quick)
+        function = with_out(inner, out, refusal, quick, scalars) if out else guarded(inner, quick, scalars)
         dress(function, source, None, True)
         method = inner if view and not out else function
         attach(method, methods, inplace, None if plain is None else plain.declaration, is_view=view)
@@ -1015,10 +1020,14 @@ def composite(
     return declare
 
 
-def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError, quick: Any = None) -> Any:
-    """The function with an ``out=`` argument; ``quick`` is tried first."""
+def with_out(
+    source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError, quick: Any = None, scalars: str = ""
+) -> Any:
+    """The function with an ``out=`` argument; ``quick`` is tried first; ``scalars``: see `guarded`."""
     short = source.__name__
     named = with_names(source, quick)
+    scalars = f"{scalars} {annotated_numbers(source)}"
+    first = first_of(source, scalars)
 
     @wraps(source)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -1027,6 +1036,11 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
             if found is not None:
                 return found
         out = kwargs.pop("out", None)
+        if first is not None:
+            for value in (*args[first:], *kwargs.values()):
+                if isinstance(value, TensorBase):
+                    args, kwargs = with_numbers(source, scalars, args, kwargs)
+                    break
         if out is None:
             if kwargs and quick is not None:
                 found = named(args, kwargs)
@@ -1065,19 +1079,28 @@ def with_out(source: Any, rule: bool | str, refusal: type[Exception] = RuntimeEr
     return function
 
 
-def guarded(source: Any, quick: Any = None) -> Any:
+def guarded(source: Any, quick: Any = None, scalars: str = "") -> Any:
     """The function, with exceptions that know nothing of it put into its words; ``quick`` is tried first.
+
+    ``scalars`` are parameters that take numbers only, see `with_numbers`.
 
     Functions with ``out=`` have that in the frame that they have already. Methods that return views do without, since
     a frame is much of what they cost: their ``self`` is a tensor, and geometry is checked by name.
     """
     named = with_names(source, quick)
+    scalars = f"{scalars} {annotated_numbers(source)}"
+    first = first_of(source, scalars)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if quick is not None:
             found = named(args, kwargs) if kwargs else quick(args)
             if found is not None:
                 return found
+        if first is not None:
+            for value in (*args[first:], *kwargs.values()):
+                if isinstance(value, TensorBase):
+                    args, kwargs = with_numbers(source, scalars, args, kwargs)
+                    break
         try:
             return source(*args, **kwargs)
         except Exception as error:
@@ -1091,6 +1114,50 @@ def guarded(source: Any, quick: Any = None) -> Any:
     function.__wrapped__ = source  # type: ignore[attr-defined]
     function.__annotations__ = source.__annotations__  # its own speak of the names of this module
     return function
+
+
+def annotated_numbers(source: Any) -> str:
+    """The parameters that are ``float``; those that compute with tensors as well are ``float | Tensor``."""
+    kinds = source.__annotations__.items()
+    return " ".join([name for name, kind in kinds if kind in ("float", "float | None") and name != "return"])
+
+
+def first_of(source: Any, scalars: str) -> int | None:
+    """The place of the first parameter that takes numbers only; None where there is none."""
+    places = places_of(source)
+    return min((places.index(name) if name in places else len(places) for name in scalars.split()), default=None)
+
+
+def places_of(source: Any) -> tuple[str, ...]:
+    """The parameters by position, of what decorators wrap."""
+    while hasattr(source, "__wrapped__"):
+        source = source.__wrapped__
+    return parameters_of(source)
+
+
+def with_numbers(
+    source: Any, scalars: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with the number in each tensor that is given for one.
+
+    Raises
+    ------
+    TypeError
+        If that tensor requires grad, since its gradient would be lost, or has dimensions.
+    """
+    names = scalars.split()
+
+    def number(parameter: str, value: Any) -> Any:
+        if parameter not in names or not isinstance(value, TensorBase):
+            return value
+        if value._array.ndim:
+            raise TypeError(
+                f"{source.__name__}(): argument '{parameter}' must be Number, not a {value._array.ndim}-D Tensor"
+            )
+        return number_in(source.__name__, value, parameter)
+
+    found = [number(parameter, value) for parameter, value in zip(places_of(source), args)]
+    return (*found, *args[len(found) :]), {name: number(name, value) for name, value in kwargs.items()}
 
 
 def with_names(source: Any, quick: Any) -> Any:

@@ -273,7 +273,7 @@ def lcm(input, other):
 # Comparisons with a tolerance, and of whole tensors
 
 
-@composite("isclose")
+@composite("isclose", scalars="rtol atol")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Where ``|input - other| <= atol + rtol * |other|``.
 
@@ -298,7 +298,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return same | (close & (input - other).isfinite())
 
 
-@composite("allclose")
+@composite("allclose", scalars="rtol atol")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, see `isclose`."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())

@@ -372,7 +372,10 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     """
     if end is None:
         start, end = 0, start
-    start, end, step = (each.item() if isinstance(each, TensorBase) else each for each in (start, end, step))
+    start, end, step = (
+        number_in("arange", each, name) if isinstance(each, TensorBase) else each
+        for name, each in (("start", start), ("end", end), ("step", step))
+    )
     if step == 0:
         raise RuntimeError("arange: step must be nonzero")
     if not all(math.isfinite(each) for each in (start, end)):

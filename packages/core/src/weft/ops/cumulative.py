@@ -231,7 +231,7 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return diff(x, dim=dim if x.ndim == y.ndim else dim - y.ndim), dim
 
 
-@composite()
+@composite(scalars="dx")
 def trapezoid(y, x=None, *, dx=None, dim=-1):
     """The integral along a dimension by the trapezoidal rule."""
     steps, dim = spacing("trapezoid", y, x, dx, dim)
@@ -247,7 +247,7 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
 trapz = trapezoid
 
 
-@composite()
+@composite(scalars="dx")
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     """The running integral along a dimension by the trapezoidal rule."""
     steps, dim = spacing("cumulative_trapezoid", y, x, dx, dim)

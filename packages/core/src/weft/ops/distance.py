@@ -14,14 +14,14 @@ from weft.ops.joining import broadcast_tensors
 from weft.ops.softmax import vector_norm
 
 
-@composite()
+@composite(scalars="p eps")
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
     difference = x1 - x2 + eps
     return vector_norm.op(difference, float(p), (difference.ndim - 1,) if difference.ndim else (), keepdim)
 
 
-@composite()
+@composite(scalars="eps")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``.
 
@@ -69,7 +69,7 @@ def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:
         raise RuntimeError(f"{name}: only supports non-negative p values, got p={p}")
 
 
-@composite(precision="float32")
+@composite(precision="float32", scalars="p")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of each vector of ``x1`` to each of ``x2``.
 
@@ -113,7 +113,7 @@ def euclidean(x1: Any, x2: Any) -> Any:
     return square.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-@composite()
+@composite(scalars="p")
 def pdist(input, p=2.0):
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
     if input.ndim != 2:

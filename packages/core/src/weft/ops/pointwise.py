@@ -1092,7 +1092,7 @@ def _(grad, output_grad, result):
     return grad * output_grad * (1 - 2 * result)
 
 
-@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True, batch="elementwise")
+@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True, batch="elementwise", scalars="eps")
 def logit(input, eps=None):
     """The logarithm of the odds ``x / (1 - x)``.
 
@@ -1435,7 +1435,15 @@ def clamp_max(input, max):
     return clamp(input, None, limit("clamp_max", input, max))
 
 
-@op("nan_to_num", "nan_to_num_", result="same", half="float32", out=True, batch="elementwise")
+@op(
+    "nan_to_num",
+    "nan_to_num_",
+    result="same",
+    half="float32",
+    out=True,
+    batch="elementwise",
+    scalars="nan posinf neginf",
+)
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
     if input.kind.is_differentiable:

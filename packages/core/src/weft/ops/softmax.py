@@ -254,7 +254,7 @@ def _(grad, input, output, ord, dim, keepdim):
     return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
 
 
-@composite("norm", out="exact", quick=dimensions.norm(vector_norm.op))
+@composite("norm", out="exact", quick=dimensions.norm(vector_norm.op), scalars="p")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over some dimensions, or over all.
 
@@ -296,7 +296,7 @@ def exponent(name: str, value: Any) -> float:
     return float(value)
 
 
-@composite()
+@composite(scalars="p")
 def dist(input, other, p=2):
     """The p-norm of ``input - other``."""
     return norm(input - other, p)
@@ -305,7 +305,7 @@ def dist(input, other, p=2):
 Tensor.dist = dist
 
 
-@composite("renorm", "renorm_", out="exact")
+@composite("renorm", "renorm_", out="exact", scalars="p maxnorm")
 def renorm(input, p, dim, maxnorm):
     """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
     order = exponent("renorm", p)

@@ -503,7 +503,7 @@ def bincount(input, weights=None, minlength=0):
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 
-@composite("histc", out="exact", by_value=True)
+@composite("histc", out="exact", by_value=True, scalars="min max")
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
     if bins <= 0:

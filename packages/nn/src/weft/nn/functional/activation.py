@@ -195,7 +195,9 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return core_log_softmax(input, chosen_dim("log_softmax", input, dim), dtype=dtype)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+def gumbel_softmax(
+    logits: Tensor, tau: float | Tensor = 1, hard: bool = False, eps: float | Tensor = 1e-10, dim: int = -1
+) -> Tensor:
     """Samples of the relaxed categorical distribution with these logits.
 
     Parameters

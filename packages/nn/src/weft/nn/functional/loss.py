@@ -1117,7 +1117,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float | Tensor = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """The negated log-likelihood of normally distributed targets.
 
@@ -1408,7 +1408,7 @@ def triplet_margin_with_distance_loss(
     negative: Tensor,
     *,
     distance_function: Any = None,
-    margin: float = 1.0,
+    margin: float | Tensor = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:

@@ -945,7 +945,9 @@ def check_by_channel(input: Tensor, parameters: tuple[Tensor | None, ...], eps: 
             )
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float | Tensor = 1e-4, beta: float | Tensor = 0.75, k: float | Tensor = 1.0
+) -> Tensor:
     """Divide each element by ``(k + alpha * mean of squares over size neighbouring channels) ** beta``.
 
     Parameters
@@ -974,7 +976,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     return input / (mean * alpha + k).pow(beta)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float | Tensor = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """Divide by the p-norm along a dimension, or by ``eps`` where that is less.
 
     Examples

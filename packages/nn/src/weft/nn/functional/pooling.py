@@ -839,7 +839,7 @@ def norm_pooling(count: int, average: Any) -> Any:
     name = f"lp_pool{count}d"
 
     def function(
-        input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Tensor:
         size = math.prod(sizes(name, "kernel_size", kernel_size, count))
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
