@@ -1428,7 +1428,7 @@ def triplets(
     positive: Tensor,
     negative: Tensor,
     distance: Any,
-    margin: float,
+    margin: float | Tensor,
     swap: bool,
     reduction: str,
 ) -> Tensor:
