@@ -480,3 +480,10 @@ def test_rows_of_a_tensor_are_assigned_to_all_of_it():
     x = square()
     x[:] = x[1]
     assert x.tolist() == [[3, 4, 5]] * 3
+
+
+def test_imaginary_numbers_are_true():
+    x, y = weft.zeros(2, dtype=weft.bool), weft.tensor([1j, 0])
+    assert x.copy_(y).tolist() == [True, False] == y.to(weft.bool).tolist()
+    x[...] = y.flip(0)
+    assert x.tolist() == [False, True]

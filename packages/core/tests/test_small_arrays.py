@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import itertools
 import weakref
 
 import numpy as np
@@ -263,3 +264,24 @@ def test_variances_over_any_dims_are_those_of_numpy(dim, keepdim):
     array = np.arange(24.0).reshape(2, 3, 4) ** 1.5
     found = weft.from_numpy(array).var(dim, keepdim=keepdim)
     np.testing.assert_allclose(found.numpy(), array.var(dim, ddof=1, keepdims=keepdim), rtol=1e-12)
+
+
+PRODUCTS = {
+    "@": lambda left, right: left @ right,
+    "mm": weft.mm,
+    "addmm": lambda left, right: weft.addmm(weft.zeros(len(left), right.shape[1]), left, right),
+    "bmm": lambda left, right: weft.bmm(left[None], right[None])[0],
+    "batch": lambda left, right: (left.expand(2, *left.shape) @ right)[1],
+    "einsum": lambda left, right: weft.einsum("ij,jk->ik", left, right),
+    "outer": lambda left, right: weft.outer(left[:, 0], right[0]) if len(right) == 1 else left @ right,
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_zero_times_what_is_not_finite_is_nan_in_products_of_every_size(name, value):
+    for rows, inner, columns in itertools.product((1, 2, 9), (1, 2, 9), (1, 2, 9)):
+        wild, zeros = weft.full((rows, inner), value), weft.zeros(inner, columns)
+        assert PRODUCTS[name](wild, zeros).isnan().all(), (rows, inner, columns)
+        wild, zeros = weft.full((inner, columns), value), weft.zeros(rows, inner)
+        assert PRODUCTS[name](zeros, wild).isnan().all(), (rows, inner, columns)

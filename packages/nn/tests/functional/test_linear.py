@@ -69,3 +69,12 @@ def test_grouped_products_have_gradients_and_a_wider_result():
 def test_wrong_call_is_explained(call, words):
     with pytest.raises(RuntimeError, match=words):
         call()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_zero_features_of_what_is_not_finite_are_nan(value):
+    for rows, inner, columns in [(1, 1, 1), (3, 1, 1), (1, 1, 3), (3, 1, 2), (2, 2, 1)]:
+        x, weight = weft.zeros(rows, inner), weft.full((columns, inner), value)
+        assert F.linear(x, weight).isnan().all() and F.linear(weight, x, weft.zeros(rows)).isnan().all()
+        assert F.linear(x[None], weight).isnan().all()
+        assert F.conv1d(x[None, :, :1], weft.full((columns, rows, 1), value)).isnan().all()

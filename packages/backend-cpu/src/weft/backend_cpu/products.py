@@ -39,8 +39,13 @@ def matmul(input: Any, other: Any) -> Any:
         return in_turn(numpy.dot, input, other)  # half the time of numpy.matmul where they are small
     if other.ndim == 2 and input.ndim > 2 and other.size:  # one product of all rows, where NumPy has one for each batch
         rows = input.reshape(-1, input.shape[-1])
-        return in_turn(numpy.dot, rows, other).reshape(*input.shape[:-1], other.shape[-1])
+        return in_turn(product_of(rows), rows, other).reshape(*input.shape[:-1], other.shape[-1])
     return in_turn(numpy.matmul, input, other)
+
+
+def product_of(rows: Any) -> Any:
+    """What multiplies matrices: ``numpy.dot`` scales by a single number, and makes 0 of 0 times nan."""
+    return numpy.matmul if rows.shape[1] == 1 else numpy.dot
 
 
 blas_turn = RLock()
@@ -86,7 +91,7 @@ def linear(input: Any, weight: Any, bias: Any) -> Any:
     rows = input if input.ndim == 2 else in_order(numpy, input).reshape(-1, input.shape[-1])
     product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
     if product is None:
-        product = in_turn(numpy.dot, rows, weight.T)
+        product = in_turn(product_of(rows), rows, weight.T)
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from weft.backend import BySize, small_arrays
+from weft.backend_cpu.products import product_of
 
 __all__ = ["convolving"]
 
@@ -35,7 +36,8 @@ def convolving(kernel: Any) -> BySize:
         flat = input.reshape(-1)
         if any(padding):
             flat = numpy.concatenate([flat, numpy.zeros(1, flat.dtype)])
-        result = weight.reshape(len(weight), -1).dot(flat.take(places))  # (O, N * out)
+        rows = weight.reshape(len(weight), -1)
+        result = product_of(rows)(rows, flat.take(places))  # (O, N * out)
         if bias is not None:
             result += bias[:, None]
         if shape[0] == 1:

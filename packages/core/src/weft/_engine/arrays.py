@@ -146,6 +146,8 @@ def multiplying(kernel: Any) -> BySize:
         if left.ndim != 2 or right.ndim != 2 or left.dtype.char not in units:
             return generic(left, right)
         columns: int = right.shape[1]
+        if size == 1 or (columns == 1 and right.shape[0] == 1):  # `numpy.dot` scales by one number, and leaves 0 out
+            return multiply(left, right)
         return dot(left, right) if size * columns <= FEW else generic(left, right)
 
     return beside(small, kernel)

@@ -74,7 +74,7 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
 @linear.kernel
 def _(xp, input, weight, bias):
     flat = input if input.ndim == 2 else in_order(xp, input).reshape(math.prod(input.shape[:-1]), input.shape[-1])
-    product = xp.dot(flat, weight.T)
+    product = (xp.matmul if flat.shape[1] == 1 else xp.dot)(flat, weight.T)  # NumPy's dot leaves out 0 times nan there
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])
