@@ -362,3 +362,32 @@ def test_inference_tensors_are_no_outputs_and_are_not_saved_outside():
 
     with pytest.raises(RuntimeError, match="cannot be saved for backward"):
         Saving.apply(weft.ones(2, requires_grad=True), made)
+
+
+def test_in_inference_mode_grad_is_enabled_in_name_only():
+    with weft.inference_mode():
+        assert not weft.is_grad_enabled()
+        with weft.enable_grad():
+            assert weft.is_grad_enabled()
+            assert not (weft.ones(1, requires_grad=True) * 2).requires_grad
+            with weft.inference_mode():
+                assert not weft.is_grad_enabled()
+            with weft.inference_mode(False):
+                assert (weft.ones(1, requires_grad=True) * 2).requires_grad
+            with weft.no_grad():
+                assert not weft.is_grad_enabled()
+            assert weft.is_grad_enabled()
+        assert not weft.is_grad_enabled()
+        weft.set_grad_enabled(True)
+    assert weft.is_grad_enabled()
+    assert (weft.ones(1, requires_grad=True) * 2).requires_grad
+    with weft.no_grad():
+        with weft.inference_mode(), weft.enable_grad():
+            assert weft.is_grad_enabled()
+        assert not weft.is_grad_enabled()
+
+
+@pytest.mark.parametrize("value", [1, "no", None])
+def test_requires_grad_is_set_to_a_bool_only(value):
+    with pytest.raises(RuntimeError, match="must be a bool"):
+        weft.ones(1).requires_grad = value

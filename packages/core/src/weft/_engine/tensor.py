@@ -310,6 +310,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     """Settings of a thread."""
 
     grad_enabled = True
+    grad_wanted = False  # what is_grad_enabled says in inference mode, where nothing is recorded all the same
     inference = False
     walk: Any = None  # the backward pass that runs in this thread
     node: Any = None  # the node with hooks that it applies
@@ -410,7 +411,8 @@ def own_context() -> Any:
 
 def set_grad(enabled: bool) -> None:
     """Record operations of this thread or not. The fast path asks its thread only if some thread does not."""
-    enabled = enabled and not local.inference
+    if local.inference:
+        local.grad_wanted, enabled = enabled, False
     if enabled == local.grad_enabled:
         return
     # An interrupt may come between: then the count is a thread too high, which costs time alone.

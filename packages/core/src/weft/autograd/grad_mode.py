@@ -91,7 +91,7 @@ class no_grad(_Mode):
         self.before: list[bool] = []
 
     def __enter__(self) -> None:
-        self.before.append(local.grad_enabled)
+        self.before.append(local.grad_enabled or local.grad_wanted)
         set_grad(False)
 
     def __exit__(self, *exc: object) -> None:
@@ -102,7 +102,7 @@ class enable_grad(no_grad):
     """Operations in this context are recorded, also inside `no_grad`."""
 
     def __enter__(self) -> None:
-        self.before.append(local.grad_enabled)
+        self.before.append(local.grad_enabled or local.grad_wanted)
         set_grad(True)
 
 
@@ -112,7 +112,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
-        self.before = local.grad_enabled
+        self.before = local.grad_enabled or local.grad_wanted
         self.mode = bool(mode)
         set_grad(self.mode)
 
@@ -155,10 +155,9 @@ class inference_mode(_Mode):
         return made
 
     def __enter__(self) -> None:
-        self.before.append((local.grad_enabled, local.inference))
-        if self.mode != local.inference:
-            enter_inference(self.mode)
-            set_grad(not self.mode)
+        self.before.append((local.grad_enabled or local.grad_wanted, local.inference))
+        enter_inference(self.mode)
+        set_grad(not self.mode)
 
     def __exit__(self, *exc: object) -> None:
         enabled, inference = self.before.pop()
@@ -250,7 +249,7 @@ def enter_inference(mode: bool) -> None:
     """Switch inference mode for this thread; the engine counts the threads that are in it."""
     if mode != local.inference:
         intercept(1 if mode else -1)
-        local.inference = mode
+        local.inference, local.grad_wanted = mode, False
 
 
 def is_inference(input: Any) -> bool:
@@ -265,8 +264,8 @@ Tensor.is_inference = is_inference  # type: ignore[attr-defined]
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded here."""
-    return local.grad_enabled
+    """Whether operations are recorded here; in inference mode, whether `enable_grad` asked for that in vain."""
+    return local.grad_enabled or local.grad_wanted
 
 
 def is_inference_mode_enabled() -> bool:
