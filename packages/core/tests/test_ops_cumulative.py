@@ -83,3 +83,9 @@ def test_running_logarithms_of_complex_sums_keep_small_terms_infinities_and_nan(
     assert none == [-inf, -inf, 1 + 2j]
     lost = weft.tensor([1, complex(nan, 1), 2], dtype=weft.complex128).logcumsumexp(0)
     assert lost.isnan().tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
+def test_an_integral_takes_places_or_one_distance_and_not_both(name):
+    with pytest.raises(TypeError, match="x and dx"):
+        getattr(weft, name)(weft.ones(2), weft.tensor([0.0, 3.0]), dx=2)

@@ -80,3 +80,15 @@ def test_an_input_of_cat_is_no_out():
 def test_positions_as_a_tuple_have_no_out():
     with pytest.raises(RuntimeError, match=r"nonzero: .*as_tuple"):
         weft.nonzero(weft.ones(2), as_tuple=True, out=weft.empty(0, dtype=weft.int64))
+
+
+@pytest.mark.parametrize(
+    "call", ["zeros(2, 3)", "ones(2, 3)", "empty(2, 3)", "full((2, 3), 1.0)", "rand(2, 3)", "randn(2, 3)", "eye(2, 3)",
+             "normal(0.0, 1.0, (2, 3))", "linspace(0, 1, 3)", "logspace(0, 1, 3)", "bernoulli(weft.ones(2, 3))"]
+)  # fmt: skip
+def test_functions_that_are_told_a_size_give_it_to_their_output_in_silence(call):
+    out = weft.ones(5)
+    made = eval(f"weft.{call[:-1]}, out=out)", {"weft": weft, "out": out})
+    assert made is out and out.shape[-1] == 3
+    with pytest.warns(UserWarning, match="resized"):
+        weft.add(weft.ones(4), 1, out=out)

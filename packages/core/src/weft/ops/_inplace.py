@@ -500,9 +500,15 @@ def has_tangent(tensor: Any) -> bool:
     return found is not None and found.tangent is not None
 
 
+# Functions that are told a size give it to their output without a warning. Not so arange and range, as in PyTorch.
+SIZED_BY_ARGUMENT = frozenset(
+    "bernoulli empty eye full linspace logspace multinomial normal ones rand randint randn randperm zeros".split()
+)
+
+
 def resize_out(name: str, out: Any, result: Any) -> None:
     """Give the tensor that a result is written to the result's size; a warning says so if it had elements."""
-    if out._array.size:
+    if out._array.size and name not in SIZED_BY_ARGUMENT:
         warnings.warn(
             f"{name}: an output with one or more elements was resized since it had shape {list(out._array.shape)}, "
             f"which does not match the required output shape {list(result._array.shape)}. This behavior is deprecated; "

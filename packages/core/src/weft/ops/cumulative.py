@@ -222,6 +222,8 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
         if dx is not None and (isinstance(dx, bool) or not isinstance(dx, (int, float))):
             raise RuntimeError(f"{name}: Currently, we only support dx as a real number; got {dx!r}")
         return (1 if dx is None else dx), dim
+    if dx is not None:
+        raise TypeError(f"{name}(): got an invalid combination of arguments: x and dx; x has the distances")
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(
