@@ -125,3 +125,18 @@ def test_the_output_is_contiguous_where_positions_come_first():
     attention, x = nn.MultiheadAttention(16, 4), weft.randn(5, 3, 16)
     assert attention(x, x, x)[0].is_contiguous()
     assert attention(x, x, x, need_weights=False)[0].is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("key_shape", "masks", "error"),
+    [
+        ((3, 2, 4), {"key_padding_mask": weft.zeros(2, 1, dtype=weft.bool)}, AssertionError),
+        ((3, 2, 4), {"key_padding_mask": weft.zeros(3, 2, dtype=weft.bool)}, AssertionError),
+        ((3, 2, 4), {"attn_mask": weft.zeros(1, 3, 3)}, RuntimeError),  # of one head, where there are four
+        ((3, 1, 4), {}, RuntimeError),
+    ],
+)
+def test_masks_and_keys_are_not_broadcast_over_the_batch(key_shape, masks, error):
+    query, key = weft.ones(3, 2, 4), weft.ones(key_shape)
+    with pytest.raises(error, match="multi_head_attention_forward"):
+        nn.MultiheadAttention(4, 2)(query, key, key, **masks)

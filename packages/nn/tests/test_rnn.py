@@ -158,6 +158,12 @@ def test_dropout_between_layers_acts_in_training_only():
         (lambda: nn.GRU(3, 4)(weft.ones(5, 2, 3), weft.ones(1, 4)), RuntimeError),
         (lambda: nn.GRUCell(3, 4)(weft.ones(2, 5)), RuntimeError),
         (lambda: nn.GRUCell(3, 4)(weft.ones(2, 2, 3)), ValueError),
+        (lambda: nn.GRU(3, 4)(weft.ones(0, 2, 3)), RuntimeError),
+        (lambda: nn.LSTM(3, 4, batch_first=True)(weft.ones(2, 0, 3)), RuntimeError),
+        (lambda: nn.LSTM(3, 4)(weft.ones(5, 2, 3), (weft.ones(1, 2, 4),)), RuntimeError),
+        (lambda: nn.LSTM(3, 4)(weft.ones(5, 2, 3), [weft.ones(1, 2, 4)] * 3), RuntimeError),
+        (lambda: nn.LSTMCell(3, 4)(weft.ones(2, 3), (weft.ones(2, 4),)), RuntimeError),
+        (lambda: nn.LSTMCell(3, 4)(weft.ones(2, 3), weft.ones(2, 4)), TypeError),
     ],
 )
 def test_wrong_sizes_are_refused(make, error):

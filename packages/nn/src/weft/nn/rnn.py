@@ -348,6 +348,8 @@ class RNNBase(Module):
             state = None if state is None else tuple(part.unsqueeze(1) for part in state)
         self.check_input(input, None)
         steps = input.transpose(0, 1) if self.batch_first else input  # (L, N, input_size)
+        if not steps.size(0):
+            raise RuntimeError(f"{self._get_name()}: Expected sequence length to be larger than 0 in RNN")
         state = self._initial_state(state, steps.size(1), input)
         if local.precision is not None and self.mode == "LSTM" and not self.proj_size:  # as PyTorch's kernel for it
             steps, state = cast("half", (steps, state))
@@ -378,6 +380,8 @@ class RNNBase(Module):
         shapes = (h_shape, c_shape) if self.mode == "LSTM" else (h_shape,)
         if state is None:
             return tuple(weft.zeros(shape, dtype=like.dtype, device=like.device) for shape in shapes)
+        if len(state) != len(shapes):
+            raise RuntimeError(f"{self._get_name()}: expects two hidden states (h, c), got {len(state)}")
         for part, shape, name in zip(state, shapes, ("hidden[0]", "hidden[1]"), strict=False):
             name = name if self.mode == "LSTM" else "hidden"
             self.check_hidden_size(part, shape, f"Expected {name} size {{}}, got {{}}")
@@ -526,7 +530,12 @@ class RNNCellBase(Module):
         name = self._get_name()
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: expected input to be 1D or 2D, got {input.dim()}D instead")
-        for part in state or ():
+        if mode == "LSTM" and state is not None:
+            if isinstance(state, Tensor) and input.dim() == 2:
+                raise TypeError(f"{name}: argument 'hx' must be tuple of Tensors, not Tensor")
+            if len(state) != 2:
+                raise RuntimeError(f"{name}: expects two hidden states (h, c), got {len(state)}")
+        for part in () if state is None else state:
             if part.dim() not in (1, 2):
                 raise ValueError(f"{name}: expected hidden to be 1D or 2D, got {part.dim()}D instead")
         batched = input.dim() == 2

@@ -340,6 +340,15 @@ def multi_head_attention_forward(
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, embed_dim = query.shape
+    if key.shape[1] != batch or value.shape[1] != batch:
+        raise RuntimeError(
+            f"{name}: query, key and value must have one batch size, got {batch}, {key.shape[1]} and {value.shape[1]}"
+        )
+    if key_padding_mask is not None and tuple(key_padding_mask.shape) != (batch, key.shape[0]):
+        raise AssertionError(
+            f"{name}: Expected key_padding_mask to have shape {(batch, key.shape[0])}, but got "
+            f"{tuple(key_padding_mask.shape)}"
+        )
     if embed_dim != embed_dim_to_check:
         raise AssertionError(f"{name}: was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}")
     head_dim = embed_dim // num_heads
@@ -453,10 +462,10 @@ def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Ten
 
 
 def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) -> Tensor:
-    """A mask with three dimensions, of one head or of all."""
-    if mask.ndim == 2:
-        mask = mask.unsqueeze(0)
-    if tuple(mask.shape) not in ((1, length, source), (heads, length, source)):
+    """A mask with three dimensions: one for all heads if it was given with two, else one for each."""
+    count = 1 if mask.ndim == 2 else heads
+    mask = mask.unsqueeze(0) if mask.ndim == 2 else mask
+    if tuple(mask.shape) != (count, length, source):
         raise RuntimeError(
             f"{name}: The shape of the attn_mask is {list(mask.shape)}, but should be {[length, source]} or "
             f"{[heads, length, source]}"
