@@ -525,7 +525,7 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _advance(self, mode: str, input: Tensor, state: State | None) -> State:
+    def _advance(self, mode: str, input: Tensor, state: Any) -> State:
         """Check ``input`` and ``state``, make a batch of them, and take one step."""
         name = self._get_name()
         if input.dim() not in (1, 2):
