@@ -568,3 +568,9 @@ def test_the_gradient_of_eigenvectors_is_hermitian_whatever_the_other_triangle_h
         weft.testing.assert_close(second, second.mH)
         found.append((first, second))
     weft.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("only", ["i", [weft.ones(2)], weft.ones(2)])
+def test_an_equation_without_operands_is_refused(only):
+    with pytest.raises(ValueError, match="at least one operand"):
+        weft.einsum(only)

@@ -691,6 +691,11 @@ def einsum(equation, *operands):
     >>> weft.einsum("ij,jk->ik", weft.ones(2, 3), weft.ones(3, 4)).shape
     weft.Size([2, 4])
     """
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
     if not isinstance(equation, str):
         equation, operands = from_sublists(equation, operands)
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
