@@ -956,9 +956,7 @@ def inplace_operator(op: Op, name: str) -> Any:
             if (operand >= MOST or operand <= LEAST) and type(other) is int:
                 return False
         elif type(other) is int and kind.dtype.category == WHOLE and op.takes_numbers:
-            if not kind.lowest <= other <= kind.highest:  # type: ignore[operator]
-                return False
-            operand = other
+            operand = other  # one that the dtype does not hold is an error of NumPy's
         else:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
@@ -1042,6 +1040,10 @@ def rewritten(error: Exception, op: Op, kernel: Any, arrays: tuple[Any, ...], ar
         op.declaration.recover(error, kernel, arrays, args)
         return True
     target = arrays[0]
+    if isinstance(error, OverflowError) and isinstance(arrays[1], int):
+        kind: Kind = args[0].kind
+        if not kind.lowest <= arrays[1] <= kind.highest:
+            return False
     shape: tuple[Any, ...] = getattr(arrays[1], "shape", ())
     lead = target.ndim - len(shape)
     if lead < 0 or not target.flags.writeable:
