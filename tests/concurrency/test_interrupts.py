@@ -84,8 +84,7 @@ def test_kernels_and_backward_compute_the_same_after_an_interrupt(libraries):
             for _ in range(10):
                 h = (h @ x).softmax(1) * 2 + h
             h.sum().backward()
-            with weft.no_grad():
-                y = (y + 1).exp().log()
+            y = (y + 1).exp().log()
             weft.conv2d(weft.ones(1, 2, 9, 9), weft.ones(3, 2, 3, 3)).relu().sum()
         return x.grad, y
 

@@ -141,9 +141,9 @@ class Walk:
             return
         enabled = local.grad_enabled
         saved_hooks = local.saved_hooks
-        local.walk = self
-        set_grad(self.create_graph)
         try:
+            local.walk = self
+            set_grad(self.create_graph)
             heap = self.heap
             while True:
                 node = self.youngest
@@ -170,8 +170,12 @@ class Walk:
             for leaf in list(self.leaves.values()):
                 self.finish(leaf)
         finally:
+            local.walk = outer  # an interrupt comes with a call: before any, what it may not leave behind
+            if enabled and not local.grad_enabled:  # as `set_grad`
+                local.grad_enabled = True
+                with state.lock:
+                    state.unrecorded -= 1
             set_grad(enabled)
-            local.walk = outer
             if local.saved_hooks is not saved_hooks:  # something in the graph entered hooks, or left them
                 intercept(len(saved_hooks) - len(local.saved_hooks))
                 local.saved_hooks = saved_hooks
