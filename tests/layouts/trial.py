@@ -26,9 +26,9 @@ if not libraries.available():
 FLOAT = {"float32": (2e-5, 4e-6), "bfloat16": (1.6e-2, 1e-2), "float16": (2e-3, 2e-3), "float64": (1e-9, 1e-10)}
 """Relative tolerance, and absolute in units of the largest result. What is wrong here is wrong by far more."""
 
-MARGIN, MOST = 8, {"float32": 1e-3, "bfloat16": 5e-2, "float16": 5e-3, "float64": 1e-8}
+LEAST, MARGIN, MOST = 1e-4, 8, {"float32": 1e-3, "bfloat16": 5e-2, "float16": 5e-3, "float64": 1e-8}
 """Where sums cancel, results have no such digits: so many times NumPy's own error on contiguous tensors is allowed as
-well, but no more than so much."""
+well, but no more than so much; and the `LEAST` part of that even where it made none."""
 
 LOOSER = {
     # Condition numbers of the problem itself: float32 has so many digits of the result and no more.
@@ -392,7 +392,8 @@ def difference(result: Any, each: Wanted, looser: float = 1) -> str:
                 result, exact = result.astype(np.float64), exact.astype(np.float64)
             size = np.abs(exact)
             largest = size.max(where=np.isfinite(size), initial=0)
-            allowed = min(MARGIN * each.error, MOST.get(name, 1e-3) * max(1, largest))
+            most = MOST.get(name, 1e-3) * max(1, largest)
+            allowed = min(max(MARGIN * each.error, LEAST * most), most)
             close = np.abs(result - exact) <= looser * (rtol * size + atol * largest) + allowed
             wrong = ~(close | (result == exact) | (np.isnan(result) & np.isnan(exact)))
     if not wrong.any():
