@@ -452,6 +452,7 @@ MODULES = [
 TABLE = [*SHAPES, *NN_SHAPES, *DTYPES, *DEVICES, *INDICES, *AUTOGRAD, *DATA, *MODULES]
 
 
+@pytest.mark.filterwarnings("ignore:Function should not be instantiated:DeprecationWarning")  # then comes the error
 @pytest.mark.parametrize("wrong", TABLE, ids=str)
 def test_wrong_call_raises_what_pytorch_raises_and_says_what_to_do(wrong: WrongCall) -> None:
     with pytest.raises(wrong.error) as caught:
