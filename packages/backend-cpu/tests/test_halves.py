@@ -152,3 +152,43 @@ def test_layer_norm_and_its_gradients_are_those_of_float32(element, columns):
     for found, expected in zip((parts[0].detach(), *gradients[0]), (parts[1].detach(), *gradients[1])):
         scale = expected.abs().max().item() * 4 * SIZE[element]
         np.testing.assert_allclose(wide(found), expected.numpy(), atol=scale)
+
+
+def test_conversions_by_integers_are_those_of_instructions(monkeypatch):
+    """Processors without instructions for float16 have them; the others could as well."""
+    from numba import njit, types
+    from numba.extending import intrinsic
+
+    from weft.backend_cpu.compiled import halves
+
+    monkeypatch.setattr(halves, "HAS_CONVERSIONS", False)
+
+    @intrinsic
+    def widened(typingctx, bits):
+        return types.float32(types.uint16), lambda context, builder, signature, args: halves.widened(builder, args[0])
+
+    @intrinsic
+    def narrowed(typingctx, value):
+        return types.uint16(types.float32), lambda context, builder, signature, args: halves.narrowed(builder, args[0])
+
+    @njit
+    def both(bits, values, wide, narrow):
+        for i in range(bits.size):
+            wide[i] = widened(bits[i])
+        for i in range(values.size):
+            narrow[i] = narrowed(values[i])
+
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    exact = bits.view(np.float16).astype(np.float32)
+    finite = np.sort(exact[np.isfinite(exact)])
+    between = (finite[1:].astype(float) + finite[:-1]) / 2  # exactly, and to both sides
+    values = [exact, between, np.nextafter(between.astype("f4"), 1e9), np.nextafter(between.astype("f4"), -1e9)]
+    with np.errstate(invalid="ignore"):  # of signalling nan
+        values = np.concatenate([*values, [65519.99, 65520, 65536, 1e30, np.inf, -np.inf, 1e-30]]).astype(np.float32)
+    wide, narrow = np.empty(bits.size, np.float32), np.empty(values.size, np.uint16)
+    both(bits, values, wide, narrow)
+    np.testing.assert_array_equal(wide, exact)
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = values.astype(np.float16)
+    np.testing.assert_array_equal(narrow.view(np.float16), expected)
+    np.testing.assert_array_equal(np.signbit(narrow.view(np.float16)), np.signbit(expected))

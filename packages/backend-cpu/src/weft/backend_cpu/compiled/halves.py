@@ -11,6 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
+from weft.backend_cpu.compiled.instructions import HAS_CONVERSIONS
 from weft.backend_cpu.compiled.parallel import loop
 
 __all__ = ["BITS", "HALVES", "loaded", "narrow", "number_in", "put_at", "rounded", "rows_at_once", "value_at", "widen"]
@@ -25,14 +26,49 @@ def loaded(builder: Any, name: str, place: Any) -> tuple[Any, Any]:
     """The instruction that reads from a place, and the number in float32."""
     bits = builder.load(builder.bitcast(place, I16.as_pointer()))
     if name == "float16":
-        return bits, builder.fpext(builder.bitcast(bits, ir.HalfType()), SINGLE)
+        return bits, widened(builder, bits)
     return bits, builder.bitcast(builder.shl(builder.zext(bits, I32), I32(16)), SINGLE)
+
+
+# Instructions that convert float16 came with AVX2's processors, or shortly before. Without them LLVM would call
+# functions of a library of its own, which are not in the process.
+
+LEAST_NORMAL, BEYOND = 113 << 23, 0x477FF000  # 2**-14; and the least number that is rounded to infinity: 65520
+
+
+def widened(builder: Any, bits: Any) -> Any:
+    """The float32 of a float16's bits."""
+    if HAS_CONVERSIONS:
+        return builder.fpext(builder.bitcast(bits, ir.HalfType()), SINGLE)
+    whole = builder.zext(bits, I32)
+    size = builder.shl(builder.and_(whole, I32(0x7FFF)), I32(13))
+    scaled = builder.bitcast(builder.fmul(builder.bitcast(size, SINGLE), ir.Constant(SINGLE, 2.0**112)), I32)
+    is_finite = builder.icmp_unsigned("<", size, I32(0x7C00 << 13))
+    number = builder.select(is_finite, scaled, builder.or_(size, I32(0x7F800000)))
+    return builder.bitcast(builder.or_(number, builder.shl(builder.and_(whole, I32(0x8000)), I32(16))), SINGLE)
+
+
+def narrowed(builder: Any, value: Any) -> Any:
+    """The bits of the float16 nearest to a float32, of two the even one."""
+    if HAS_CONVERSIONS:
+        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), I16)
+    bits = builder.bitcast(value, I32)
+    size = builder.and_(bits, I32(0x7FFFFFFF))
+    half = ir.Constant(SINGLE, 0.5)  # beside it the last digit is that of the smallest float16
+    small = builder.sub(builder.bitcast(builder.fadd(builder.bitcast(size, SINGLE), half), I32), I32(0x3F000000))
+    odd = builder.and_(builder.lshr(size, I32(13)), I32(1))
+    normal = builder.lshr(builder.add(builder.sub(size, I32((112 << 23) - 0xFFF)), odd), I32(13))
+    number = builder.select(builder.icmp_unsigned("<", size, I32(LEAST_NORMAL)), small, normal)
+    nan = builder.or_(I32(0x7E00), builder.and_(builder.lshr(size, I32(13)), I32(0x3FF)))
+    beyond = builder.select(builder.icmp_unsigned(">", size, I32(0x7F800000)), nan, I32(0x7C00))
+    number = builder.select(builder.icmp_unsigned("<", size, I32(BEYOND)), number, beyond)
+    return builder.trunc(builder.or_(number, builder.and_(builder.lshr(bits, I32(16)), I32(0x8000))), I16)
 
 
 def rounded(builder: Any, name: str, value: Any) -> Any:
     """The bits of the number nearest to one of float32, of two the even one; nan stays nan, with its sign."""
     if name == "float16":
-        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), I16)
+        return narrowed(builder, value)
     bits = builder.bitcast(value, I32)
     high = builder.lshr(bits, I32(16))
     nearest = builder.lshr(builder.add(builder.add(bits, I32(0x7FFF)), builder.and_(high, I32(1))), I32(16))

@@ -16,7 +16,16 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-__all__ = ["FEATURES", "HAS_INSTRUCTIONS", "power_in", "rest_of", "times_power"]
+__all__ = [
+    "FEATURES",
+    "HAS_CONVERSIONS",
+    "HAS_FUSED",
+    "HAS_INSTRUCTIONS",
+    "IS_X86",
+    "power_in",
+    "rest_of",
+    "times_power",
+]
 
 
 def features() -> set[str]:
@@ -27,7 +36,10 @@ def features() -> set[str]:
 
 
 FEATURES = features()
+IS_X86 = "sse2" in FEATURES
 HAS_INSTRUCTIONS = "avx512f" in FEATURES
+HAS_FUSED = "fma" in FEATURES or not IS_X86  # products and sums that are rounded once
+HAS_CONVERSIONS = "f16c" in FEATURES or not IS_X86  # of float16
 
 I32 = ir.IntType(32)
 NEAREST = 4  # rounding as it is set

@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft.backend_cpu.compiled.instructions import FEATURES
+from weft.backend_cpu.compiled.instructions import FEATURES, IS_X86
 from weft.backend_cpu.compiled.mathematics import either, like
 from weft.backend_cpu.compiled.parallel import launcher, loop, parallel
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 BYTES = 64 if "avx512f" in FEATURES else 32 if "avx" in FEATURES else 16  # of a vector
-IS_SMALL = "sse2" in FEATURES and BYTES < 64  # a set of 16 registers, where others have 32
+IS_SMALL = IS_X86 and BYTES < 64  # a set of 16 registers, where others have 32
 ROWS = 4 if IS_SMALL else 8  # of a tile
 VECTORS = 2
 ACROSS = VECTORS * BYTES  # bytes from a row of a panel to the next

@@ -26,12 +26,13 @@ from weft.backend import BySize
 from weft.backend_cpu.compiled.halves import BITS, value_at
 from weft.backend_cpu.compiled.lists import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.mathematics import exp, like
+from weft.backend_cpu.compiled.panels import BYTES
 from weft.backend_cpu.compiled.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.libraries import LEAST, serves, serves_large
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
-BLOCK = np.uintp(2048)  # elements of a row that are reduced in their own dtype: few in each lane of vectors
+BLOCK = np.uintp(64 * min(BYTES, 32))  # elements of a row that are reduced in their own dtype: few in each lane
 HEIGHT = np.uintp(256)  # lines that are combined in their own dtype
 WIDTH = np.uintp(2048)  # elements of a line that are combined at once, at most: they stay in the first cache
 NARROW, PARTS = np.uintp(256), np.uintp(16)  # they are fewer, but so many, where threads would not have so many parts
