@@ -9,6 +9,7 @@ the exit status says whether they are current.
 
 import argparse
 import ast
+import contextlib
 import importlib
 import inspect
 import os
@@ -21,9 +22,9 @@ from types import ModuleType
 from typing import Any
 
 import weft
-from weft import _api, _tensor
+from weft import _api, _foreach, _tensor
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, state
 from weft._portions import LAZY
 from weft.ops._declare import public_functions
 
@@ -31,6 +32,7 @@ CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "w
 PORTIONS = ("distributions", "fx", "nn", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
 RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
+OTHER_KERNELS = {"core::assign", "core::assign_at", "core::spread"}  # what writes ask a backend for by name
 INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose
 COMPARISONS = INCOMPATIBLE | {"__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
 
@@ -178,6 +180,33 @@ def later() -> Iterator[str]:
         yield "}"
 
 
+def kernel_names() -> Iterator[str]:
+    """The lines of ``_kernel_names.py``."""
+    for portion in ("", *PORTIONS, "linalg", "fft", "special", "sparse", "signal", "masked", "nested"):
+        try:
+            package = importlib.import_module(f"weft.{portion}".rstrip("."))
+        except ImportError:
+            continue
+        for info in (
+            pkgutil.walk_packages(package.__path__, f"{package.__name__}.") if hasattr(package, "__path__") else ()
+        ):
+            if info.name.startswith(("weft.backend_", "weft.ops", "weft.nn", "weft.optim", "weft.vision", "weft.text")):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(info.name)
+    steps = [each.name for name, module in sys.modules.items() if name.startswith("weft.optim")
+             for each in vars(module).values() if str(getattr(each, "name", "")).startswith("optim::")]  # fmt: skip
+    lists = [f"foreach::{name.removeprefix('_foreach_')}" for name in dir(_foreach) if name.startswith("_foreach_")]
+    names = {op.name for op in state.ops} | set(steps) | set(lists) | OTHER_KERNELS
+    yield f'"""For which names a backend may have kernels.\n\n{NOTE}\n"""\n'
+    yield "NAMES = {"
+    for space in sorted({name.partition("::")[0] for name in names}):
+        yield f'    "{space}": """'
+        listed = sorted(name.partition("::")[2] for name in names if name.startswith(f"{space}::"))
+        yield from textwrap.wrap(" ".join(listed), 118)
+        yield '""",'
+    yield "}"
+
+
 def home_of(method: Any) -> str:
     """The module of the declaration that a method came from."""
     source = inspect.getclosurevars(method).nonlocals.get("function") if "." in method.__qualname__ else None
@@ -202,7 +231,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is not current")
     check = parser.parse_args().check
     stale = []
-    for name, lines in (("ops/_later.py", later()), ("_api.pyi", api()), ("_methods.pyi", methods())):
+    made = {"ops/_later.py": later, "_api.pyi": api, "_methods.pyi": methods, "_kernel_names.py": kernel_names}
+    for name, make in made.items():
+        lines = make()
         text, file = "\n".join(lines) + "\n", CORE / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(name)

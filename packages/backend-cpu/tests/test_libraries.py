@@ -85,3 +85,11 @@ def test_a_library_that_is_turned_off_is_not_told_of(tmp_path):
     (tmp_path / "numba").mkdir()
     (tmp_path / "numba" / "__init__.py").write_text("raise ImportError('other version')")
     in_process("assert not told", tmp_path, WEFT_CPU_LIBRARIES="none")
+
+
+def test_every_kernel_of_the_libraries_is_for_an_op_that_exists():
+    from weft._kernel_checks import unknown_names
+    from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, compiled, onednn
+
+    named = {*NUMPY_KERNELS, *SMALL_ARRAYS, *compiled.MODULES, *compiled.EXACT, *onednn.MODULES}
+    assert unknown_names(named) == {}

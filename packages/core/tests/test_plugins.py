@@ -5,8 +5,12 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
+import weft
+from weft._kernel_checks import unknown_names
+from weft._kernel_names import NAMES
 from weft._versions import meets, requirement_on
 
 GOOD = """
@@ -356,3 +360,160 @@ def test_what_a_distribution_requires_of_core_is_read_from_its_metadata():
     lines = ["numpy>=2", "weft-core[all]>=0.1,<0.3 ; python_version > '3'", "weft_core>=5 ; extra == 'x'"]
     assert requirement_on("weft-core", lines) == ">=0.1,<0.3"
     assert requirement_on("weft-core", ["weft-core @ file:///somewhere", "weft-core-extras>=7"]) == ""
+
+
+# Kernels: for ops that exist, with results of the declared type, dtype and shape, or named in the error
+
+FAKE_BACKEND = """
+    import numpy
+    from weft.backend import ArrayNamespaceBackend
+    from weft.plugins import hookimpl
+
+    class Fake(ArrayNamespaceBackend):
+        def __init__(self):
+            super().__init__("fake", numpy)
+            self.kernels.update({table})
+
+    @hookimpl
+    def weft_backend(device):
+        return Fake()
+"""
+WRONG_KERNELS = """
+    import numpy
+    from weft.plugins import hookimpl
+
+    calls = []
+
+    def broken(*args):
+        raise ZeroDivisionError("nobody knows")
+
+    def first_right(*args):
+        calls.append(args)
+        return numpy.add(*args)
+
+    @hookimpl
+    def weft_kernels(device):
+        return {table}
+"""
+ERROR = """
+import traceback
+def report(call):
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error} " + " ".join(getattr(error, "__notes__", ()))
+    return "no error"
+"""
+
+
+def installed(site, table, code, checks="0", template=WRONG_KERNELS, group="weft.kernels", name="cpu"):
+    site.install("weft-wrong", {group: f"{name} = weft_wrong"}, weft_wrong=template.replace("{table}", table))
+    return site.run(ERROR + code, WEFT_CHECK_KERNELS=checks)
+
+
+def test_a_kernel_for_an_op_that_does_not_exist_is_an_error_when_it_is_registered(site):
+    code = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(weft.ones(2).exp().shape)
+print(caught[0].message)
+"""
+    said = installed(site, "{'core::exb': numpy.exp}", code)
+    assert "Size([2])" in said
+    assert "plugin weft-wrong 1.2" in said
+    assert "has a kernel for 'core::exb', and there is no such op; did you mean 'core::exp" in said
+
+
+def test_a_backend_with_a_kernel_for_an_op_that_does_not_exist_is_refused(site):
+    code = "print(report(lambda: weft.ones(2, device='fake')))"
+    said = installed(site, "{'nn::conv2e': numpy.exp}", code, "0", FAKE_BACKEND, "weft.backends", "fake")
+    assert "plugin weft-wrong 1.2" in said
+    assert "'nn::conv2e', and there is no such op; did you mean 'nn::conv" in said
+
+
+def test_names_of_a_namespace_that_nobody_declared_are_left_alone():
+    assert unknown_names(["somebody::else", "core::add", "optim::adam_step", "foreach::add_", "nn::conv2d"]) == {}
+    assert unknown_names(["core::ad"])["core::ad"] != []
+
+
+def test_every_op_that_is_declared_has_a_kernels_name():
+    from weft._engine.tensor import state
+
+    assert all(op.name.partition("::")[2] in NAMES.get(op.name.partition("::")[0], op.name).split()
+               for op in state.ops if op.name.startswith(("core::", "nn::")))  # fmt: skip
+
+
+WRONG = {
+    "type": ("{'core::exp': lambda a: None}", "exp", "returned a NoneType"),
+    "list": ("{'core::exp': lambda a: [a.tolist()]}", "exp", "returned a list"),
+    "dtype": ("{'core::exp': lambda a: numpy.exp(a).astype('float64')}", "exp", "returned an array of dtype float64"),
+    "strange dtype": ("{'core::exp': lambda a: a.astype('datetime64[s]')}", "exp", "dtype datetime64"),
+}
+
+
+@pytest.mark.parametrize("checks", ["0", "1"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_kernel_that_returns_the_wrong_type_or_dtype_is_named_at_once(site, wrong, checks):
+    table, call, found = WRONG[wrong]
+    said = installed(site, table, f"print(report(weft.ones(2, 3).{call}))", checks)
+    assert said.startswith("PluginError: core::exp on cpu, float32: the kernel of plugin weft-wrong 1.2 ")
+    assert found in said
+
+
+SHAPES = {
+    "pointwise": ("{'core::exp': lambda a: numpy.exp(a)[:1]}", "exp()", "shape (1, 3), dtype float32"),
+    "reduction": ("{'core::sum': lambda *a: a[0].sum()}", "sum(0)", "shape (), dtype float32"),
+    "product": ("{'core::matmul': lambda a, b: (a @ b).T}", "matmul(weft.ones(3, 4))", "shape (4, 2), dtype float32"),
+}
+
+
+@pytest.mark.parametrize("wrong", SHAPES)
+def test_a_kernel_that_returns_the_wrong_shape_is_named_when_all_are_checked(site, wrong):
+    table, call, found = SHAPES[wrong]
+    said = installed(site, table, f"print(report(lambda: weft.ones(2, 3).{call}))", "1")
+    assert said.startswith("PluginError: core::")
+    assert f"the kernel of plugin weft-wrong 1.2 returned {found}; the op declares shape" in said
+
+
+def test_a_kernels_own_exception_keeps_its_type_and_carries_the_plugins_name(site):
+    said = installed(site, "{'core::exp': broken}", "print(report(weft.ones(2).exp))")
+    assert said.startswith("ZeroDivisionError: ")
+    assert "nobody knows" in said
+    assert "core::exp on cpu: raised in a kernel of plugin weft-wrong 1.2" in said
+
+
+def test_a_kernel_whose_first_result_was_right_is_called_without_a_check(site):
+    code = """
+import weft_wrong
+from weft.ops._declare import registry
+x = weft.ones(2)
+x + x
+kind = x.kind
+print(registry["core::add"].op.kernels[kind.index] is weft_wrong.first_right, len(weft_wrong.calls))
+"""
+    assert installed(site, "{'core::add': first_right}", code) == "True 1"
+    assert site.run(ERROR + code, WEFT_CHECK_KERNELS="1") == "False 1"
+
+
+def test_shapes_that_depend_on_values_are_no_mistake():
+    first, second = weft.tensor([0.0, 1.0]), weft.tensor([1.0, 1.0])
+    assert first.nonzero().shape == (1, 1)
+    assert second.nonzero().shape == (2, 1)
+    np.testing.assert_array_equal(weft.unique(weft.tensor([1, 1, 2])).numpy(), [1, 2])
+    np.testing.assert_array_equal(weft.unique(weft.tensor([1, 3, 2])).numpy(), [1, 2, 3])
+
+
+def test_the_backend_suite_compares_every_result_and_names_the_kernel(site):
+    code = """
+from weft.testing import checks
+found = {check.name: check for check in checks("fake")}
+print(report(found["op_agrees[core::exp]"]))
+print(report(found["kernels_are_for_ops_that_exist"]))
+"""
+    table = "{'core::exp': lambda a: numpy.exp(a).reshape(-1)}"
+    said = installed(site, table, code, "0", FAKE_BACKEND, "weft.backends", "fake").splitlines()
+    assert said[0].startswith(
+        "PluginError: core::exp on fake, float32: the kernel of plugin weft-wrong 1.2 returned shape"
+    )
+    assert said[1] == "no error"

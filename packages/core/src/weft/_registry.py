@@ -19,6 +19,7 @@ from typing import Any
 import pluggy
 
 from weft import __version__ as CORE_VERSION
+from weft._kernel_checks import check_names
 from weft._portions import FIRST_PARTY
 from weft._processes import renew_in_child
 from weft._versions import meets, normalized, requirement_on
@@ -150,6 +151,7 @@ class Registry:
         self._groups: dict[str, list[Plugin]] = {}
         self._backends: dict[str, Any] = {}
         self._kernels: dict[str, dict[str, Callable[..., Any]]] = {}
+        self._owners: dict[str, dict[str, Plugin]] = {}  # by device and op
         self._importing = threading.local()
 
     def plugins(self, group: str, name: str | None = None) -> list[Plugin]:
@@ -194,7 +196,15 @@ class Registry:
                     raise self._conflict(f"the kernel of {op!r} on {device!r}", [owner[op], plugin])
                 owner[op] = plugin
             found.update(brought)
+        self._owners[device] = owner
         return found
+
+    def kernel_owner(self, op: str, device: str) -> Plugin | None:
+        """The plugin that brings an op's kernel on a device, or else the device's backend."""
+        if op in self._owners.get(device, {}):
+            return self._owners[device][op]
+        loaded = [plugin for plugin in self.plugins("weft.backends", device) if plugin.state == LOADED]
+        return loaded[0] if loaded else None
 
     def ops(self, namespace: str) -> list[ModuleType]:
         """See `weft.plugins.load_ops`."""
@@ -324,6 +334,8 @@ def check_backend(plugin: Plugin, module: Any, answer: Any) -> Any:
         raise Unavailable from RuntimeError(f"weft_backend({plugin.name!r}) returned None")
     if not isinstance(answer, Backend):
         raise TypeError(f"weft_backend({plugin.name!r}) must return a weft.backend.Backend, got {type(answer)}")
+    if plugin.distribution not in FIRST_PARTY.values():  # ours have a test
+        check_names(answer.kernels, f"weft_backend({plugin.name!r}) of plugin {plugin}")
     return answer
 
 
@@ -338,6 +350,7 @@ def check_kernels(plugin: Plugin, module: Any, answer: list[Any]) -> dict[str, C
                 f"weft_kernels({plugin.name!r}) must map the full names of ops to functions, as in "
                 f"{{'nn::conv2d': conv2d}}, got {op!r}: {kernel!r}"
             )
+    check_names(kernels, f"weft_kernels({plugin.name!r}) of plugin {plugin}")
     return kernels
 
 

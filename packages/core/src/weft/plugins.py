@@ -97,7 +97,8 @@ class Hooks:
         -------
         dict
             Kernels by the full name of their op, ``{"nn::conv2d": kernel}``. Each has the signature of the op's
-            declared kernel, takes and returns the backend's arrays, and wins over the backend's own.
+            declared kernel, takes and returns the backend's arrays, and wins over the backend's own. A name that no op
+            has is an error; what the kernels return is checked under ``WEFT_CHECK_KERNELS=1``.
         None
             Nothing to replace on this machine.
         """
@@ -179,6 +180,11 @@ def kernels(device: str) -> dict[str, Callable[..., Any]]:
         If two plugins replace the kernel of the same op.
     """
     return _registry.kernels(device)
+
+
+def kernel_owner(op: str, device: str) -> Any:
+    """The plugin that brings the kernel of an op on a device, or else the device's backend; None if neither."""
+    return _registry.kernel_owner(op, device)
 
 
 def load_ops(namespace: str) -> list[ModuleType]:

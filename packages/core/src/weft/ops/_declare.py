@@ -61,6 +61,7 @@ from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
 from weft._intercept import arm, awakened, call_override, flatten, overriding, public, unmasked
+from weft._kernel_checks import checked_kernel, note
 from weft._precision import in_precision
 from weft._profiling import watched
 from weft._tensor import Tensor
@@ -160,13 +161,16 @@ class Declaration:
     def resolve(self, kind: Kind) -> tuple[Any, Kind | None]:
         """The kernel for a kind, measured where a profiler runs, and the kind of the result."""
         kernel, result = self.prepare(kind)
-        return watched(self.name, kernel), result
+        return watched(self.name, checked_kernel(self, kind, kernel, result)), result
 
-    def prepare(self, kind: Kind) -> tuple[Any, Kind | None]:
-        """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result."""
+    def prepare(self, kind: Kind, own: bool = True) -> tuple[Any, Kind | None]:
+        """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result.
+
+        Without ``own``, the declared one, whatever the backend has.
+        """
         element: dtype = kind.dtype
         if element.is_float8:
-            return self.prepare_float8(kind)
+            return self.prepare_float8(kind, own)
         if element.category not in self.accepts:
             raise self.refusal(
                 f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
@@ -178,7 +182,7 @@ class Declaration:
         result = compute
         if self.half == "float32" and compute.is_half:
             compute = float32
-        kernel = self.find_kernel(kind.device, compute)
+        kernel = self.find_kernel(kind.device, compute, own)
         if self.result == "bool":
             result = _by_name("bool")
         elif self.result == "real":
@@ -186,7 +190,7 @@ class Declaration:
         given = None if self.result == "any" else result
         if compute is not element:
             kernel = converting(kernel, element, compute, given, kind.device)
-            if element.is_half:
+            if element.is_half and own:
                 kernel = self.find_half_kernel(kind.device, element, kernel)
         if element.is_half and self.rounded and backend_of(kind.device).rounds_numbers:
             convert = {
@@ -196,7 +200,7 @@ class Declaration:
             kernel = rounding(kernel, len(self.arguments), convert)
         return kernel, None if given is None else kind_of(given, kind.device)
 
-    def prepare_float8(self, kind: Kind) -> tuple[Any, Kind | None]:
+    def prepare_float8(self, kind: Kind, own: bool = True) -> tuple[Any, Kind | None]:
         """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
         from weft import _float8
 
@@ -204,23 +208,23 @@ class Declaration:
         if not self.accepts_float8:
             _float8.refuse_float8(self.short, element)
         if self.result == "any":
-            return self.find_kernel(kind.device, element), None
+            return self.find_kernel(kind.device, element, own), None
         truth = self.result == "bool"
-        kernel = _float8.computed(self.find_kernel(kind.device, float32), element, not truth)
+        kernel = _float8.computed(self.find_kernel(kind.device, float32, own), element, not truth)
         return kernel, kind_of(_by_name("bool") if truth else element, kind.device)
 
-    def find_kernel(self, device: Any, compute: dtype) -> Any:
-        """A plugin's or the backend's own kernel by the op's name, else the generic one."""
+    def find_kernel(self, device: Any, compute: dtype, own: bool = True) -> Any:
+        """A plugin's or the backend's own kernel by the op's name, else the generic one; at once, without ``own``."""
         from weft.plugins import kernels
 
         backend = backend_of(device)
-        found = kernels(device.type).get(self.name)
+        found = kernels(device.type).get(self.name) if own else None
         if found is None:
             named = isinstance(self.generic, str)
             generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
             if self.complex_kernel is not None and compute.is_complex:
                 generic = partial(self.complex_kernel, backend.xp)
-            found = backend.kernel(self.name, compute, generic)
+            found = backend.kernel(self.name, compute, generic) if own else generic
         return backend.on_device(found, device.index)
 
     def find_half_kernel(self, device: Any, element: dtype, generic: Any) -> Any:
@@ -448,11 +452,21 @@ class Declaration:
                 return run_elsewhere(kernel, *arrays)
             except Exception as raised:
                 error = raised
+        from weft.plugins import PluginError
+
+        kind = next((each.kind for arg in args for each in members(arg)), None)
+        if isinstance(error, PluginError):
+            raise error
+        if kind is not None:
+            note(error, self.name, kind)
         if self.promotes and isinstance(error, ValueError):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
         from weft.ops._explain import explained
 
-        raise explained(self.short, error, self.arguments, args, {})
+        said = explained(self.short, error, self.arguments, args, {})
+        if kind is not None:
+            note(said, self.name, kind)
+        raise said
 
     def __call__(self, *args: Any) -> Any:
         return self.op(*args)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import weft
+from weft._kernel_checks import check_names, checking
 from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples
@@ -41,8 +42,9 @@ class Check:
     arguments: tuple[Any, ...]
 
     def __call__(self) -> None:
-        """Try the claim."""
-        self.function(*self.arguments)
+        """Try the claim; every kernel's results are compared with what its op declares."""
+        with checking():
+            self.function(*self.arguments)
 
     def __str__(self) -> str:
         return self.name
@@ -101,6 +103,12 @@ def backend_is_registered_under_its_device(device: str) -> None:
     kind = weft.device(device).type
     expect(backend(kind).device_type == kind, f"the backend of {kind!r} calls itself {backend(kind).device_type!r}")
     expect(weft.ones(1, device=device).device.type == kind, "a new tensor is on another device")
+
+
+def kernels_are_for_ops_that_exist(device: str) -> None:
+    """Each kernel in the backend's table has the name of an op."""
+    owner = backend(weft.device(device).type)
+    check_names(owner.kernels, f"the backend of {owner.device_type!r}")
 
 
 def creation_fills(device: str) -> None:
@@ -495,6 +503,7 @@ def raises(kind: type[Exception], call: Callable[[], Any]) -> None:
 
 GENERAL = (
     backend_is_registered_under_its_device,
+    kernels_are_for_ops_that_exist,
     creation_fills,
     empty_has_shape_and_device,
     copies_own_their_memory,
