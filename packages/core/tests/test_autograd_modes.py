@@ -281,7 +281,9 @@ def test_anomaly_mode_is_switched_for_a_block_or_for_good_and_for_all_threads():
 
 
 @pytest.mark.parametrize(
-    "mode", [weft.no_grad(), weft.enable_grad(), weft.inference_mode(), weft.set_grad_enabled(True)], ids=str
+    "mode",
+    [weft.no_grad(), weft.enable_grad(), weft.inference_mode(), weft.set_grad_enabled(True)],
+    ids=lambda mode: type(mode).__name__,
 )
 def test_a_decorated_class_makes_its_instances_in_the_mode_and_warns(mode):
     with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
