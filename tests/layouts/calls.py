@@ -99,6 +99,9 @@ WITHOUT = {  # no tensor arguments, or nothing that depends on how they lie
     "core::transfer": "needs two devices",
     "core::view_dtype": "its values are the bits of others: they are not those of float64",
     "core::view_scatter": "a node of the graph, for writes to views; its gradient is what embeds them",
+    "nn::int_conv1d": "its windows are those of conv1d; declared when it is first asked for",
+    "nn::int_conv2d": "as int_conv1d",
+    "nn::int_conv3d": "as int_conv1d",
     "core::linalg_lobpcg": "an iteration that begins at random, on products that are tried themselves",
 }
 DOMAIN = {"core::digamma": 0.5, "core::lgamma": 0.5}  # from here on: they have poles below

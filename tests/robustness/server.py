@@ -25,6 +25,7 @@ from typing import Any
 MEMORY = 2 << 30  # bytes beyond what the library itself has mapped
 PROCESSOR = 20  # seconds
 PATIENCE = 60  # seconds by the clock: other processes may be in the way
+WARNED = (r".*\brange is deprecated", r"index_reduce\(\) is in beta", r".*degrees of freedom", r"index: Using a non-tuple")
 LIBRARIES = ("nn", "optim", "linalg", "fft", "autograd", "special", "func", "signal", "masked")
 
 
@@ -102,6 +103,8 @@ def outcome(row: Any, w: Any) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            for message in WARNED:
+                warnings.filterwarnings("ignore", message, UserWarning)
             returned = row.call(w)
     except BaseException as error:
         return {"raised": [f"{each.__module__}.{each.__qualname__}" for each in type(error).__mro__],

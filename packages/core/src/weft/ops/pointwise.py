@@ -533,7 +533,7 @@ def _(grad, input, output):
     return flat.masked_fill(size == 0, 0)
 
 
-@pointwise("_conj_copy", accepts="bool int float complex", kernel="conjugate", name="conj_physical")
+@pointwise("_conj_copy", accepts="int float complex", kernel="conjugate", name="conj_physical")
 def conj_copy(input):
     """The complex conjugate of each element, in new memory."""
 
@@ -575,7 +575,7 @@ def _(grad, output):
     return -grad * conj(output * output)
 
 
-@pointwise(kernel="square", name="square")
+@pointwise(kernel="square", name="square", accepts="int float complex")
 def squared(input):
     """The square of each element."""
 
