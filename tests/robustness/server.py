@@ -25,7 +25,12 @@ from typing import Any
 MEMORY = 2 << 30  # bytes beyond what the library itself has mapped
 PROCESSOR = 20  # seconds
 PATIENCE = 60  # seconds by the clock: other processes may be in the way
-WARNED = (r".*\brange is deprecated", r"index_reduce\(\) is in beta", r".*degrees of freedom", r"index: Using a non-tuple")
+WARNED = (  # as PyTorch does
+    r".*\brange is deprecated",
+    r"index_reduce\(\) is in beta",
+    r".*degrees of freedom",
+    r"index: Using a non-tuple",
+)
 LIBRARIES = ("nn", "optim", "linalg", "fft", "autograd", "special", "func", "signal", "masked")
 
 
