@@ -75,15 +75,12 @@ def test_digits_resumed_goes_on_as_if_never_stopped(digits, tmp_path):
     check(run("digits.py", "--out", "out", "--epochs", 1, cwd=tmp_path))
     printed = check(run("digits.py", "--out", "out", "--epochs", 2, "--resume", cwd=tmp_path))
     assert "resumed from" in printed
-    resumed, whole = history(tmp_path / "out"), history(folder)
-    assert resumed.keys() == whole.keys()
-    assert resumed["accuracy"] == whole["accuracy"]
-    assert resumed["loss"] == pytest.approx(whole["loss"], rel=1e-4)  # not yet to the bit
+    assert history(tmp_path / "out") == history(folder)
 
 
 def test_digits_loads_data_in_worker_processes(digits, tmp_path):
     check(run("digits.py", "--out", "out", "--epochs", 1, "--workers", 2, cwd=tmp_path))
-    assert history(tmp_path / "out")["loss"] == pytest.approx(history(digits[0])["loss"][:46], rel=1e-4)
+    assert history(tmp_path / "out")["loss"] == history(digits[0])["loss"][:46]
 
 
 def test_digits_without_matplotlib_says_how_to_get_it_and_goes_on(tmp_path):

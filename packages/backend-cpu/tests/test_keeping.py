@@ -113,3 +113,49 @@ assert before.keys() <= after.keys() and all(after[k] is v for k, v in before.it
 def test_the_methods_of_numbas_classes_stay_as_they_are():
     environment = {key: value for key, value in os.environ.items() if key != "WEFT_POISON"}
     subprocess.run([sys.executable, "-c", UNTOUCHED], check=True, env=environment)
+
+
+COMPUTED = """
+import hashlib, sys
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+import weft
+from weft.nn import functional as F
+
+random = np.random.default_rng(0)
+some = lambda *shape: weft.tensor(random.standard_normal(shape).astype(np.float32))
+params = [some(*shape).requires_grad_() for shape in [(16, 1, 3, 3), (16,), (64, 300), (5,)]]
+for kind in (weft.optim.Adam, weft.optim.RMSprop):
+    optimizer = kind(params)
+    for _ in range(3):
+        for param in params:
+            param.grad = some(*param.shape)
+        optimizer.step()
+results = [param.detach() for param in params]
+x = some(48, 300).requires_grad_()
+loss = F.cross_entropy(F.layer_norm(F.gelu(x), (300,)), weft.arange(48))
+loss.backward()
+results += [loss.detach(), x.grad, x.detach().var(1), x.detach().softmax(1)]
+print(hashlib.sha256(b"".join(each.numpy().tobytes() for each in results)).hexdigest())
+
+compiled = [module for name, module in sys.modules.items() if name.startswith("weft.backend_cpu.compiled.")]
+functions = {value for module in compiled for value in vars(module).values() if isinstance(value, Dispatcher)}
+kernels = [kernel.library for function in functions for kernel in function.overloads.values()]
+names = [each.name for kernel in kernels for each in kernel.get_defined_functions()]
+copies = [name for name in names if name.startswith("_Z") and "weft" in name]
+print(len(copies), len(copies) - len(set(copies)))
+"""
+
+
+def test_kernels_compute_the_same_where_they_are_compiled_and_where_they_are_read_from_disk(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "WEFT_CPU_PATIENCE": "0"}
+    environment.pop("WEFT_POISON", None)
+    command = [sys.executable, "-c", COMPUTED]
+    (one, counts), (other, _) = (
+        subprocess.run(command, check=True, env=environment, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+        for _ in range(2)
+    )
+    assert one == other
+    copies, doubled = map(int, counts.split())
+    assert copies > 20
+    assert doubled == 0  # of two functions with one name, the process takes the first

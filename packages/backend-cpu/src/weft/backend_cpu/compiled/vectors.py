@@ -9,9 +9,12 @@ like take two thirds of the time (measured with AVX-512 and with AVX2), and simp
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import Linkage
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
@@ -61,11 +64,35 @@ class SeveralLower(WideLower):
         return entry
 
 
+class OwnCode(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a compiled function, with copies of its own of the functions that it calls.
+
+    LLVM optimizes a copy once more together with its caller, which may put a sum in another order. Numba gives all
+    copies of a function one name, under which the process takes the first that it meets: where a kernel is compiled,
+    another one than where it is read from disk. So that both compute the same bits, a copy's name ends with its owner's.
+    """
+
+    def _optimize_final_module(self) -> None:
+        functions = [each for each in self._final_module.functions if not each.is_declaration]
+        owner = next((each.name for each in functions if each.linkage == Linkage.external), self.name)
+        mark = sha256(owner.encode()).hexdigest()[:12]
+        for each in functions:
+            if each.linkage == Linkage.linkonce_odr and each.name.startswith("_Z"):  # Numba's own are known by name
+                each.name = f"{each.name}.{mark}"
+        super()._optimize_final_module()
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class WideLowering(BaseNativeLowering):  # type: ignore[misc]
     """The pass that makes this step."""
 
     _name = "wide_native_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        if state.library is None:
+            state.library = OwnCode(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        return bool(super().run_pass(state))
 
     @property
     def lowering_class(self) -> type[Lower]:
