@@ -48,17 +48,31 @@ def making(function):
     return lambda *args, **options: own(function(*args, **options))
 
 
+def keeping(function):
+    """A function whose results are CuPy's, as views that NumPy returns in its own class are not."""
+
+    def call(*args, **options):
+        result = function(*args, **options)
+        return own(result) if isinstance(result, numpy.ndarray) else result
+
+    return call
+
+
 def install():
     """Put it where ``import cupy`` finds it."""
     cupy = types.ModuleType("cupy")
     for name in dir(numpy):
         if not name.startswith("__"):
-            setattr(cupy, name, getattr(numpy, name))
+            value = getattr(numpy, name)
+            plain = callable(value) and not isinstance(value, (type, numpy.ufunc))
+            setattr(cupy, name, keeping(value) if plain else value)
     cupy.__version__ = "14.2.0"
     cupy.ndarray = ndarray
     cupy.asarray = lambda value, *args: own(numpy.array(value, *args))
     cupy.array = lambda value, *args, **options: own(numpy.array(value, *args, **options))
     cupy.asnumpy = lambda value: numpy.array(value, subok=False)
+    tricks = types.SimpleNamespace(as_strided=keeping(numpy.lib.stride_tricks.as_strided))
+    cupy.lib = types.SimpleNamespace(stride_tricks=tricks)
     for name in ("empty", "zeros", "ones", "arange", "full"):
         setattr(cupy, name, making(getattr(numpy, name)))
     runtime = types.SimpleNamespace(
