@@ -105,6 +105,12 @@ class TensorMethods(TensorBase):
         if not self.kind.quick or self._requires_grad or not written(self, index, value):
             quick_methods["__setitem__"](self, index, value)
 
+    def __delitem__(self, index: Any) -> None:
+        """Raise TypeError: a tensor's shape stays as it is."""
+        raise TypeError(
+            f"__delitem__: a tensor does not support deleting items (index {index!r}); select those to keep"
+        )
+
     def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
         """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
 

@@ -68,8 +68,8 @@ class OwnCode(JITCodeLibrary):  # type: ignore[misc]
     """The code of a compiled function, with copies of its own of the functions that it calls.
 
     LLVM optimizes a copy once more together with its caller, which may put a sum in another order. Numba gives all
-    copies of a function one name, under which the process takes the first that it meets: where a kernel is compiled,
-    another one than where it is read from disk. So that both compute the same bits, a copy's name ends with its owner's.
+    copies of a function one name, under which the process takes the first that it meets: another one where a kernel is
+    compiled than where it is read from disk. So that both compute the same bits, a copy's name ends with its owner's.
     """
 
     def _optimize_final_module(self) -> None:
