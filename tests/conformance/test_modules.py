@@ -134,30 +134,60 @@ def differentiated(outputs: Any) -> Any:
     return outputs
 
 
+def computed(library: Any, module: Any, inputs: Any, leaves: list[bool]) -> dict[str, Any] | type:
+    """Return outputs, gradients and buffers after a call and a backward; or the type of the call's error.
+
+    ``leaves`` says which of PyTorch's inputs keep their gradients; in translation all do.
+    """
+    outputs = differentiated(called(library, module, inputs))
+    if isinstance(outputs, type):
+        return outputs
+    given = zip(tensors(list(inputs[0])), leaves, strict=True)
+    return {
+        **{f"output {number}": output for number, output in enumerate(outputs)},
+        **{f"gradient of input {number}": each.grad for number, (each, is_leaf) in enumerate(given) if is_leaf},
+        **{f"gradient of {key}": parameter.grad for key, parameter in module.named_parameters()},
+        **dict(module.named_buffers()),
+    }
+
+
+def in_float64(value: Any) -> Any:
+    """Return nested arguments with tensors of float64 for those of float32."""
+    if isinstance(value, (list, tuple, dict)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        each = {key: in_float64(item) for key, item in pairs}
+        return each if isinstance(value, dict) else type(value)(each.values())
+    if isinstance(value, torch.Tensor) and value.dtype == torch.float32:
+        return value.detach().double().requires_grad_(value.requires_grad)
+    return value
+
+
 @both_modes
 @both_dtypes
 @every_module
 def test_a_module_agrees_with_pytorch(name: str, dtype: str, training: bool) -> None:
+    """Where float32 does not carry as many digits, as in a gradient that is nearly 0, with PyTorch's float64."""
     tolerance = TOLERANCES[dtype]
     for expected, found, expected_inputs, found_inputs in pairs(name, dtype, training):
-        outputs = differentiated(called(torch, expected, expected_inputs))
-        results = differentiated(called(weft, found, found_inputs))
-        if isinstance(outputs, type) or isinstance(results, type):
-            assert outputs is results, f"{name}{expected_inputs}"
+        precise, precise_inputs = copy.deepcopy(expected).double(), in_float64(expected_inputs)
+        leaves = [given.is_leaf for given in tensors(list(expected_inputs[0]))]
+        wanted = computed(torch, expected, expected_inputs, leaves)
+        results = computed(weft, found, found_inputs, leaves)
+        if isinstance(wanted, type) or isinstance(results, type):
+            assert wanted is results, f"{name}{expected_inputs}"
             continue
-        assert [result.requires_grad for result in results] == [output.requires_grad for output in outputs]
-        for result, output in zip(results, outputs, strict=True):
-            assert_same(result, output, "output", tolerance)
-        leaves = [tensor.is_leaf for tensor in tensors(list(expected_inputs[0]))]
-        both = zip(leaves, tensors(list(found_inputs[0])), tensors(list(expected_inputs[0])), strict=True)
-        for is_leaf, found_input, expected_input in both:
-            if is_leaf:
-                assert_same(found_input.grad, expected_input.grad, "gradient of an input", tolerance)
-        named = zip(found.named_parameters(), expected.named_parameters(), strict=True)
-        for (key, parameter), (_, expected_parameter) in named:
-            assert_same(parameter.grad, expected_parameter.grad, f"gradient of {key}", tolerance)
-        for (key, buffer), (_, expected_buffer) in zip(found.named_buffers(), expected.named_buffers(), strict=True):
-            assert_same(buffer, expected_buffer, key, tolerance)
+        assert [results[key] is None or results[key].requires_grad for key in results] == [
+            wanted[key] is None or wanted[key].requires_grad for key in wanted
+        ]
+        exact: Any = None
+        for key, value in wanted.items():
+            try:
+                assert_same(results[key], value, key, tolerance)
+            except AssertionError:
+                exact = exact or computed(torch, precise, precise_inputs, leaves)
+                if dtype == "float64" or isinstance(exact, type) or value is None or value.dtype != torch.float32:
+                    raise
+                assert_same(results[key], exact[key].float(), key, tolerance)
 
 
 @both_dtypes
