@@ -123,3 +123,37 @@ def test_spherical_function_is_the_cardinal_sine_without_pi():
 def test_integers_become_the_default_dtype():
     for name in ("airy_ai", "bessel_j0", "i0e", "spherical_bessel_j0"):
         assert getattr(special, name)(weft.tensor([0, 2])).dtype is weft.float32
+
+
+SCIPY = {
+    "bessel_j0": "j0",
+    "bessel_j1": "j1",
+    "bessel_y0": "y0",
+    "bessel_y1": "y1",
+    "modified_bessel_i0": "i0",
+    "modified_bessel_i1": "i1",
+    "modified_bessel_k0": "k0",
+    "modified_bessel_k1": "k1",
+    "scaled_modified_bessel_k0": "k0e",
+    "scaled_modified_bessel_k1": "k1e",
+    "i0e": "i0e",
+    "i1e": "i1e",
+    "airy_ai": "airy",
+    "spherical_bessel_j0": "spherical_jn",
+}
+
+
+@needs_scipy
+@pytest.mark.parametrize("size", [500, 10_000])
+@pytest.mark.parametrize("name", SCIPY)
+def test_values_in_float64_are_scipys(name, size):
+    import numpy as np
+    import scipy.special
+
+    sizes = np.concatenate([np.linspace(0, 60, size // 2), np.geomspace(1e-300, 700, size - size // 2)])
+    x = np.concatenate([-sizes, sizes, [inf, -inf, math.nan]])
+    function = getattr(scipy.special, SCIPY[name])
+    expected = function(0, x) if name.startswith("spherical") else function(x)
+    expected = expected[0] if name == "airy_ai" else expected
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(getattr(special, name)(weft.tensor(x)).numpy(), expected, rtol=1e-12, atol=1e-300)
