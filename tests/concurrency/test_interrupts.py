@@ -123,8 +123,7 @@ def test_files_are_whole_after_an_interrupt(tmp_path):
     in_process(code, WEFT_CPU_LIBRARIES="none")
 
 
-@pytest.mark.skipif(not FULL, reason="an interrupt while Numba loads its own registries leaves them half loaded")
-def test_a_kernel_whose_compilation_was_interrupted_is_compiled_again(tmp_path):
+def test_a_kernel_whose_compilation_was_interrupted_is_compiled_all_the_same(tmp_path):
     pytest.importorskip("numba")
     chance = random.Random(0)
     for number in range(60 if FULL else 2):

@@ -148,7 +148,11 @@ print(len(copies), len(copies) - len(set(copies)))
 
 
 def test_kernels_compute_the_same_where_they_are_compiled_and_where_they_are_read_from_disk(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "WEFT_CPU_PATIENCE": "0"}
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "WEFT_CPU_PATIENCE": "0",
+        "WEFT_CPU_LIBRARIES": "numba",
+    }
     environment.pop("WEFT_POISON", None)
     command = [sys.executable, "-c", COMPUTED]
     (one, counts), (other, _) = (

@@ -31,6 +31,7 @@ from typing import Any
 
 from weft import dtype
 from weft.backend import BySize, ask_again
+from weft.backend_cpu import threads
 
 __all__ = ["FEW", "HALF", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves", "serves_large"]
 
@@ -120,16 +121,20 @@ def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     return (kernel(name, element, generic) or generic)(*args)
 
 
+numba_is_imported = False  # and whole
 broken: dict[str, str] = {}  # libraries that are installed and do not work, with the reason
 
 
 def imports_numba() -> bool:
     """Whether Numba is there and can be imported; one that cannot (it, or LLVM) is done without from now on."""
+    global numba_is_imported
     if not any(hasattr(each, "AT_ONCE") for each in available()):
         return False
-    if WITH_NUMBA not in sys.modules:
+    if not numba_is_imported:
         try:
-            importlib.import_module(WITH_NUMBA)
+            threads.uninterrupted(partial(importlib.import_module, WITH_NUMBA))
+            numba_is_imported = True
+            threads.limit_openmp(threads.count())  # the import did so on the other thread
         except Exception as error:  # whatever a broken installation raises
             tell_broken("numba", error)
             available.cache_clear()

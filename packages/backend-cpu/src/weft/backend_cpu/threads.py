@@ -12,14 +12,18 @@ child computes on the thread that calls.
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
 import numpy
+
+Result = TypeVar("Result")
 
 PAIRS = (  # how the libraries that NumPy is built with name the two functions
     ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_"),
@@ -143,3 +147,34 @@ def limit_openmp(num: int) -> None:
     library = openmp()
     if library is not None:
         library.omp_set_num_threads(1 if is_forked else num)
+
+
+def uninterrupted(work: Callable[[], Result]) -> Result:
+    """Do some work that Ctrl+C must not leave half done: on another thread, since it reaches the main one alone.
+
+    The interrupt ends the waiting for it. For libraries that are imported or compile, and do not clean up after one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    outcome: list[Callable[[], Result]] = []
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            result = context.run(work)
+            outcome.append(lambda: result)
+        except BaseException as error:
+            outcome.append(partial(raise_again, error))
+
+    worker = threading.Thread(target=run, name="weft: uninterrupted work")
+    try:
+        worker.start()
+    except RuntimeError:  # no more threads, or the interpreter ends
+        return work()
+    worker.join()
+    return outcome[0]()
+
+
+def raise_again(error: BaseException) -> Any:
+    """Raise what work on another thread has raised."""
+    raise error

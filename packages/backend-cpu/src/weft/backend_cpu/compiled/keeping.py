@@ -7,10 +7,11 @@ kernel of. The worst that two processes can do to each other is then to forget a
 
 Numba asks whether a function's own file has changed. Here those are asked too that its file takes functions from.
 
-A kernel that is compiled works in this process whether it can be kept or not: a disk may be full, and an interrupt
-while LLVM hands the code over is lost in between, whereupon Numba has no code to keep ("no compiled object yet"). A
-file that cannot be read, as after a loss of power, is none. Only weft's own functions are kept so: Numba's classes stay
-as they are.
+A kernel that is compiled works in this process whether it can be kept or not: a disk may be full. It is compiled on a
+thread of its own, where no interrupt arrives: one while Numba reads its registries would leave them half read, and one
+while LLVM hands the code over is lost, whereupon Numba has no code to keep ("no compiled object yet"). A file that
+cannot be read, as after a loss of power, is none. Only weft's own functions are kept so: Numba's classes stay as
+they are.
 
 Beside them is a file, without content, for each work that was found to be worth compiled kernels.
 """
@@ -33,6 +34,7 @@ from numba.core.ccallback import CFunc
 from numba.core.sigutils import normalize_signature
 
 from weft.backend_cpu.compiled import folder
+from weft.backend_cpu.threads import uninterrupted
 
 __all__ = ["c_function", "decide", "is_decided", "kept"]
 
@@ -115,9 +117,14 @@ def files_of(names: set[str]) -> list[str]:
 
 
 def kept(dispatcher: Any, *modules: str) -> Any:
-    """A function of `numba.njit` whose kernels are kept on disk; where nothing can be written, as it is."""
+    """A function of `numba.njit` that no interrupt leaves half compiled, and whose kernels are kept on disk.
+
+    Where nothing can be written, they are not.
+    """
     with suppress(RuntimeError):  # Numba: "no locator available"
         dispatcher._cache = KernelCache(dispatcher.py_func, *modules)
+    compiled = dispatcher.compile
+    dispatcher.compile = lambda signature: uninterrupted(lambda: compiled(signature))
     return dispatcher
 
 
@@ -135,7 +142,7 @@ def c_function(signature: str, *modules: str, pipeline_class: Any = None, **opti
         made: Any = CFunc(function, normalize_signature(signature), locals={}, options=options, **pipeline)
         with suppress(RuntimeError):
             made._cache = KernelCache(function, *modules)
-        made.compile()
+        uninterrupted(made.compile)
         return made
 
     return compiled
