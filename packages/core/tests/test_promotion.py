@@ -353,6 +353,14 @@ NUMBERS_ONLY = [
     lambda x, p: weft.histc(x, 3, 0, p),
     lambda x, p: weft.arange(0, p),
     lambda x, p: weft.trapezoid(x, dx=p),
+    lambda x, p: weft.var(x, correction=p),
+    lambda x, p: weft.std_mean(x, 1, correction=p / 2)[0],
+    lambda x, p: weft.masked.var(x, 1, correction=p / 2),
+    lambda x, p: weft.logspace(0, 1, 3, base=p),
+    lambda x, p: weft.kaiser_window(4, beta=p),
+    lambda x, p: weft.hamming_window(4, alpha=p),
+    lambda x, p: weft.pinverse(x, p / 8),
+    lambda x, p: weft.linalg.lstsq(x, x, rcond=p / 8).solution,
 ]
 
 
@@ -364,3 +372,14 @@ def test_a_tensor_that_requires_grad_is_no_number_whose_gradient_would_be_lost(c
         call(x, number.requires_grad_())
     with weft.no_grad():
         assert weft.equal(call(x, number), call(x, 2.0))
+
+
+def test_tolerances_and_bounds_that_require_grad():
+    x, number = weft.rand(2, 3), weft.tensor(0.5, requires_grad=True)
+    for name in ("atol", "rtol", "rcond"):
+        with pytest.raises(RuntimeError, match=f"not differentiable with respect to '{name}'"):
+            weft.linalg.pinv(x, **{name: number})
+    for spaced in (weft.linspace, weft.logspace):  # as in PyTorch, which has no gradient of them
+        found = spaced(number, number * 4, 3)
+        assert weft.equal(found, spaced(0.5, 2, 3))
+        assert not found.requires_grad

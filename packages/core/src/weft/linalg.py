@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from weft._dtypes import int64
+from weft._engine.tensor import TensorBase, local
 from weft._intercept import offer
 from weft._named import named
 from weft.ops import decompositions, linear_systems, matrix_functions
@@ -197,7 +198,7 @@ def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unit
     return in_columns(result)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", precision="float32", scalars="rcond")
 @reads_values
 def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that minimizes the length of ``input X - b``, the shortest one where several do.
@@ -560,8 +561,16 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
         The older name of rtol.
     hermitian : bool
         A is its own conjugate transpose: eigenvalues serve.
+
+    Raises
+    ------
+    RuntimeError
+        If the input is no matrix, or a tolerance requires grad, since its gradient would be lost.
     """
     (check_square if hermitian else check_matrix)("linalg.pinv", input)
+    for name, value in (("atol", atol), ("rtol", rtol), ("rcond", rcond)):
+        if isinstance(value, TensorBase) and value._requires_grad and local.grad_enabled:
+            raise RuntimeError(f"linalg.pinv is not differentiable with respect to '{name}'; detach() it")
     limits = tolerances("linalg.pinv", input, atol, rcond if rtol is None else rtol)
     return matrix_functions.pinv_op.op(input, *limits, bool(hermitian))
 

@@ -225,6 +225,8 @@ NUMBERS_ONLY = [
     lambda x, p: F.embedding(weft.tensor([0]), x.clone(), max_norm=p),
     lambda x, p: weft.layer_norm(x, (3,), None, None, p),
     lambda x, p: weft.nn.LayerNorm(3, eps=p)(x),
+    lambda x, p: F.interpolate(x[None, None], scale_factor=p * 4),
+    lambda x, p: F.interpolate(x[None, None], scale_factor=(1, p * 4), mode="bilinear"),
 ]
 
 

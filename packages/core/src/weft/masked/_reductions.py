@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from weft._dtypes import bool_, float32, int64
+from weft._engine.tensor import TensorBase
 from weft.masked._masks import canonical, dims_of, filled, highest, lowest, masked_operation
-from weft.ops._declare import composite
+from weft.ops._declare import composite, number_in
 from weft.ops._geometry import require_tensors, wrap_dim
 from weft.ops.creation import ones
 from weft.ops.pointwise import logaddexp as log_of_sum
@@ -225,6 +226,8 @@ def spread(
     """The mean square of the distances from the mean."""
     if unbiased is not None and correction is not None:
         raise AssertionError(f"masked.{name}: only one of unbiased and correction may be given")
+    if isinstance(correction, TensorBase):
+        correction = number_in(f"masked.{name}", correction, "correction")
     off = float(unbiased is not False) if correction is None else float(correction)
     dims = dims_of(name, dim, input)
     element = (input.dtype if input.dtype.category > 1 else float32) if dtype is None else dtype

@@ -453,6 +453,11 @@ def from_host(array: Any, device: Any = None) -> Any:
     return make(backend_of(where).from_numpy(array, where.index), kind_of(BY_NUMPY[array.dtype], where))
 
 
+def without_history(bound: Any) -> Any:
+    """A bound of evenly spaced numbers, which in PyTorch depend on it without a gradient."""
+    return bound.detach() if isinstance(bound, TensorBase) else bound
+
+
 def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
     """The dtype of evenly spaced numbers."""
     if any(isinstance(each, TensorBase) and each._array.ndim for each in (start, end)):
@@ -512,6 +517,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     >>> weft.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    start, end = without_history(start), without_history(end)
     element = bounds_dtype("linspace", start, end, dtype)
     values = evenly("linspace", start, end, steps, element)
     if element.category < 2:
@@ -524,11 +530,13 @@ def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+    start, end = without_history(start), without_history(end)
     element = bounds_dtype("logspace", start, end, dtype)
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))
     exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)
+    base = number_in("logspace", base, "base") if isinstance(base, TensorBase) else base
     values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
     if element.category < 2:
         values = numpy.trunc(values)

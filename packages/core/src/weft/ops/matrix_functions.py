@@ -176,7 +176,7 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return (0.0 if atol is None else plain(atol)), plain(rtol)
 
 
-@composite("pinverse", precision="float32")
+@composite("pinverse", precision="float32", scalars="rcond")
 def pinverse(input, rcond=1e-15):
     """The Moore-Penrose inverse of each matrix of a batch."""
     check_matrix("pinverse", input)

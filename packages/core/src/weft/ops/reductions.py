@@ -899,7 +899,7 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     return dims, off
 
 
-@composite("var", out=True, quick=dimensions.variance(variance.op))
+@composite("var", out=True, quick=dimensions.variance(variance.op), scalars="correction")
 def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The variance over some dimensions, or over all.
 
@@ -922,7 +922,7 @@ def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return variance.op(input, dims, off, keepdim)
 
 
-@composite("std", out=True, quick=dimensions.variance(variance.op, root.op))
+@composite("std", out=True, quick=dimensions.variance(variance.op, root.op), scalars="correction")
 def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """The standard deviation: the square root of `var`."""
     dims, off = spread_arguments("std", input, dim, unbiased, correction)
@@ -934,14 +934,14 @@ def deviation_of(variance_: Any) -> Any:
     return root.op(variance_)
 
 
-@composite()
+@composite(scalars="correction")
 def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """`var` and `mean`."""
     dims, off = spread_arguments("var_mean", input, dim, unbiased, correction)
     return variance.op(input, dims, off, keepdim), mean.op(input, dims, keepdim)
 
 
-@composite()
+@composite(scalars="correction")
 def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     """`std` and `mean`."""
     dims, off = spread_arguments("std_mean", input, dim, unbiased, correction)

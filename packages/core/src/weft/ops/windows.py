@@ -113,7 +113,7 @@ def hann_window(
     return window("hann_window", window_length, lambda x: cosine_sum(x, (0.5, 0.5)), periodic, options)
 
 
-@composite()
+@composite(scalars="alpha beta")
 def hamming_window(
     window_length,
     periodic=True,
@@ -181,7 +181,7 @@ def bartlett_window(
     return window("bartlett_window", window_length, triangle, periodic, options)
 
 
-@composite()
+@composite(scalars="beta")
 def kaiser_window(
     window_length,
     periodic=True,

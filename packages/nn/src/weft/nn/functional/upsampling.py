@@ -13,6 +13,7 @@ from weft import Tensor
 from weft.nn.functional._common import in_layout_of, sizes, warn
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.nn.functional.resampling import Taps, resample
+from weft.ops._declare import number_in
 from weft.ops._geometry import elements
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
@@ -123,7 +124,8 @@ def output_sizes(
         if recompute:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size.")
         return sizes("interpolate", "size", listed, count), [None] * count
-    factors = [float(each) for each in listed]
+    name = "scale_factor"
+    factors = [float(number_in("interpolate", each, name) if isinstance(each, Tensor) else each) for each in listed]
     if not all(map(math.isfinite, factors)):
         raise RuntimeError(f"interpolate: scale_factor cannot be converted to a size without overflow: {scale_factor}")
     out = tuple(math.floor(float(n) * f) for n, f in zip(input.shape[2:], factors))
