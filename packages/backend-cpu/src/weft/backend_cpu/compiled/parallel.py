@@ -66,7 +66,7 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
     An exception in the loop is lost: kernels raise none, arguments are checked before.
 
     One thread computes the bits that several do: what is computed for an index must not depend on where the range is
-    cut, and the loop is compiled once, not into its two callers, where other constants could lead to another order.
+    cut, and the loop is called as it was compiled, not optimized into its callers, which could lead to another order.
     """
     arguments = (*args.types, types.uintp, types.uintp)
     signature = types.void(run, args, types.uintp, types.intp)
@@ -74,7 +74,7 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         run_signature = run.get_call_type(typingctx, arguments, {})
         compiled = run.dispatcher.get_compile_result(run_signature)
-        context.active_code_library.add_linking_library(compiled.library)
+        context.active_code_library.add_finished_library(compiled.library)
         _, packed, size, work = values
 
         def call(builder: Any, packed: Any, lo: Any, hi: Any) -> None:
@@ -82,7 +82,7 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
             function = context.declare_function(builder.module, compiled.fndesc)
             operands = [*items, lo, hi]
             convention = context.call_conv
-            convention.call_function(builder, function, run_signature.return_type, arguments, operands, ("noinline",))
+            convention.call_function(builder, function, run_signature.return_type, arguments, operands)
 
         threads = thread_count(builder, work)
         with builder.if_else(builder.icmp_signed("<=", threads, ir.Constant(threads.type, 1))) as (alone, together):

@@ -72,14 +72,26 @@ class OwnCode(JITCodeLibrary):  # type: ignore[misc]
     compiled than where it is read from disk. So that both compute the same bits, a copy's name ends with its owner's.
     """
 
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._finished: list[Any] = []
+
+    def add_finished_library(self, library: Any) -> None:
+        """Add a function that is called as it is: not optimized again, which makes some loops a third slower."""
+        library._ensure_finalized()
+        self._finished.append(library)
+
     def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        for library in self._finished:
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         functions = [each for each in self._final_module.functions if not each.is_declaration]
         owner = next((each.name for each in functions if each.linkage == Linkage.external), self.name)
         mark = sha256(owner.encode()).hexdigest()[:12]
         for each in functions:
             if each.linkage == Linkage.linkonce_odr and each.name.startswith("_Z"):  # Numba's own are known by name
                 each.name = f"{each.name}.{mark}"
-        super()._optimize_final_module()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
