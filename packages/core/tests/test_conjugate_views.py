@@ -276,3 +276,13 @@ def tensors(value):
     if isinstance(value, weft.Tensor):
         return [value]
     return [each for item in value for each in tensors(item)] if isinstance(value, list | tuple) else []
+
+
+@pytest.mark.parametrize("conjugate", [weft.conj, weft.conj_physical, lambda z: weft.conj_physical_(z * 1)])
+def test_a_conjugated_gradient_reaches_the_real_tensor_that_was_seen_as_complex(conjugate):
+    x = weft.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    z = conjugate(weft.view_as_complex(x * 1))
+    (z * weft.tensor([1 + 2j, 3 - 1j])).sum().abs().backward()
+    total = ((1 - 2j) * (1 + 2j) + (3 - 4j) * (3 - 1j)) / abs((1 - 2j) * (1 + 2j) + (3 - 4j) * (3 - 1j))
+    expected = [[(each * total.conjugate()).real, (-1j * each * total.conjugate()).real] for each in (1 + 2j, 3 - 1j)]
+    assert weft.allclose(x.grad, weft.tensor(expected))

@@ -231,3 +231,30 @@ def test_log1p_of_complex_numbers_is_exact_near_0_and_on_the_circle_about_minus_
     weft.testing.assert_close(found, weft.tensor(exact, dtype=weft.float64), rtol=1e-12, atol=0)
     far = weft.tensor([1e200 + 1e200j, -3 + 0j, 5j], dtype=weft.complex128)
     weft.testing.assert_close(far.log1p(), (far + 1).log(), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [weft.complex64, weft.complex128])
+@pytest.mark.parametrize("size", [2, 10_000])
+@pytest.mark.parametrize(
+    "function",
+    [
+        weft.reciprocal,
+        weft.rsqrt,
+        lambda z: z**-1,
+        lambda z: z**-2.0,
+        lambda z: weft.pow(z, -0.5),
+        lambda z: weft.pow(z, weft.full_like(z, -1 + 2j)),
+        lambda z: weft.float_power(z, -3),
+        lambda z: weft.pow(0.0, weft.full_like(z, -1)),
+    ],
+)
+def test_negative_powers_of_complex_zero_are_infinite(function, size, dtype):
+    found = function(weft.zeros(size, dtype=dtype))
+    assert found.real.isposinf().all()
+    assert found.abs().isposinf().all()
+
+
+def test_positive_powers_of_complex_zero_are_zero():
+    z = weft.zeros(3, dtype=weft.complex64)
+    for exponent in (0.5, 1, 2, 3 + 1j):
+        assert (z**exponent == 0).all()

@@ -383,3 +383,30 @@ def test_tolerances_and_bounds_that_require_grad():
         found = spaced(number, number * 4, 3)
         assert weft.equal(found, spaced(0.5, 2, 3))
         assert not found.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("dtype", "elements", "other"),
+    [
+        ("uint8", [2, 3, 250], weft.tensor(-1)),
+        ("uint8", [2, 3, 250], weft.tensor(-1, dtype=weft.int8)),
+        ("uint8", [2, 3, 250], weft.tensor(300)),
+        ("int8", [2, 3, -100], weft.tensor(200)),
+        ("int32", [2, 3, -4], weft.tensor(2**40)),
+        ("bool", [True, False, True], weft.tensor(-3)),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", "div atan2 xlogy copysign float_power special.xlog1py special.zeta special.chebyshev_polynomial_t".split()
+)
+def test_integers_become_floats_before_their_common_dtype_could_wrap_them(name, dtype, elements, other):
+    """A tensor without dimensions does not widen the other's dtype, which may lack its number."""
+    function = weft
+    for part in name.split("."):
+        function = getattr(function, part)
+    x = weft.tensor(elements, dtype=getattr(weft, dtype))
+    for a, b in ((x, other), (other, x)):
+        found = function(a, b)
+        expected = function(a.to(found.dtype), b.to(found.dtype))
+        assert weft.equal(found.nan_to_num(), expected.nan_to_num())
+        assert found.dtype == (weft.float64 if name == "float_power" else weft.float32)

@@ -50,7 +50,7 @@ UNARY = [
     "abs", "neg", "exp", "sqrt", "sin", "log", "sigmoid", "tanh", "ceil", "floor", "round", "trunc", "sign", "sgn",
     "reciprocal", "rsqrt", "square", "isnan", "isfinite", "logical_not", "bitwise_not", "relu", "erf", "expm1",
     "log1p", "positive", "real", "angle", "frac", "isinf", "signbit", "nan_to_num", "deg2rad", "exp2", "log2", "atan",
-    "digamma", "sinc", "i0", "softmax_", "conj_physical", "isreal", "isneginf",
+    "digamma", "sinc", "softmax_", "conj_physical", "isreal", "isneginf",
 ]  # fmt: skip
 UNARY.remove("softmax_")
 REDUCTIONS = [

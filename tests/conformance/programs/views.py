@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -174,10 +175,10 @@ def write(random: Any, run: Any, name: str, tensor: Any) -> str:
 
 
 def overlaps(tensor: Any) -> bool:
-    """Whether elements of a tensor may lie in the same place, other than by `expand`, which is looked at."""
-    reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    spread = math.prod(size for size, stride in zip(tensor.shape, tensor.stride()) if stride)
-    return bool(tensor.numel()) and spread > reach
+    """Whether elements of a tensor lie in the same place, other than by `expand`, which is looked at."""
+    dims = [range(0, size * stride, stride) for size, stride in zip(tensor.shape, tensor.stride()) if stride]
+    places = [sum(steps) for steps in itertools.product(*dims)]
+    return len(set(places)) < len(places)
 
 
 WRITES = [

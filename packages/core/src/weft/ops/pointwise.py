@@ -565,9 +565,10 @@ def _(grad, input):
     return slope.masked_fill(size == 0, 0)
 
 
-@pointwise("reciprocal", "reciprocal_", kernel="reciprocal", result="float")
-def reciprocal(input):
+@pointwise("reciprocal", "reciprocal_", result="float")
+def reciprocal(xp, input):
     """1 divided by each element."""
+    return xp.divide(1, input) if input.dtype.kind == "c" else xp.reciprocal(input)  # which has nan of 0j
 
 
 @reciprocal.gradient("input")
@@ -600,7 +601,12 @@ def power(xp, input, exponent):
     array = input if hasattr(input, "dtype") else exponent
     if array.dtype.kind in "iu":
         return integer_power(xp, input, exponent, array.dtype)
-    return xp.power(input, exponent)
+    result = xp.power(input, exponent)
+    if array.dtype.kind == "c":
+        vanishing = (xp.asarray(input) == 0) & (xp.real(xp.asarray(exponent)) < 0)
+        if vanishing.any():  # NumPy has nan, whose absolute value is not infinite
+            result = xp.where(vanishing, result.dtype.type(builtins.complex(math.inf, math.nan)), result)
+    return result
 
 
 def number_log(value: Any) -> Any:

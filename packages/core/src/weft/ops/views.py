@@ -1111,7 +1111,7 @@ def _(xp, input):
 
 @view_as_complex.gradient("input")
 def _(grad):
-    return view_as_real(grad)
+    return view_as_real(grad.resolve_conj())
 
 
 # Several views at once
