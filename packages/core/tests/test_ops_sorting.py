@@ -100,3 +100,15 @@ def test_no_small_integer_is_a_number_beyond_its_dtype():
     assert weft.isin(x, 300).tolist() == [False, False]
     assert weft.isin(x, 44.5).tolist() == [False, False]
     assert weft.isin(x, 44.0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("out", [False, True])
+def test_values_and_boundaries_of_two_dtypes_are_compared_as_their_common_one(out):
+    def places(values, boundaries, **options):
+        found = weft.empty(0, dtype=weft.int64) if out else None
+        return weft.bucketize(weft.tensor(values), boundaries, out=found, **options).tolist()
+
+    assert places([1.5, -1.0, 0.5], weft.tensor([1, 2])) == [1, 0, 0]
+    assert places([-1.0, 0.5, 1.0], weft.tensor([False, True])) == [0, 1, 1]
+    assert places([300, -1], weft.tensor([1, 200], dtype=weft.uint8)) == [2, 0]
+    assert places([1.5], weft.tensor([1, 2], dtype=weft.int8), right=True) == [1]

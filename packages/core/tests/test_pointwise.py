@@ -258,3 +258,28 @@ def test_positive_powers_of_complex_zero_are_zero():
     z = weft.zeros(3, dtype=weft.complex64)
     for exponent in (0.5, 1, 2, 3 + 1j):
         assert (z**exponent == 0).all()
+
+
+def test_complex_roots_and_squares_are_exact_where_their_parts_are():
+    z = weft.tensor([-4 + 0j, 2j, 3 + 4j], dtype=weft.complex128)
+    assert (z**0.5).tolist() == [2j, 1 + 1j, 2 + 1j]
+    assert (z**-0.5).tolist() == [-0.5j, 0.5 - 0.5j, 0.4 - 0.2j]
+    assert (z**2).tolist() == [16, -4, -7 + 24j]
+    assert (z**-2)[:2].tolist() == [1 / 16, -0.25]
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.float16, weft.bfloat16])
+def test_a_remainder_of_zero_has_the_sign_of_the_dividend(dtype, size):
+    x = weft.tensor([-6.0, 6.0, -0.0, 0.0], dtype=dtype).repeat(size)
+    for other in (3, -3, weft.tensor(3.0, dtype=dtype), weft.full_like(x, -3)):
+        found = weft.remainder(x, other)
+        assert (found == 0).all()
+        assert weft.equal(found.signbit(), x.signbit())
+    assert weft.remainder(weft.tensor([-7.0, 7.0], dtype=dtype), 3).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
+def test_products_of_pairs_have_the_signs_of_products(dtype):
+    x = weft.tensor([-1.0, 0.0, 1.0], dtype=dtype)
+    assert weft.equal(weft.outer(x, x).signbit(), (x[:, None] * x).signbit())

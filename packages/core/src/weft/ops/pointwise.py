@@ -399,7 +399,10 @@ def _(grad):
 def remainder(xp, input, other):
     """The remainder of the division rounded down: it has the divisor's sign."""
     refuse_zero("remainder", xp, input, other)
-    return xp.remainder(input, other)
+    result = xp.remainder(input, other)
+    if result.dtype.kind == "f":  # a remainder of 0 has the dividend's sign
+        return xp.where(result == 0, xp.copysign(result, input), result)
+    return result
 
 
 @remainder.gradient("input")
@@ -601,12 +604,7 @@ def power(xp, input, exponent):
     array = input if hasattr(input, "dtype") else exponent
     if array.dtype.kind in "iu":
         return integer_power(xp, input, exponent, array.dtype)
-    result = xp.power(input, exponent)
-    if array.dtype.kind == "c":
-        vanishing = (xp.asarray(input) == 0) & (xp.real(xp.asarray(exponent)) < 0)
-        if vanishing.any():  # NumPy has nan, whose absolute value is not infinite
-            result = xp.where(vanishing, result.dtype.type(builtins.complex(math.inf, math.nan)), result)
-    return result
+    return complex_power(xp, input, exponent) if array.dtype.kind == "c" else xp.power(input, exponent)
 
 
 def number_log(value: Any) -> Any:
@@ -618,6 +616,19 @@ def number_log(value: Any) -> Any:
 
         return cmath.log(value)
     return math.log(value) if value > 0 else math.nan
+
+
+def complex_power(xp: Any, base: Any, exponent: Any) -> Any:
+    """Complex powers: those of roots and squares to the last digit; negative ones of 0 are infinite."""
+    if not hasattr(exponent, "dtype") and exponent in (0.5, -0.5, -1, 2, -2):
+        size = builtins.abs(exponent)
+        value = base if size == 1 else xp.sqrt(base) if size == 0.5 else xp.square(base)
+        return value if exponent.real > 0 else xp.divide(1, value)
+    result = xp.power(base, exponent)
+    vanishing = (xp.asarray(base) == 0) & (xp.real(xp.asarray(exponent)) < 0)
+    if vanishing.any():  # NumPy has nan, whose absolute value is not infinite
+        result = xp.where(vanishing, result.dtype.type(builtins.complex(math.inf, math.nan)), result)
+    return result
 
 
 def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:

@@ -459,8 +459,6 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
     """Which interval between sorted boundaries each element lies in."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
-    if isinstance(input, TensorBase) and input.dtype is not boundaries.dtype:
-        input = input.to(boundaries.dtype)
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 

@@ -470,7 +470,7 @@ def modulus(a, b):
     """What is left of the division of float64, rounded down; nan where the quotient has more digits."""
     rest = rest_of(a, b)
     other = rest + b if (rest < 0) != (b < 0) else rest
-    return math.copysign(0.0, b) if rest == 0 else other
+    return math.copysign(0.0, a) if rest == 0 else other
 
 
 @function
