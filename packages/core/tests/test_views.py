@@ -228,3 +228,12 @@ def test_a_copy_under_another_shape_is_no_view(change):
     copy.mul_(2)
     copy.sum().backward()
     assert x.grad.tolist() == [[2, 2]] * 3
+
+
+def test_complex_views_begin_at_even_places():
+    x = weft.arange(8.0)
+    assert weft.view_as_complex(x[2:4]).tolist() == 2 + 3j
+    for odd in (x[1:3], x[3:7].reshape(2, 2), x.as_strided((2, 2), (4, 1), 1)):
+        with pytest.raises(RuntimeError, match="storage_offset divisible by 2"):
+            weft.view_as_complex(odd)
+        assert weft.view_as_complex(odd.clone()).real.flatten().tolist() == odd[..., 0].flatten().tolist()

@@ -1099,6 +1099,11 @@ def view_as_complex(input):
         raise RuntimeError(
             f"view_as_complex: Tensor must have a last dimension with stride 1 and others even; got {input.stride()}"
         )
+    if input.storage_offset() % 2:
+        raise RuntimeError(
+            "view_as_complex: Tensor must have a storage_offset divisible by 2, since complex numbers lie at even "
+            f"places; got {input.storage_offset()}. Call clone() first"
+        )
     return view_as_complex.op(input)
 
 
