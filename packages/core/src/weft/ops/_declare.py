@@ -398,9 +398,10 @@ class Declaration:
         common = result_dtype([args[place] for place in positions if args[place] is not None], self.short)
         computed = get_default_dtype() if self.result == "float" and common.category < FLOATING else common
         converted = list(self.one_device(args))
-        tensors = [converted[place] for place in positions if isinstance(converted[place], TensorBase)]
-        if computed is not common and any(each.kind.dtype is not common for each in tensors):
-            common = computed  # at once: the common integers may not have the number of a tensor without dimensions
+        if computed is not common:
+            tensors = [converted[place] for place in positions if isinstance(converted[place], TensorBase)]
+            if any(each.kind.dtype is not common for each in tensors):
+                common = computed  # at once: those integers may not have the number of a tensor without dimensions
         for position in positions:
             arg = converted[position]
             if isinstance(arg, TensorBase):
