@@ -4,6 +4,7 @@ import array
 import copy
 import gc
 import mmap
+import operator
 import pickle
 import weakref
 
@@ -638,3 +639,38 @@ def test_an_empty_tensor_that_cat_leaves_out_has_a_gradient():
     empty, x = weft.empty(0, requires_grad=True), weft.ones(2, 3)
     weft.cat([empty, x], 1).sum().backward()
     assert empty.grad.shape == (0,)
+
+
+# Python's operators beside what is no tensor
+
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+
+
+class Other:
+    """Something that can be combined with a tensor, and says so by the names of its methods."""
+
+
+for name in ARITHMETIC:
+    setattr(Other, f"__r{name}__", lambda self, tensor, name=name: f"r{name}")
+
+
+@pytest.mark.parametrize("prefix", ["", "i"])
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_operators_leave_what_is_unknown_to_the_other_operand(name, prefix):
+    tensor = weft.ones(2, 2, dtype=weft.int64)
+    function = getattr(operator, f"{prefix}{name}", None) or getattr(operator, f"{prefix}{name}_")
+    assert function(tensor, Other()) == f"r{name}"
+    for nothing in (None, "a", [1, 2], object()):
+        with pytest.raises(TypeError):
+            function(tensor, nothing)
+    assert tensor.tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("name", "add sub mul truediv matmul".split())
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_operators_of_a_tensor_take_arrays(name, dtype):
+    function, array = getattr(operator, name), np.array([[1, 2], [3, 4]], dtype)
+    tensor = weft.arange(1.0, 5).reshape(2, 2)
+    found = function(tensor, array)
+    assert isinstance(found, weft.Tensor)
+    np.testing.assert_allclose(found.numpy(), function(tensor.numpy(), array))

@@ -351,7 +351,7 @@ class Declaration:
     def slow_operator(self, args: tuple[Any, ...]) -> Any:
         """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
         for arg in args:
-            if isinstance(arg, (TensorBase, int, float, complex, numpy.number, numpy.bool_)):
+            if isinstance(arg, (TensorBase, *NUMBERS)):
                 continue
             if hasattr(type(arg), "__torch_function__"):
                 break  # check_types comes to it
@@ -683,6 +683,7 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
     function.batch = batch
 
 
+NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
 # In PyTorch's graph the tensor comes first of these, whose operands may be exchanged.
 EXCHANGED = ("__radd__", "__rmul__")
 NOT_REFLECTED = ("__round__", "__rshift__", *EXCHANGED)
@@ -736,12 +737,12 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
             if fill is not None and not kwargs and fill(name, self, args):
                 return self
             if args and not isinstance(args[0], (TensorBase, float, int)):
-                if name[0] == "_" and isinstance(args[0], numpy.ndarray):
-                    return NotImplemented  # the array makes a new tensor
                 types = overriding(args)
                 if types:
                     arm()
                     return call_override(getattr(Tensor, name), types, (self, *args), kwargs)
+                if name[0] == "_" and not isinstance(args[0], NUMBERS):
+                    return NotImplemented  # what makes a new tensor of the two, or what it likes
             try:
                 return write_inplace(name, self, function, args, kwargs)
             except Exception as error:
@@ -1000,10 +1001,26 @@ def op(
             return rule
 
         function.kernel = kernel
-        attach(inner if view and not out else function, methods, inplace, declaration, is_view=view, fill=fill)
+        method = inner if view and not out else function
+        operators = None if short is None else lambda reflected, exchanged: product_operator(function, short)
+        attach(method, methods, inplace, declaration, operators, is_view=view, fill=fill)
         return function
 
     return declare
+
+
+def product_operator(function: Any, quick: Any) -> Any:
+    """Python's operator of a function of two tensors; what is unknown may know how to combine with a tensor."""
+
+    def operator(self: Any, other: Any) -> Any:
+        found = quick((self, other))
+        if found is not None:
+            return found
+        if isinstance(other, TensorBase) or hasattr(type(other), "__torch_function__"):
+            return function(self, other)
+        return NotImplemented
+
+    return operator
 
 
 def composite(

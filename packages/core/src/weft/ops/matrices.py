@@ -68,8 +68,6 @@ def matmul(input, other):
     >>> weft.matmul(weft.ones(2, 3), weft.ones(3, 4)).shape
     weft.Size([2, 4])
     """
-    if isinstance(input, TensorBase) and not isinstance(other, TensorBase):
-        raise TypeError(f"matmul(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     same_dtype("matmul", input, other)
     check_product("matmul", input._array.shape, other._array.shape)
     return matmul.op(input, other)
