@@ -282,3 +282,89 @@ def test_saved_tensors_may_be_written_to_where_that_is_allowed():
         later = (x.clone() ** 2).sum()
     with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors'"):
         later.backward()
+
+
+def of_a_function(y, _):
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, value):
+            ctx.save_for_backward(value)
+            return value * value
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * ctx.saved_tensors[0] * grad
+
+    return Square.apply(y)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda y, w: y * y,
+        lambda y, w: y**3,
+        lambda y, w: weft.addcmul(w, y, w),
+        lambda y, w: y.sin() * y,
+        lambda y, w: weft.where(y > 0, y, w) * y,
+    ],
+)
+@pytest.mark.parametrize("make", [lambda x: x * 2, lambda x: x.sqrt()])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_backward_refuses_what_lost_its_history_after_it_was_saved(make, use, create_graph):
+    x, w = leaf(), leaf()
+    y = make(x)
+    z = use(y, w)
+    y.detach_()
+    assert y._version == 0
+    with pytest.raises(RuntimeError, match="has been detached in-place"):
+        grad(z.sum(), [x, w], create_graph=create_graph, allow_unused=True)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda y, w: y.sum(),
+        lambda y, w: y.exp(),  # its own result, which is saved with its history
+        lambda y, w: y.detach() * w,
+        lambda y, w: y.view(2) * w,
+        lambda y, w: weft.cat([y, y]),
+    ],
+)
+def test_what_does_not_need_the_history_may_lose_it(use):
+    def gradients(lose):
+        x, w = leaf(), leaf()
+        y = x.sqrt()
+        z = use(y, w)
+        if lose:
+            y.detach_()
+        found = grad(z.sum(), [x, w], create_graph=True, allow_unused=True)
+        return [None if each is None else each.tolist() for each in found]
+
+    assert gradients(True) == gradients(False)
+
+
+def test_a_function_may_compute_with_what_lost_its_history_where_nothing_is_recorded():
+    for create_graph in (False, True):
+        x = leaf()
+        y = x * 2
+        z = of_a_function(y, None)
+        y.detach_()
+        if create_graph:
+            with pytest.raises(RuntimeError, match="has been detached in-place"):
+                grad(z.sum(), x, create_graph=True)
+        else:
+            assert grad(z.sum(), x)[0].tolist() == [8, 8]
+
+
+def test_a_tensor_that_lost_its_history_is_saved_as_it_is_then():
+    x, w = leaf(), leaf()
+    y = (x * 2).detach_()
+    (y * w).sum().backward()
+    assert w.grad.tolist() == [2, 2] and x.grad is None
+    y.requires_grad_()
+    assert grad((y * y).sum(), y)[0].tolist() == [4, 4]
+    z = y * y
+    with weft.no_grad():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        z.sum().backward()

@@ -304,3 +304,28 @@ def test_functions_of_modules_are_pickled_by_their_own_names():
     assert found is weft.linalg.eigh
     assert pickle.loads(pickle.dumps(found)) is found
     assert weft.overrides.resolve_name(found) == "weft.linalg.eigh"
+
+
+class Plain(weft.Tensor):
+    pass
+
+
+def test_gradients_and_writes_go_through_a_tensor_taken_as_a_subclass():
+    x = weft.ones(2, requires_grad=True)
+    y = x.as_subclass(Plain)
+    assert type(y) is Plain and y._base is x and not y.is_leaf
+    (y * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    x, w = weft.ones(2), weft.tensor(3.0, requires_grad=True)
+    x.as_subclass(Plain).mul_(w)
+    x.sum().backward()
+    assert x.tolist() == [3, 3] and w.grad == 2
+
+
+def test_a_leaf_that_a_function_of_subclasses_returns_keeps_its_gradient():
+    x, other = weft.ones(2, requires_grad=True), weft.ones(2).as_subclass(Plain)
+    for y in (weft.atleast_1d(x, other)[0], weft.broadcast_tensors(x, other)[0]):
+        assert type(y) is Plain
+        x.grad = None
+        y.sum().backward()
+        assert x.grad.tolist() == [1, 1]

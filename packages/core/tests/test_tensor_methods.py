@@ -208,3 +208,32 @@ def test_a_dense_tensor_is_its_own_dense_form():
         assert not x.volatile
     with pytest.raises(RuntimeError, match="leaf"):
         (x.requires_grad_() * 2).grad_dtype
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: weft.Size([1.5]),
+        lambda: weft.Size("ab"),
+        lambda: weft.Size([None]),
+        lambda: weft.Size([[1]]),
+        lambda: weft.Size([weft.tensor([1, 2])]),
+        lambda: weft.Size([weft.tensor(1.0)]),
+        lambda: weft.Size([1]) + (1.5,),
+        lambda: (1.5,) + weft.Size([1]),
+        lambda: weft.Size([1]) + [1],
+        lambda: [1] + weft.Size([1]),
+        lambda: weft.Size(3),
+    ],
+)
+def test_sizes_are_integers(make):
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_sizes_are_python_integers_of_64_bits():
+    made = weft.Size(each for each in (True, np.int64(2), weft.tensor([3]), 4))
+    assert made == (1, 2, 3, 4) and all(type(each) is int for each in made)
+    with pytest.raises(ValueError, match="64 bits"):
+        weft.Size([1 << 63])
+    assert all(type(each) is weft.Size for each in (made + (1,), (1,) + made, made * 2, 2 * made, made[1:]))

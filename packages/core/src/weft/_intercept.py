@@ -257,9 +257,12 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
 def converted(value: Any, cls: Any) -> Any:
     """A result, its tensors as tensors of a subclass."""
     from weft._tensor import as_subclass
+    from weft.ops.views import alias
 
     if isinstance(value, TensorBase):
-        return value if isinstance(value, cls) else as_subclass(value, cls)
+        if isinstance(value, cls):
+            return value
+        return as_subclass(alias(value) if value._requires_grad and value._node is None else value, cls)
     if isinstance(value, (tuple, list)):
         made = [converted(each, cls) for each in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)

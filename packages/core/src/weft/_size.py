@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import partial
 from typing import Any
 
 from weft import _spoken
@@ -21,6 +23,29 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Any = ()) -> Size:
+        """Make one of an iterable of integers.
+
+        Raises
+        ------
+        TypeError
+            For anything but integers, and integer tensors of one element.
+        ValueError
+            For more than 64 bits.
+        """
+        checked = []
+        for place, each in enumerate(sizes):
+            try:
+                size = int(operator.index(each))
+            except TypeError:
+                raise TypeError(
+                    f"{_spoken.name}.Size() takes an iterable of 'int' (item {place} is '{type(each).__name__}')"
+                ) from None
+            if not -(1 << 63) <= size < 1 << 63:
+                raise ValueError(f"{_spoken.name}.Size(): item {place} overflows 64 bits: {size}")
+            checked.append(size)
+        return tuple.__new__(cls, checked)
+
     def numel(self) -> int:
         """The product of the sizes."""
         return math.prod(self)
@@ -34,16 +59,19 @@ class Size(tuple[int, ...]):
         return Size(tuple.__add__(self, other))
 
     def __radd__(self, other: Any) -> Size:
-        return Size(tuple.__add__(tuple(other), self))
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times: Any) -> Size:
-        return Size(tuple.__mul__(self, times))
+        return size_of(tuple.__mul__(self, times))
 
     __rmul__ = __mul__
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
+        return size_of(found) if isinstance(index, slice) else found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+size_of = partial(tuple.__new__, Size)  # of what is known to be integers, as an array's shape is, without a frame

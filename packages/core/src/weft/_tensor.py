@@ -10,11 +10,11 @@ from weft._devices import kind_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, share_view, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
-from weft._engine.tensor import Extra, TensorBase, local
+from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._intercept import arm, default_torch_function
 from weft._layout import layout as Layout
 from weft._layout import strided
-from weft._size import Size
+from weft._size import Size, size_of
 
 if TYPE_CHECKING:
     from weft._methods import Methods  # the stub of what the ops attach; scripts/make_stubs.py makes it
@@ -86,7 +86,7 @@ class Tensor(Methods):
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(self._array.shape)
+        return size_of(self._array.shape)
 
     @property
     def ndim(self) -> int:
@@ -301,7 +301,7 @@ class Tensor(Methods):
             raise RuntimeError(
                 "_version: Inference tensors do not track version counter; clone() makes a normal tensor"
             )
-        return 0 if self._version_counter is None else self._version_counter.value
+        return 0 if self._version_counter is None else self._version_counter.value % DETACHED
 
     @property
     def _base(self) -> Any:
@@ -344,8 +344,11 @@ class Tensor(Methods):
         return made
 
     def as_subclass(self, cls: type) -> Any:
-        """The same memory and history as a tensor of a subclass."""
-        return as_subclass(self, cls)
+        """A view of the whole tensor that is of a subclass; gradients and writes go through it."""
+        from weft.ops.views import alias
+
+        check_subclass(cls)
+        return as_subclass(alias(self), cls)
 
 
 @classmethod  # type: ignore[misc]
@@ -357,10 +360,18 @@ def _disabled(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kw
 disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
 
 
-def as_subclass(tensor: Any, cls: Any) -> Any:
-    """A tensor of another class with the same memory, history and version counter."""
+def check_subclass(cls: Any) -> None:
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
+
+
+def as_subclass(tensor: Any, cls: Any) -> Any:
+    """What a tensor is, as one of another class in its place: its memory, history and version counter.
+
+    A leaf whose gradient somebody asks for, or a tensor that is written to, does not have two places: those take
+    `Tensor.as_subclass`, which makes a view.
+    """
+    check_subclass(cls)
     made = TensorMethods.__new__(cls)
     plain = cls._is_plain  # type: ignore[attr-defined]
     made._array = tensor._array
@@ -421,7 +432,7 @@ __all__ += ["contiguous_strides", "disabled_torch_function"]
 
 def _size(self: Tensor, dim: Any = None) -> Any:
     if dim is None:
-        return Size(self._array.shape)
+        return size_of(self._array.shape)
     from weft.ops._geometry import wrap_dim
 
     if not self._array.ndim:

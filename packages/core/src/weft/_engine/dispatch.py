@@ -10,7 +10,19 @@ import weakref
 from typing import Any, Final, Optional
 
 from weft._engine.kinds import BySize, Kind
-from weft._engine.tensor import Extra, Node, NodeExtra, TensorBase, Version, blank, is_collision, local, set_grad, state
+from weft._engine.tensor import (
+    DETACHED,
+    Extra,
+    Node,
+    NodeExtra,
+    TensorBase,
+    Version,
+    blank,
+    is_collision,
+    local,
+    set_grad,
+    state,
+)
 from weft._engine.unresolved import Unresolved
 
 try:
@@ -325,7 +337,7 @@ class PairNode(PlannedNode):
             if value is not None:
                 counter = value._version_counter
                 if counter is not None and counter.value != 0:
-                    raise changed_in_place(self, value, 0, counter.value)
+                    check_unchanged(self, value, 0, counter.value)
 
     def first_gradient(self, grad: Any) -> Any:
         """Of the first operand."""
@@ -381,7 +393,7 @@ class OpNode(PlannedNode):
             if version >= 0:
                 counter = value._version_counter
                 if counter is not None and counter.value != version:
-                    raise changed_in_place(self, value, version, counter.value)
+                    check_unchanged(self, value, version, counter.value)
         return saved
 
     def apply(self, grads: list[Any], needed: Any) -> Any:
@@ -612,7 +624,7 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
         if version >= 0 and isinstance(value, TensorBase):
             counter = value._version_counter
             if counter is not None and counter.value != version:
-                raise changed_in_place(node, value, version, counter.value)
+                check_unchanged(node, value, version, counter.value)
         values.append(value)
     return tuple(values)
 
@@ -620,7 +632,7 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
 def unpack_output(node: Node, value: SavedOutput) -> TensorBase:
     """A saved output with its history."""
     if value.version.value != value.seen:
-        raise changed_in_place(node, value, value.seen, value.version.value)
+        check_unchanged(node, value, value.seen, value.version.value)
     out = make(value.array, value.kind)
     out._version_counter = value.version
     if value.wrapped is not None:
@@ -634,14 +646,26 @@ def unpack_output(node: Node, value: SavedOutput) -> TensorBase:
     return out
 
 
-def changed_in_place(node: Node, value: Any, expected: int, found: int) -> RuntimeError:
-    """The error for a saved tensor that was written to after it was saved."""
+def check_unchanged(node: Node, value: Any, expected: int, found: int) -> None:
+    """Raise the error for a saved tensor that was written to, or lost its history, since its version was another.
+
+    A tensor shares its version with the views of its memory: what one of them loses, the others keep, and so does an
+    output, which has its history from its node.
+    """
+    if found % DETACHED == expected % DETACHED:
+        if isinstance(value, SavedOutput) or value._extra is None or not value._extra.is_detached:
+            return
+        raise RuntimeError(
+            f"{node.label()}: Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). Its "
+            "own gradient would be lost. This is not supported, please use out-of-place `.detach()` instead"
+        )
+    found, expected = found % DETACHED, expected % DETACHED
     kind: Kind = value.kind
     array = value.array if isinstance(value, SavedOutput) else value._array
     what = f"output {value.index} of {node.label()}" if isinstance(value, SavedOutput) else "an input"
     counter = value.version if isinstance(value, SavedOutput) else value._version_counter
     by = f" The last write was by {counter.writer}." if counter.writer else ""
-    return RuntimeError(
+    raise RuntimeError(
         f"{node.label()}: one of the variables needed for gradient computation has been modified by an inplace "
         "operation: "
         f"[{kind.dtype}, shape {list(array.shape)}], saved as {what}, is at version {found}; expected version "

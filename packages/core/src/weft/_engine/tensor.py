@@ -47,6 +47,9 @@ class Version:
         self.views_limit = 8
 
 
+DETACHED: Final = 1 << 32  # what a version grows by when its tensor loses its history; fewer writes are counted
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Node:
     """One recorded operation: how gradients of its outputs become gradients of its inputs.
@@ -253,6 +256,7 @@ class Extra:
         self.hooks: Any = None
         self.output_index = 0
         self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
+        self.is_detached = False  # had a history, and lost it to detach_()
 
 
 is_quiet: Final[Any] = contextvars.ContextVar("is_quiet", default=False)  # true in the contexts that kernels run in

@@ -7,8 +7,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from weft._engine.dispatch import SavedOutput, edge_of, extra_of, freed, make, set_output_index, unpack_output
-from weft._engine.tensor import Node, TensorBase, Version, local, next_sequence, state
+from weft._engine.dispatch import (
+    SavedOutput,
+    check_unchanged,
+    edge_of,
+    extra_of,
+    freed,
+    make,
+    set_output_index,
+    unpack_output,
+)
+from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next_sequence, state
 from weft.autograd.grad_mode import no_grad
 from weft.autograd.hooks import output_index
 
@@ -144,10 +153,9 @@ class FunctionNode(Node, FunctionCtx):
         if not isinstance(value, tuple) or len(value) != 2:  # packed by hooks
             return value.restore(self)
         tensor, version = value
-        if tensor._version_counter.value != version:
-            from weft._engine.dispatch import changed_in_place
-
-            raise changed_in_place(self, tensor, version, tensor._version_counter.value)
+        found = tensor._version_counter.value
+        if found % DETACHED != version % DETACHED or (found != version and local.grad_enabled):
+            check_unchanged(self, tensor, version, found)  # without a history it will do where none is recorded
         return tensor
 
     def apply(self, grads: list[Any], needed: Any) -> Any:

@@ -231,7 +231,8 @@ class _unsafe_preserve_version_counter(_Mode):
 
     def __init__(self, tensors: Any) -> None:
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
-        self.before = [each._version for each in self.tensors]
+        counters = [each._version_counter for each in self.tensors]
+        self.before = [0 if each is None else each.value for each in counters]
 
     def again(self) -> Any:
         return type(self)(self.tensors)

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft import _profiling
 from weft._engine.dispatch import PlannedNode, extra_of
-from weft._engine.tensor import Node, TensorBase, local
+from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local
 from weft._tensor import Tensor, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
 
@@ -309,6 +309,11 @@ def detach_(self: Any) -> Any:
     kept = None if watch is None else watch.outputs.pop(output_index(self), None)
     if kept:
         hooks_of(self).before = kept  # should it require grad again, they see its gradient
+    if self._node is not None:
+        if self._version_counter is None:
+            self._version_counter = Version(0)
+        self._version_counter.value += DETACHED  # what has saved the tensor finds its history gone
+        fresh_extra(self).is_detached = True
     self._node, self._requires_grad = None, False
     return self
 

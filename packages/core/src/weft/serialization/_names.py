@@ -23,7 +23,7 @@ from weft._dtypes import FLOAT8_DTYPES, NAMES
 from weft._dtypes import dtype as Dtype
 from weft._engine.unresolved import CONJUGATE, NEGATIVE
 from weft._size import Size
-from weft._tensor import Tensor
+from weft._tensor import Tensor, as_subclass
 from weft._unresolved import bits_of, with_bits
 from weft.serialization._budget import Budget
 from weft.serialization._unpickler import ITEM, Builder, SafeUnpickler, check_attribute, described
@@ -324,7 +324,7 @@ class Reader:
         self._budget.spend(STEPS_OF_A_SUBCLASS)
         tensor = function(*arguments)
         if type(tensor) is not kind:
-            tensor = tensor.as_subclass(kind)
+            tensor = as_subclass(tensor, kind)
         return self._with_attributes(tensor, state)
 
     def _with_attributes(self, tensor: Any, state: Any) -> Any:
