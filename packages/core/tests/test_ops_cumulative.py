@@ -89,3 +89,9 @@ def test_running_logarithms_of_complex_sums_keep_small_terms_infinities_and_nan(
 def test_an_integral_takes_places_or_one_distance_and_not_both(name):
     with pytest.raises(TypeError, match="x and dx"):
         getattr(weft, name)(weft.ones(2), weft.tensor([0.0, 3.0]), dx=2)
+
+
+def test_differences_of_order_zero_are_a_copy():
+    x = weft.arange(3.0)
+    assert weft.diff(x, 0).zero_().tolist() == [0, 0, 0]
+    assert x.tolist() == [0, 1, 2]

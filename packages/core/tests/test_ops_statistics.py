@@ -55,3 +55,13 @@ def test_more_choices_than_memory_holds_are_refused_before_any_is_made():
 def test_a_range_of_a_histogram_has_two_ends():
     with pytest.raises(RuntimeError, match="2 elements"):
         weft.histogram(weft.ones(3), 3, range=(1.0,))
+
+
+def test_edges_that_are_returned_are_not_those_that_were_given():
+    edges = weft.tensor([0.0, 1.0, 2.0])
+    found = weft.histogram(weft.tensor([0.5]), edges).bin_edges
+    found.zero_()
+    assert edges.tolist() == [0, 1, 2]
+    found = weft.histogramdd(weft.tensor([[0.5]]), [edges]).bin_edges[0]
+    found.zero_()
+    assert edges.tolist() == [0, 1, 2]

@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from harness import entries, resolve
-from harness.compare import Comparison, Mismatch, compare_errors, tensors
+from harness.compare import Comparison, Mismatch, compare_errors, sharing, tensors
 from harness.translate import Library, Translator, Untranslatable, array_of
 
 SEED = 20
@@ -203,6 +203,10 @@ def _forward(case: Case, sample: Any) -> None:
 
     expected = case.judged(lambda: finish(case.entry.op(*theirs, **their_options)))
     got = case.tried(lambda: my_finish(resolve.function(case.entry, translator)(*args, **kwargs)))
+    one = sharing(expected, (theirs, their_options), torch)
+    other = sharing(got, (args, kwargs), case.library.module)
+    if len(one) == len(other) and one != other:
+        raise Mismatch("memory of other arguments", f"{other} instead of {one}")
     if double is not None:
         case.comparison()(expected, got, exact)
         return

@@ -198,6 +198,17 @@ def tensors(value: Any, kind: type = torch.Tensor) -> Iterator[Any]:
             yield from tensors(item, kind)
 
 
+def sharing(result: Any, arguments: Any, module: Any) -> list[list[int]]:
+    """For each tensor of a result, the arguments in whose memory it is: who writes to it changes them."""
+
+    def memories(value: Any) -> list[Any]:
+        dense = [each if each.layout == module.strided else None for each in tensors(value, module.Tensor)]
+        return [each.untyped_storage().data_ptr() if each is not None and each.numel() else None for each in dense]
+
+    given = memories(arguments)
+    return [[n for n, each in enumerate(given) if place is not None and each == place] for place in memories(result)]
+
+
 def builtin_type(error: BaseException) -> type[BaseException]:
     """The nearest of Python's own exception types: what a portable program can catch."""
     return next(kind for kind in type(error).__mro__ if getattr(builtins, kind.__name__, None) is kind)

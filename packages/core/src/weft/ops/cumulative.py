@@ -203,7 +203,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
     dim = wrap_dim("diff", dim, input.ndim)
     if n == 0:
-        return input
+        return input.clone()
     parts = [each for each in (prepend, input, append) if each is not None]
     input = cat(parts, dim) if len(parts) > 1 else input
     for _ in range(n if n < input.shape[dim] else input.shape[dim]):

@@ -296,7 +296,7 @@ def broadcast_tensors(*tensors):
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
     shape = broadcast_shapes_of("broadcast_tensors", tensors)
-    return tuple(expand(each, shape) for each in tensors)
+    return tuple(each if each._array.shape == shape else expand(each, shape) for each in tensors)
 
 
 def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:

@@ -136,7 +136,7 @@ def edges_of(name: str, column: Any, bins: Any, limits: Any) -> Any:
             raise RuntimeError(
                 f"{name}: input and bins should have the same dtype; got {column.dtype}, {bins.kind.dtype}"
             )
-        return bins
+        return bins.detach().clone()  # type: ignore[attr-defined]
     if bins <= 0:
         raise RuntimeError(f"{name}: bins must be > 0, but got {bins}")
     low, high = outer_edges(name, column, limits)

@@ -489,7 +489,7 @@ def adjoint(input):
     """The last two dimensions exchanged, and conjugated."""
     if not input.ndim:
         warn_caller_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
-        return alias(input)
+        return input
     if input.ndim < 2:
         raise RuntimeError(
             f"adjoint: tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D "
@@ -517,7 +517,7 @@ def _matrix_transposed(self: Tensor) -> Any:
     """The last two dimensions exchanged."""
     if not self.ndim:
         warn_caller_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
-        return alias(self)
+        return self
     if self.ndim < 2:
         raise RuntimeError(
             f"mT: tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
