@@ -487,3 +487,36 @@ def test_imaginary_numbers_are_true():
     assert x.copy_(y).tolist() == [True, False] == y.to(weft.bool).tolist()
     x[...] = y.flip(0)
     assert x.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 4)])
+def test_writes_of_chosen_elements_of_expanded_tensors_warn_and_reach_all_that_share_memory(shape):
+    def expanded():
+        return weft.zeros(1).expand(shape) if len(shape) == 1 else weft.zeros(3, 1).expand(shape)
+
+    index = weft.tensor([0])
+    mask = weft.zeros(shape, dtype=weft.bool)
+    mask[0] = True
+    writes = [
+        lambda x: x.index_fill_(0, index, 1.0),
+        lambda x: x.index_put_((index,), weft.tensor(1.0)),
+        lambda x: x.masked_fill_(mask, 1.0),
+        lambda x: x.__setitem__(index, 1.0),
+        lambda x: x.__setitem__(mask, 1.0),
+    ]
+    weft.set_warn_always(True)
+    try:
+        for write in writes:
+            x = expanded()
+            with pytest.warns(UserWarning, match="expanded tensors"):
+                write(x)
+            wanted = weft.ones(shape) if len(shape) == 1 else weft.tensor([[1.0], [0.0], [0.0]]).expand(shape)
+            assert x.tolist() == wanted.tolist()
+    finally:
+        weft.set_warn_always(False)
+
+
+def test_a_recorded_write_of_chosen_elements_of_an_expanded_tensor_is_refused():
+    x = weft.zeros(3, 1, requires_grad=True).clone().expand(3, 4)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.masked_fill_(x == 0, 1.0)

@@ -128,3 +128,61 @@ def test_types_of_cuda_tensors_have_names_without_a_gpu():
     assert issubclass(weft.cuda.OutOfMemoryError, RuntimeError) and weft.OutOfMemoryError is weft.cuda.OutOfMemoryError
     with pytest.raises(AttributeError, match=r"weft\.cuda"):
         weft.cuda.NothingTensor
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: weft.FloatStorage(device="cpu"), RuntimeError, "'device' cannot be specified"),
+        (lambda: weft.FloatStorage(dtype=weft.float32), RuntimeError, "'dtype' cannot be specified"),
+        (lambda: weft.FloatStorage(length=1), TypeError, "unexpected keyword"),
+        (lambda: weft.FloatStorage(0, 0), RuntimeError, "Too many positional"),
+        (lambda: weft.FloatStorage("3"), TypeError, "invalid data type"),
+        (lambda: weft.FloatStorage(weft.ones(3)), TypeError, "type not recognized"),
+        (lambda: weft.FloatStorage(1, wrap_storage=weft.UntypedStorage(4)), RuntimeError, "No positional"),
+        (lambda: weft.FloatStorage(wrap_storage=weft.FloatStorage(1)), TypeError, "must be UntypedStorage"),
+        (lambda: weft.TypedStorage(wrap_storage=weft.UntypedStorage(4)), RuntimeError, "'dtype' must be specified"),
+        (lambda: weft.TypedStorage(dtype=0), TypeError, "'dtype' must be"),
+        (lambda: weft.TypedStorage(dtype=weft.int8, device="nowhere"), RuntimeError, "device not recognized"),
+    ],
+)
+def test_a_storage_of_contradictory_arguments_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("name", ["int8", "int64", "float16", "bfloat16", "float32", "complex64", "bool"])
+def test_a_tensor_of_a_storage_takes_its_elements_and_no_others(name):
+    dtype = getattr(weft, name)
+    model = weft.tensor([1, 0, 1]).to(dtype)
+    assert weft.tensor(model.storage()).tolist() == model.tolist()
+    assert weft.tensor(model.untyped_storage(), dtype=dtype).tolist() == model.tolist()
+    other = weft.int32
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Int"):
+        weft.tensor(model.storage(), dtype=other)
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Int"):
+        weft.zeros(1, dtype=other).set_(model.storage())
+
+
+def test_storages_of_files_share_them(tmp_path):
+    path = tmp_path / "elements"
+    first = weft.FloatStorage.from_file(path, True, 5)
+    second = weft.FloatStorage.from_file(path, True, 5)
+    first.fill_(2)
+    assert second.tolist() == [2.0] * 5
+    assert weft.UntypedStorage.from_file(path, False, 4).tolist() == [0, 0, 0, 64]
+    assert first.filename == str(path)
+    with pytest.raises(RuntimeError, match="smaller"):
+        weft.FloatStorage.from_file(path, False, 6)
+
+
+def test_each_legacy_storage_is_found_by_its_dtype():
+    names = weft.storage._dtype_to_storage_type_map()
+    assert names[weft.float32] == "FloatStorage"
+    assert all(getattr(weft, name).dtype is dtype for dtype, name in names.items())
+
+
+def test_typed_storages_have_no_slices():
+    with pytest.raises(RuntimeError, match="slices"):
+        weft.FloatStorage(3)[1:]
+    assert weft.ones(3).storage().untyped()[2:4].tolist() == [128, 63]

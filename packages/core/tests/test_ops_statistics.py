@@ -1,5 +1,6 @@
 """Statistics of several variables, histograms, and derivatives by differences."""
 
+import numpy
 import pytest
 
 import weft
@@ -65,3 +66,22 @@ def test_edges_that_are_returned_are_not_those_that_were_given():
     found = weft.histogramdd(weft.tensor([[0.5]]), [edges]).bin_edges[0]
     found.zero_()
     assert edges.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "complex64"])
+def test_gradient_at_even_distances_is_numpys_beside_infinite_samples_too(dtype, edge_order):
+    x = numpy.array([2, -2, 5, 7, 1, 3]).astype(dtype)
+    if dtype == "float32":
+        x = numpy.array([2, -2, numpy.inf, numpy.inf, -numpy.inf, 3, 5, numpy.nan, 3, 4, 6], dtype)
+    with numpy.errstate(invalid="ignore"):
+        (expected,) = [numpy.gradient(x, 2.0, edge_order=edge_order)]
+    (slope,) = weft.gradient(weft.from_numpy(x), spacing=2.0, edge_order=edge_order)
+    assert numpy.allclose(slope.numpy(), expected, equal_nan=True)
+
+
+def test_gradient_refuses_unsigned_samples_and_coordinates_of_two_dimensions():
+    with pytest.raises(RuntimeError, match="uint8"):
+        weft.gradient(weft.tensor([1, 2, 3], dtype=weft.uint8))
+    with pytest.raises(RuntimeError, match="one dimension"):
+        weft.gradient(weft.rand(3), spacing=[weft.rand(3, 1)])

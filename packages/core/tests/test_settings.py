@@ -32,7 +32,7 @@ def test_another_debug_mode_is_refused(mode, error):
 
 
 def test_flags_that_are_no_bool_are_refused():
-    with pytest.raises(TypeError, match="'mode' must be bool"):
+    with pytest.raises(TypeError, match=r"'mode' \(position 1\) must be bool"):
         weft.use_deterministic_algorithms(1)
     with pytest.raises(RuntimeError, match="expects a bool"):
         weft.set_flush_denormal(1)
@@ -133,3 +133,62 @@ def test_named_results_have_types_by_name():
     assert weft.return_types.lu_unpack._fields == ("P", "L", "U")
     with pytest.raises(AttributeError, match="return_types"):
         weft.return_types.nothing
+
+
+@pytest.fixture
+def deterministic():
+    weft.use_deterministic_algorithms(True)
+    yield
+    weft.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float64", "complex64", "int8", "uint8", "int64", "bool"])
+def test_deterministic_programs_see_no_memory_that_was_not_initialised(deterministic, name):
+    dtype = getattr(weft, name)
+    model = weft.zeros(4, 3, dtype=dtype)
+    made = [
+        weft.empty(4, 3, dtype=dtype),
+        weft.empty_like(model),
+        weft.empty_like(model.t()),
+        weft.empty_strided((4, 3), (1, 4), dtype=dtype),
+        weft.empty_permuted((4, 3), (1, 0), dtype=dtype),
+        model.new_empty(4, 3),
+        weft.empty(4, 3, dtype=dtype, out=weft.zeros(1, dtype=dtype)),
+        weft.zeros(2, dtype=dtype).resize_(14)[2:],
+    ]
+    for each in made:
+        if dtype.is_floating_point or dtype.is_complex:
+            assert each.isnan().all()
+        else:
+            assert (each == (True if name == "bool" else weft.iinfo(dtype).max)).all()
+
+
+def test_a_tensor_that_grows_keeps_its_elements_in_deterministic_mode(deterministic):
+    assert weft.arange(3).resize_(5).tolist() == [0, 1, 2, 2**63 - 1, 2**63 - 1]
+
+
+def test_memory_is_left_as_it_is_where_the_filling_is_turned_off(deterministic):
+    import weft.utils.deterministic as module
+
+    with pytest.raises(RuntimeError, match="expected a bool"):
+        module.fill_uninitialized_memory = 1
+    module.fill_uninitialized_memory = False
+    try:
+        memory = weft.zeros(1000).resize_(10)
+        assert memory.resize_(1000).tolist()[10:] == [0.0] * 990  # its own memory again
+    finally:
+        module.fill_uninitialized_memory = True
+
+
+def test_warn_only_is_kept_also_where_algorithms_may_differ():
+    weft.use_deterministic_algorithms(False, warn_only=True)
+    try:
+        assert weft.is_deterministic_algorithms_warn_only_enabled()
+        assert weft.get_deterministic_debug_mode() == 0
+    finally:
+        weft.use_deterministic_algorithms(False)
+
+
+def test_the_build_is_told_as_text():
+    assert "NumPy" in weft.__config__.show()
+    assert str(weft.get_num_threads()) in weft.__config__.parallel_info()

@@ -172,6 +172,7 @@ from weft._settings import use_deterministic_algorithms as use_deterministic_alg
 from weft._control_flow import cond as cond
 from weft._control_flow import while_loop as while_loop
 from weft._checks import _assert as _assert
+from weft._checks import _assert_async as _assert_async
 from weft._checks import _check as _check
 from weft._checks import _check_index as _check_index
 from weft._checks import _check_is_size as _check_is_size

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from weft import _spoken
 from weft._tensor import Tensor
 
 __all__ = [
     "_assert",
+    "_assert_async",
     "_check",
     "_check_index",
     "_check_is_size",
@@ -80,4 +82,12 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
     """Raise RuntimeError unless each element of a bool tensor is True."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype.name != "bool":
+        raise TypeError(f"cond tensor must have dtype {_spoken.name}.bool, but got {cond.dtype}")
     _check_with(RuntimeError, bool(cond.all()), message)
+
+
+def _assert_async(tensor: Tensor, assert_msg: str = "") -> None:
+    """Raise RuntimeError unless the only element of a tensor is not 0."""
+    if not tensor.is_nonzero():
+        raise RuntimeError(assert_msg or "_assert_async: Expected Tensor with single nonzero value, but got zero")

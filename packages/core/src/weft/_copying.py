@@ -72,6 +72,12 @@ def storage_offset(self: Any) -> int:
 
 
 @method
+def _typed_storage(self: Any) -> TypedStorage:
+    """`storage` without its warning, as PyTorch's own code calls it."""
+    return TypedStorage(wrap_storage=storage_of(self), dtype=self.kind.dtype)
+
+
+@method
 def data_ptr(self: Any) -> int:
     """Return the address of the first element; 0 if there is none."""
     return address(self._array) if self._array.size else 0
@@ -115,7 +121,8 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     if source is None:
         source = UntypedStorage(0, device=self.kind.device)
     if isinstance(source, TensorBase | TypedStorage) and source.dtype is not element:  # type: ignore[union-attr]
-        raise RuntimeError(f"set_: could not set a tensor of {source.dtype} to a tensor of {element}")  # type: ignore[union-attr]
+        wanted = "" if isinstance(source, TensorBase) else f"Expected a Storage of type {element.spoken}; "
+        raise RuntimeError(f"set_: {wanted}could not set a tensor of {source.dtype} to a tensor of {element}")  # type: ignore[union-attr]
     if not isinstance(source, TensorBase | TypedStorage | UntypedStorage):
         raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
     where = source.kind.device if isinstance(source, TensorBase) else source.device

@@ -369,7 +369,7 @@ class finfo:
         if not (of.is_floating_point or of.is_complex):
             raise TypeError(f"finfo: {of} is no floating-point dtype; use weft.iinfo to handle integers")
         info = ml_dtypes.finfo(of.to_real().numpy)
-        self.dtype = of.name
+        self.dtype = of.to_real().name
         self.bits = int(info.bits)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         if of is float8_e5m2fnuz:
@@ -383,6 +383,12 @@ class finfo:
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((finfo, self.dtype))
+
 
 class iinfo:
     """The limits of an integer dtype: ``bits, max, min``.
@@ -394,11 +400,18 @@ class iinfo:
     """
 
     def __init__(self, type: dtype) -> None:
-        if type.category != INTEGER:
-            raise TypeError(f"iinfo: {type} is no integer dtype; use weft.finfo for floating point")
-        info = numpy.iinfo(type.numpy)
-        self.dtype = type.name
+        of = element_type("iinfo", type)
+        if of is None or of.category != INTEGER:
+            raise TypeError(f"iinfo: {of} is no integer dtype; use weft.finfo for floating point")
+        info = numpy.iinfo(of.numpy)
+        self.dtype = of.name
         self.bits, self.max, self.min = int(info.bits), int(info.max), int(info.min)
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((iinfo, self.dtype))

@@ -88,7 +88,7 @@ def replace_each(name: str, self: Any, others: tuple[Any, ...], function: Callab
     if self.device.type != "cpu":
         raise TypeError(f"{name}: is only implemented on CPU tensors; this one is on {self.device}")
     if not callable(function):
-        raise TypeError(f"{name}(): argument 'callable' must be callable, not {type(function).__name__}")
+        raise TypeError(f"{name}(): argument 'callable': {type(function).__name__!r} object is not callable")
     check_writable(name, self, False)
     columns = [each.expand(self.shape).reshape(-1).tolist() for each in (self.detach(), *others)]
     number = reader_of(self.dtype)

@@ -22,6 +22,7 @@ from weft._dtypes import (
     float8_e5m2fnuz,
     float8_e8m0fnu,
     get_default_dtype,
+    int64,
 )
 from weft._engine import creation
 from weft._engine.dispatch import make
@@ -32,10 +33,10 @@ from weft._errors import warn_caller
 from weft._float8 import converted
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
-from weft._settings import warn_caller_once
+from weft._settings import is_first, warn_caller_once
 from weft._tensor import Tensor
 from weft._unresolved import refuse_bits
-from weft.storage import own_storage
+from weft.storage import TypedStorage, UntypedStorage, own_storage
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
 
@@ -114,16 +115,12 @@ def check_strides(name: str, array: numpy.ndarray[Any, Any]) -> None:
         )
 
 
-_warned: set[str] = set()
-
-
 def warn_read_only(name: str, what: str) -> None:
     """Say once that a tensor over read-only memory cannot be written to."""
-    if what not in _warned:
-        _warned.add(what)
+    if is_first(what):
         warnings.warn(
-            f"{name}: the given {what} is not writable, so that writing to the tensor will fail; copy it first if you "
-            "mean to. This is said once.",
+            f"{name}: the given {what} is not writable, and writing to a tensor of non-writable memory fails; copy it "
+            "first if you mean to. This is said once.",
             UserWarning,
             stacklevel=3,
         )
@@ -262,9 +259,29 @@ def tensor(
         made = on_device(
             run_quietly(converted, array, target) if narrow else run_quietly(array.astype, target, "C"), device
         )
+    elif isinstance(data, TypedStorage | UntypedStorage):
+        made = of_storage(data, element).to(data.device if device is None else resolve_device(device), copy=True)
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made
+
+
+def of_storage(storage: TypedStorage | UntypedStorage, element: dtype | None) -> Any:
+    """A storage's memory as a tensor of a dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If the storage's elements are of another one.
+    """
+    if isinstance(storage, TypedStorage):
+        if element not in (None, storage.dtype):
+            raise RuntimeError(
+                f"tensor: Expected a Storage of type {element.spoken} or an UntypedStorage, but got "  # type: ignore[union-attr]
+                f"{storage.dtype.spoken}"
+            )
+        return storage._tensor()
+    return TypedStorage(wrap_storage=storage, dtype=element or int64)._tensor()
 
 
 def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:
@@ -788,5 +805,5 @@ def __index__(self: Any) -> int:
 @method
 def __contains__(self: Any, element: Any) -> bool:
     if not isinstance(element, TensorBase | int | float | complex):
-        raise RuntimeError(f"__contains__: a Tensor contains numbers and tensors, got {type(element).__name__}")
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((self == element).any())

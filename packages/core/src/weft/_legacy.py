@@ -52,14 +52,19 @@ class storagetype(type):
 
     dtype: dtype
 
+    @property
+    def _dtype(cls) -> Any:
+        return cls.dtype
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        unknown = set(kwargs) - {"wrap_storage", "device"}
-        if unknown or len(args) > 1 or (args and not isinstance(args[0], int | list | tuple | range)):
-            raise TypeError(
-                f"{cls.__name__}(): takes nothing, a size, a sequence of numbers, or wrap_storage=UntypedStorage; "
-                f"got {', '.join([type(each).__name__ for each in args] + sorted(unknown))}"
-            )
-        warn_caller_once("TypedStorage is deprecated; use weft.UntypedStorage")
+        for word in ("device", "dtype"):
+            if word in kwargs:
+                raise RuntimeError(f"{cls.__name__}(): '{word}' cannot be specified; TypedStorage takes it")
+        unknown = set(kwargs) - {"wrap_storage", "_internal"}
+        if unknown:
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{sorted(unknown)[0]}'")
+        if not kwargs.get("_internal"):
+            warn_caller_once("TypedStorage is deprecated; use weft.UntypedStorage")
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -163,7 +168,9 @@ def same_memory(name: str, other: Any, element: dtype | None, where: device) -> 
 def of_storage(name: str, storage: Any, element: dtype | None) -> Any:
     wanted = element or get_default_dtype()
     if isinstance(storage, TypedStorage) and storage.dtype is not wanted:
-        raise TypeError(f"{name}(): expected a storage of {wanted}, got one of {storage.dtype}")
+        raise RuntimeError(
+            f"{name}(): Expected a Storage of type {wanted.spoken} or an UntypedStorage, but got {storage.dtype.spoken}"
+        )
     return TypedStorage(wrap_storage=storage.untyped(), dtype=wanted)._tensor()
 
 
@@ -245,7 +252,8 @@ def set_default_tensor_type(t: Any) -> None:
         For an unknown name.
     """
     warn_caller_once(
-        "set_default_tensor_type() is deprecated; use weft.set_default_dtype() and weft.set_default_device() instead"
+        "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        f"{_spoken.name}.set_default_dtype() and {_spoken.name}.set_default_device() instead"
     )
     if isinstance(t, dtype) or t is Tensor:
         raise TypeError(f"set_default_tensor_type: invalid type object: {t}; use weft.set_default_dtype")

@@ -134,8 +134,8 @@ class Methods(TensorBase):
     def __lt__(self, other: Any) -> Tensor:
         ...
 
-    def __matmul__(self, other: Any) -> Any:
-        """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
+    def __matmul__(self, other: Any) -> Tensor:
+        ...
 
     def __mod__(self, other: Any) -> Tensor:
         ...
@@ -238,6 +238,9 @@ class Methods(TensorBase):
 
     def _neg_view(self) -> Any:
         """The negative, sharing memory: what is written to it is written with the other sign."""
+
+    def _typed_storage(self) -> Any:
+        """`storage` without its warning, as PyTorch's own code calls it."""
 
     def abs(self, *, out: Any = None) -> Any:
         """The absolute value of each element; real for complex input."""

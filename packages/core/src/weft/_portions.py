@@ -51,7 +51,8 @@ set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
     "weft._control_flow": "cond while_loop",
     "weft._checks": """
-_assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
+_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type
+_check_value _check_with
 """,
     "weft.compiler": "compile",
     "weft._foreach": """
@@ -95,7 +96,7 @@ sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_in
 sym_sqrt sym_sum
 """,
 }
-PRIVATE = {"weft._dynamo"}  # modules that programs touch all the same
+PRIVATE = {"weft.__config__", "weft._dynamo", "weft._utils"}  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
 

@@ -40,9 +40,10 @@ __all__ = [
 MODES = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")
 state: dict[str, Any] = {"debug_mode": 0, "precision": "highest", "warn_always": False}
+state.update(warn_only=False, fill_memory=True)  # of deterministic algorithms
 
 
-def require_bool(name: str, argument: str, value: Any) -> bool:
+def require_bool(name: str, argument: str, value: Any, place: str = "") -> bool:
     """The value, if it is True or False.
 
     Raises
@@ -51,12 +52,15 @@ def require_bool(name: str, argument: str, value: Any) -> bool:
         If it is anything else.
     """
     if not isinstance(value, bool):
-        raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type(value).__name__}")
+        raise TypeError(f"{name}(): argument '{argument}' {place}must be bool, not {type(value).__name__}")
     return value
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for operations that give the same result in each run; all of weft's on the CPU do.
+
+    What `empty` and its like give, and what `resize_` adds, is then nan, or the largest integer, as long as
+    `utils.deterministic.fill_uninitialized_memory` is True.
 
     Parameters
     ----------
@@ -64,9 +68,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     warn_only : bool
         Warn, rather than raise, where an operation has no such algorithm.
     """
-    require_bool("use_deterministic_algorithms", "mode", mode)
-    require_bool("use_deterministic_algorithms", "warn_only", warn_only)
+    require_bool("_set_deterministic_algorithms", "mode", mode, "(position 1) ")
+    require_bool("_set_deterministic_algorithms", "warn_only", warn_only)
     state["debug_mode"] = 0 if not mode else 1 if warn_only else 2
+    state["warn_only"] = warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -76,7 +81,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether operations without a deterministic algorithm shall only warn."""
-    return state["debug_mode"] == 1
+    return bool(state["warn_only"])
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -103,6 +108,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
             f"set_deterministic_debug_mode: invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
         )
     state["debug_mode"] = int(debug_mode)
+    state["warn_only"] = debug_mode == 1
 
 
 def get_deterministic_debug_mode() -> int:

@@ -362,7 +362,10 @@ disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
 
 def check_subclass(cls: Any) -> None:
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
-        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, not {cls!r}")
+        raise TypeError(
+            "as_subclass(): Creating a Tensor subclass from a class that does not inherit from Tensor is not possible; "
+            f"got {cls!r}"
+        )
 
 
 def as_subclass(tensor: Any, cls: Any) -> Any:

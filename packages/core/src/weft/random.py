@@ -110,7 +110,9 @@ class Generator:
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise RuntimeError(f"manual_seed: expected an int, got {type(seed).__name__} {seed!r}; pass int(seed)")
         if not LOWEST_SEED <= seed <= HIGHEST_SEED:
-            raise ValueError(f"manual_seed: seed must be from -2**63 to 2**64 - 1, got {seed}")
+            raise ValueError(
+                f"manual_seed: Overflow when unpacking long long: seed must be from -2**63 to 2**64 - 1, got {seed}"
+            )
         with self._lock:
             self._seed = seed & HIGHEST_SEED
             if self._made is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import index
 from typing import Any
 from weakref import WeakValueDictionary, ref
@@ -161,9 +161,10 @@ class UntypedStorage:
     True
     """
 
-    __slots__ = ("__weakref__", "_array", "_device", "_outside", "_users")
+    __slots__ = ("__weakref__", "_array", "_device", "_filename", "_outside", "_users")
     _array: Any
     _device: Any
+    _filename: str | None
     _outside: list[Any]  # weak references to tensors that wait for it to grow again
     _users: list[Any]  # weak references to tensors
 
@@ -171,6 +172,7 @@ class UntypedStorage:
         content = bytes_of(size) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
         made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
         self._array, self._device, self._users, self._outside = made._array, made._device, [], []
+        self._filename = None
 
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
@@ -185,13 +187,14 @@ class UntypedStorage:
             return known
         self = object.__new__(cls)
         self._array, self._device, self._users, self._outside = memory, device, [], []
+        self._filename = None
         if memory.size:
             _alive[key] = self
         return self
 
     @classmethod
     def from_buffer(
-        cls, buffer: Any, byte_order: str | None = None, *, dtype: Any = None, count: int = -1, offset: int = 0
+        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: Any = None
     ) -> UntypedStorage:
         """Return a storage of a copy of a buffer's elements, in this machine's byte order.
 
@@ -288,6 +291,14 @@ class UntypedStorage:
 
     def _identity(self) -> tuple[Any, int, int]:
         return self._device, address(self._array), self.nbytes()
+
+    @property
+    def _cdata(self) -> int:
+        """The same number for the same memory."""
+        return hash(self)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
@@ -422,8 +433,31 @@ class UntypedStorage:
 
     @property
     def filename(self) -> str | None:
-        """The file whose memory this is; it is not kept."""
-        return None
+        """The file whose memory this is, if `from_file` made it; else None."""
+        return self._filename
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """Return a storage of the first bytes of a file, which are read when they are used.
+
+        Parameters
+        ----------
+        filename : str or path
+        shared : bool
+            Write to the file what is written to the storage; the file is made, or made longer, if need be.
+        nbytes : int
+
+        Raises
+        ------
+        RuntimeError
+            If the file cannot be opened, or is too short and not shared.
+        """
+        from weft._files import from_file
+
+        mapped = from_file(filename, shared, nbytes, dtype=_named_dtype("uint8"))
+        made = cls._of_array(mapped._array, mapped.device)
+        made._filename = str(filename)
+        return made
 
     def new(self) -> UntypedStorage:
         """Return an empty storage on the same device."""
@@ -509,15 +543,15 @@ class TypedStorage:
 
     def __init__(
         self,
-        size: int | Iterable[Any] = 0,
-        *,
+        *args: Any,
         wrap_storage: UntypedStorage | None = None,
         dtype: dtype | None = None,
         device: Any = None,
+        _internal: bool = False,  # PyTorch's own calls say so, where others get a warning
     ) -> None:
-        from weft._dtypes import get_default_dtype
-
-        self.dtype: Any = get_default_dtype() if dtype is None else dtype
+        _check_typed(args, wrap_storage, dtype, device)
+        size = args[0] if args else 0
+        self.dtype: Any = _default_dtype() if dtype is None else dtype
         if wrap_storage is None:
             if isinstance(size, int):
                 wrap_storage = UntypedStorage(size * self.dtype.itemsize, device=device)
@@ -566,8 +600,9 @@ class TypedStorage:
         return values
 
     def __getitem__(self, index: int | slice) -> Any:
-        chosen = self._tensor()[index]
-        return chosen.untyped_storage() if isinstance(index, slice) else chosen.item()
+        if isinstance(index, slice):
+            raise RuntimeError("TypedStorage: slices are only supported in UntypedStorage.__getitem__; use untyped()")
+        return self._tensor()[index].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         self._tensor()[index] = value
@@ -585,6 +620,8 @@ class TypedStorage:
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
+        if isinstance(value, TypedStorage | UntypedStorage):
+            raise RuntimeError(f"fill_: cannot set item with value type: {_named(value)}; it takes a number")
         self._tensor().fill_(value)
         return self
 
@@ -632,8 +669,20 @@ class TypedStorage:
 
     @property
     def filename(self) -> str | None:
-        """The file whose memory this is; it is not kept."""
+        """The file whose memory this is, if `from_file` made it; else None."""
         return self._untyped_storage.filename
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """Return a storage of the first elements of a file; see :meth:`UntypedStorage.from_file`."""
+        element = cls._own_dtype(None)
+        memory = UntypedStorage.from_file(filename, shared, index(size) * element.itemsize)
+        return TypedStorage(wrap_storage=memory, dtype=element)
+
+    @classmethod
+    def _own_dtype(cls, given: Any) -> Any:
+        own = vars(cls).get("dtype")  # of FloatStorage and its like; here it is a property
+        return given or (_default_dtype() if own is None or not hasattr(own, "itemsize") else own)
 
     def share_memory_(self) -> TypedStorage:
         """Move to memory that other processes can share, as :meth:`UntypedStorage.share_memory_` does."""
@@ -661,17 +710,44 @@ class TypedStorage:
         cls,
         buffer: Any,
         byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
         *,
         dtype: Any = None,
         device: Any = None,
-        count: int = -1,
-        offset: int = 0,
     ) -> TypedStorage:
         """Return a storage of a copy of a buffer's bytes, taken for elements of a dtype; see `UntypedStorage`."""
-        own = vars(cls).get("dtype")  # of FloatStorage and its like; here it is a property
-        element = dtype or (_default_dtype() if own is None or isinstance(own, property) else own)
+        element = cls._own_dtype(dtype)
         memory = UntypedStorage.from_buffer(buffer, byte_order, dtype=element, count=count, offset=offset)
         return TypedStorage(wrap_storage=memory if device is None else memory.to(device), dtype=element)
+
+    # PyTorch's names for the same without a warning, which its own code calls
+    _size, _element_size, _nbytes, _data_ptr = size, element_size, nbytes, data_ptr
+    _is_shared, _share_memory_, _pickle_storage_type = is_shared, share_memory_, pickle_storage_type
+    _setitem = __setitem__
+
+    def _resize_(self, size: int) -> None:
+        self.resize_(size)
+
+    def _deepcopy(self, memo: dict[Any, Any]) -> TypedStorage:
+        return self.__deepcopy__(memo)
+
+    @property
+    def _dtype(self) -> Any:
+        return self.dtype
+
+    @property
+    def _cdata(self) -> int:
+        """The same number for the same memory."""
+        return self._untyped_storage._cdata
+
+    @property
+    def is_sparse(self) -> bool:
+        """False: the elements of a storage lie side by side."""
+        return False
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def _like(self, storage: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=storage, dtype=self.dtype)
@@ -720,6 +796,22 @@ for _name, _dtype in {
     setattr(TypedStorage, _name, conversion(_dtype))
 
 
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    """The name of the legacy storage of each dtype that has one."""
+    from weft import _legacy
+
+    return {
+        each.dtype: name
+        for name, each in vars(_legacy).items()
+        if isinstance(each, _legacy.storagetype) and name == each.__name__
+    }
+
+
+def _storage_type_to_dtype_map() -> dict[str, Any]:
+    """The dtype of each legacy storage, by its name."""
+    return {name: element for element, name in _dtype_to_storage_type_map().items()}
+
+
 def is_storage(obj: object) -> bool:
     """Whether an object is a storage.
 
@@ -729,6 +821,48 @@ def is_storage(obj: object) -> bool:
     True
     """
     return isinstance(obj, UntypedStorage | TypedStorage)
+
+
+def _named(value: object) -> str:
+    return type(value).__name__
+
+
+def _check_typed(args: tuple[Any, ...], memory: Any, element: Any, device: Any) -> None:
+    """The arguments of `TypedStorage` are a size or numbers, or memory with a dtype.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        If they are anything else.
+    """
+    from weft._dtypes import dtype
+
+    name = "TypedStorage()"
+    if element is not None and not isinstance(element, dtype):
+        raise TypeError(f"{name}: Argument 'dtype' must be {_spoken.name}.dtype, not {_named(element)}")
+    if memory is not None:
+        if args:
+            raise RuntimeError(f"{name}: No positional arguments should be given when using 'wrap_storage'")
+        if element is None:
+            raise RuntimeError(f"{name}: Argument 'dtype' must be specified beside 'wrap_storage'")
+        if device is not None:
+            raise RuntimeError(f"{name}: Argument 'device' should not be specified beside 'wrap_storage'")
+        if not isinstance(memory, UntypedStorage):
+            raise TypeError(f"{name}: Argument 'wrap_storage' must be UntypedStorage, but got {_named(memory)}")
+    elif device is not None:
+        try:
+            _device(device)
+        except RuntimeError as error:
+            raise RuntimeError(f"{name}: Storage device not recognized: {error}") from error
+    if len(args) > 1:
+        raise RuntimeError(f"{name}: Too many positional arguments given, expected 0 or 1, got {len(args)}")
+    content = args[0] if args else 0
+    if isinstance(content, str):
+        raise TypeError(f"{name}: invalid data type 'str'")
+    if not isinstance(content, int | Sequence | numpy.ndarray):
+        raise TypeError(
+            f"{name}: Argument type not recognized: {_named(content)}; give a size, numbers, or wrap_storage="
+        )
 
 
 def _device(which: Any, index: int | None = None) -> Any:

@@ -28,7 +28,7 @@ from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad
 from weft._engine.unresolved import memory_of, values_of
 from weft._float8 import assigned
 from weft._intercept import flatten
-from weft._settings import warn_of_lost_part
+from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
 
 
@@ -44,7 +44,10 @@ def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bo
     array = tensor._array
     filling = name in ("zero_", "fill_")  # every element gets the same, so that sharing does no harm
     if memory and 0 in array.strides and not filling:
-        refuse_expanded(name, array)
+        if name in SCATTERED and not (local.grad_enabled and (tensor._requires_grad or others_require_grad)):
+            warn_of_expanded(name, array)
+        else:
+            refuse_expanded(name, array)
     counter = tensor._version_counter
     if counter is not None and counter.inference and not local.inference:
         raise RuntimeError(
@@ -103,6 +106,25 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     )
 
 
+# In-place writes of chosen elements, which PyTorch still takes of expanded tensors, with a warning.
+SCATTERED = frozenset({"masked_fill_", "index_fill_", "index_put_"})
+
+
+def is_expanded(array: Any) -> bool:
+    """Whether several elements are the same memory, as `expand` makes them."""
+    return bool(array.size) and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape))
+
+
+def warn_of_expanded(name: str, array: Any) -> None:
+    """Say once that a write reaches more elements than it names."""
+    if is_expanded(array):
+        warn_caller_once(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            "operation: each element that is written to is all those that share its memory",
+            name,
+        )
+
+
 def refuse_expanded(name: str, array: Any) -> None:
     """The elements that are written to lie apart in memory; those of an expanded tensor do not.
 
@@ -111,7 +133,7 @@ def refuse_expanded(name: str, array: Any) -> None:
     RuntimeError
         If they do not.
     """
-    if array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape)):
+    if is_expanded(array):
         raise RuntimeError(
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
@@ -289,7 +311,10 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         result = into(name, self, function, args, kwargs)
         if result._array is not self._array:
             check_fits(name, self, result._array.shape, result.kind.dtype)
-            write_array(self, result._array)
+            if name in SCATTERED and is_expanded(self._array):
+                write_changed(self._array, result._array)
+            else:
+                write_array(self, result._array)
         bump(self, name)
         return self
     before = alias(self)
@@ -306,6 +331,11 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     before._array = before._array.copy()
     assign(name, self, result)
     return self
+
+
+def write_changed(array: Any, result: Any) -> None:
+    """Write only the elements of a result that differ, so that no other one of the same memory undoes them."""
+    numpy.copyto(array, result, where=array != result)
 
 
 FUNCTIONS = "relu rsqrt sigmoid lerp addcmul addcdiv clamp"
@@ -489,7 +519,10 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
     given, found = out.kind.dtype, result.kind.dtype
     truths = ("bool", "uint8")  # either serves as the result of a test
     if exact and given is not found and not (given.name in truths and found.name in truths):
-        raise refusal(f"{name}: Expected out tensor to have dtype {found}, but got {given} instead")
+        raise refusal(
+            f"{name}: Expected out tensor to have dtype {found}, but got {given} instead (expected scalar_type "
+            f"{found.spoken} but found {given.spoken})"
+        )
     if not can_cast(found, given):
         raise refusal(f"{name}: result type {found.spoken} can't be cast to the desired output type {given.spoken}")
 

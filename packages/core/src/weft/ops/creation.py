@@ -47,6 +47,7 @@ from weft._layout import (
     preserve_format,
 )
 from weft._levels import batched_like
+from weft._settings import state as settings
 from weft._settings import warn_of_lost_part
 from weft._tensor import Tensor
 from weft._unresolved import resolved
@@ -68,7 +69,16 @@ def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
         raise RuntimeError(
             f"empty: not enough memory on {where} for shape {list(shape)} of {element}: {bytes_of_all} bytes"
         ) from error
+    if settings["debug_mode"] and settings["fill_memory"]:
+        array[...] = array.dtype.type(unlikely(element))
     return make(array, kind_of(element, where))
+
+
+def unlikely(element: Any) -> Any:
+    """What stands for memory that is not initialised, where it must be the same in each run."""
+    if element.is_floating_point or element.is_complex:
+        return math.nan
+    return True if element.name == "bool" else iinfo(element).max
 
 
 def finished(made: Any, requires_grad: bool) -> Any:

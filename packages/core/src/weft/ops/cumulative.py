@@ -202,6 +202,21 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     if n < 0:
         raise RuntimeError(f"diff: order must be non-negative but got {n}")
     dim = wrap_dim("diff", dim, input.ndim)
+    for end in (prepend, append):
+        if end is None:
+            continue
+        if end.ndim != input.ndim:
+            raise RuntimeError(
+                "diff: diff expects prepend or append to be the same dimension as input; got "
+                f"{end.ndim} and {input.ndim} dimensions"
+            )
+        for each, size in enumerate(input.shape):
+            if each != dim and end.shape[each] != size:
+                raise RuntimeError(
+                    "diff: diff expects the shape of tensor to prepend or append to match that of input except along "
+                    f"the differencing dimension; input.size({each}) = {size}, but got tensor.size({each}) = "
+                    f"{end.shape[each]}"
+                )
     if n == 0:
         return input.clone()
     parts = [each for each in (prepend, input, append) if each is not None]

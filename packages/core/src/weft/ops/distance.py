@@ -87,6 +87,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     Tensor, shape (..., P, R).
     """
     check_vectors("cdist", x1, x2, p)
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"cdist: expected scalar type {x1.dtype.spoken} but found {x2.dtype.spoken}")
     modes = {
         "use_mm_for_euclid_dist_if_necessary": x1.shape[-2] > 25 or x2.shape[-2] > 25,
         "use_mm_for_euclid_dist": True,

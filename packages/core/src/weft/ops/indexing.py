@@ -925,7 +925,8 @@ def index_select(input, dim, index):
     flat = index if index._array.ndim else index.reshape(-1)
     if ndim > 1 and not input._array.shape[dim] and flat._array.size:
         raise RuntimeError(
-            f"index_select: the dimension {dim} of self should be positive, for {flat.numel()} positions"
+            f"index_select: self indexing axis dim should be positive; dimension {dim} is empty, and {flat.numel()} "
+            "positions were asked for"
         )
     return positioned("index_select", IndexError, index_select.op, input, dim, flat)
 

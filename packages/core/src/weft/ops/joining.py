@@ -442,7 +442,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     from weft.ops.creation import arange, tensor
 
     if repeats is None:
-        input, repeats = arange(input.numel(), device=input.device), input
+        input, repeats = arange(input.numel(), dtype=input.dtype, device=input.device), input
     if dim is None:
         input, dim = reshape(input, -1), 0
     dim = wrap_dim("repeat_interleave", dim, input.ndim)

@@ -34,7 +34,8 @@ def same_dtype(name: str, *tensors: Any) -> None:
     for each in tensors[1:]:
         if each.kind.dtype is not first:
             raise RuntimeError(
-                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype}; "
+                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype} "
+                f"(expected scalar type {first.spoken} but found {each.kind.dtype.spoken}); "
                 "convert one "
                 "with .to(dtype)"
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import bool_, float64, get_default_dtype, int64
+from weft._dtypes import bool_, float64, get_default_dtype, int64, uint8
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_caller
 from weft._named import named
@@ -302,8 +302,16 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: only supports edge_order=1 and edge_order=2; got {edge_order}")
     dims = wrap_dims("gradient", dim, input.ndim)
+    if input.dtype is uint8:
+        raise RuntimeError("gradient: does not support uint8 input; convert it with .float()")
     if isinstance(spacing, (tuple, list)):
         steps = list(spacing)
+        for each in steps:
+            if isinstance(each, TensorBase) and each._array.ndim != 1:
+                raise RuntimeError(
+                    "gradient: expected each element of spacing to have one dimension, but got an element with "
+                    f"{each._array.ndim} dimensions"
+                )
         if len(steps) != len(dims):
             raise RuntimeError(
                 f"gradient: expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got "
@@ -313,7 +321,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         steps = [1 if spacing is None else spacing] * len(dims)
     for each in dims:
         if input.shape[each] < edge_order + 1:
-            raise RuntimeError("gradient: each dimension size must be at least edge_order+1")
+            raise RuntimeError("gradient: expected each dimension size to be at least edge_order+1")
     return tuple(slope_along(input, d, step, edge_order) for d, step in zip(dims, steps))
 
 
@@ -326,14 +334,13 @@ def slope_along(input: Any, dim: int, step: Any, edge_order: int) -> Any:
     def at(start: int, count: int) -> Any:
         return input.narrow(dim, start, count)
 
-    if isinstance(step, TensorBase) and step._array.ndim:
-        gaps = step[1:] - step[:-1]  # type: ignore[index]
-        gaps = gaps.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
-        a, b = gaps.narrow(dim, 0, size - 2), gaps.narrow(dim, 1, size - 2)
-        first, second = gaps.narrow(dim, 0, 1), gaps.narrow(dim, builtins.min(1, size - 2), 1)
-        last, before = gaps.narrow(dim, size - 2, 1), gaps.narrow(dim, builtins.max(size - 3, 0), 1)
-    else:
-        a = b = first = second = last = before = step
+    if not isinstance(step, TensorBase) or not step._array.ndim:
+        return even_slope(input / step, dim, edge_order)
+    gaps = step[1:] - step[:-1]  # type: ignore[index]
+    gaps = gaps.reshape([-1 if d == dim else 1 for d in range(input.ndim)])
+    a, b = gaps.narrow(dim, 0, size - 2), gaps.narrow(dim, 1, size - 2)
+    first, second = gaps.narrow(dim, 0, 1), gaps.narrow(dim, builtins.min(1, size - 2), 1)
+    last, before = gaps.narrow(dim, size - 2, 1), gaps.narrow(dim, builtins.max(size - 3, 0), 1)
     inside = (
         at(0, size - 2) * (-b / (a * (a + b)))
         + at(1, size - 2) * ((b - a) / (a * b))
@@ -355,3 +362,23 @@ def slope_along(input: Any, dim: int, step: Any, edge_order: int) -> Any:
             + at(size - 1, 1) * ((2 * last + before) / (last * both))
         )
     return cat([left, inside, right], dim)
+
+
+def even_slope(scaled: Any, dim: int, edge_order: int) -> Any:
+    """The derivative of samples at distance 1.
+
+    The sample in the middle is no part of it: 0 times an infinite one would be nan.
+    """
+    from weft.ops.joining import cat
+
+    size = scaled.shape[dim]
+
+    def at(start: int, count: int = 1) -> Any:
+        return scaled.narrow(dim, start, count)
+
+    if edge_order == 1:
+        left, right = at(1) - at(0), at(size - 1) - at(size - 2)
+    else:
+        left = -1.5 * at(0) + 2 * at(1) - 0.5 * at(2)
+        right = 1.5 * at(size - 1) - 2 * at(size - 2) + 0.5 * at(size - 3)
+    return cat([left, (at(2, size - 2) - at(0, size - 2)) / 2, right], dim)

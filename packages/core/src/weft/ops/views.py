@@ -433,14 +433,21 @@ def ravel(input):
 def unflatten(input, dim, sizes):
     """One dimension divided into several."""
     shape = input._array.shape
+    if not isinstance(dim, int):
+        raise TypeError(f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     dim = wrap_dim("unflatten", dim, len(shape))
     if not shape:
-        raise RuntimeError("unflatten: a tensor without dimensions has none to divide; use view()")
+        raise IndexError(f"unflatten: Dimension specified as {dim} but tensor has no dimensions")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    inner = infer_shape(
-        "unflatten", integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes), shape[dim]
-    )
+    wanted = integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes)
+    known = math.prod(each for each in wanted if each != -1)
+    if wanted.count(-1) < 2 and (shape[dim] % known if -1 in wanted and known else known != shape[dim]) and known:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({shape[dim]}) in "
+            f"the input tensor of shape {list(shape)}"
+        )
+    inner = infer_shape("unflatten", wanted, shape[dim])
     return reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 

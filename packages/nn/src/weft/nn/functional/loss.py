@@ -272,9 +272,7 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     if len(scores) == 2 and target._array.shape == scores[:1] and target.kind.dtype is weft.int64 and weight is None:
         return  # as most are
     if input.ndim < 1:
-        raise RuntimeError(
-            f"{name}: input needs at least 1 dimension, (C,) or (N, C, ...), got shape {list(input.shape)}"
-        )
+        raise ValueError(f"{name}: Expected 1 or more dimensions, (C,) or (N, C, ...), got shape {list(input.shape)}")
     if target.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(
             f"{name}: expected target of class indices to have dtype int64, but got {target.dtype}; convert with "
