@@ -123,3 +123,19 @@ def test_halves_are_compared_with_a_number_as_they_have_it(element):
     assert not (x > 0.5).any()
     assert (x == 0.1).all()
     assert (x >= 0.1).all()
+
+
+@pytest.mark.parametrize("element", ["bool", "uint8", "int16", "float32", "float64"])
+@pytest.mark.parametrize("other", ["bool", "float32", "float64", "int64"])
+@pytest.mark.parametrize("shape", [(5000,), (70, 80)])
+def test_operands_of_other_item_sizes_may_have_the_same_strides_in_bytes(shape, other, element):
+    def alternative(args):
+        return np.where(args[0] > 0, args[1], args[2])
+
+    choose = kernel("choose", lambda a, b, c: b if a > 0 else c, None, alternative)
+    for step in (1, 2, 3, 4, 5, 8, 16):
+        lies = array((*shape[:-1], shape[-1] * step), element)[..., ::step]
+        for second in (array(shape, other), array((*shape[:-1], shape[-1] * step), other)[..., ::step]):
+            third = array(shape, other)
+            for first in (lies, lies.T.copy().T, lies[..., ::-1]):
+                np.testing.assert_array_equal(choose(first, second, third), alternative((first, second, third)))

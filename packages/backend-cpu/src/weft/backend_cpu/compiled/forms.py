@@ -70,13 +70,13 @@ def have_one_shape(a, b):
 
 
 @loop
-def have_one_layout(a, b):
-    """Whether arrays of one shape have the same strides."""
+def have_one_layout(a, b, item_a, item_b):
+    """Whether arrays of one shape, whose elements have so many bytes, have the same strides in elements."""
     if a == b:
         return True
     for dim in range(rank_of(a)):
         steps = word_at(word_at(a + STRIDES) + 8 * dim), word_at(word_at(b + STRIDES) + 8 * dim)
-        if steps[0] != steps[1] and size_at(a, dim) != 1:
+        if steps[0] * item_b != steps[1] * item_a and size_at(a, dim) != 1:
             return False
     return True
 
@@ -162,7 +162,8 @@ def launch_form(form, out, a, b, c, p, q, r):
         if short or c != a or not flags & CONTIGUOUS:
             return OTHER
     elif not flags & CONTIGUOUS:
-        alike = have_one_layout(a, out) and have_one_layout(a, b) and have_one_layout(a, c)
+        alike = have_one_layout(a, out, items[1], items[0]) and have_one_layout(a, b, items[1], items[2])
+        alike = alike and have_one_layout(a, c, items[1], items[3])
         if out == a or not alike:  # a new array has no gaps, and no others have its layout
             return OTHER
     if size == 0:
