@@ -454,6 +454,7 @@ def _(make, rows, columns, third):
     index = weft.from_numpy(np.array(shuffled, np.int64).reshape(rows, columns))
     yield call(make(rows, columns), 1, index, make(rows, columns))
     yield call(make(rows, columns), 1, index, 2.0 if make.dtype.is_floating_point else 2)
+    yield call(make(rows, columns), 1, index, 2.0 if make.dtype.is_floating_point else 2, reduce="multiply")
 
 
 @sized("scatter_add")

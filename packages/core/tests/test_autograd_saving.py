@@ -368,3 +368,27 @@ def test_a_tensor_that_lost_its_history_is_saved_as_it_is_then():
         y.add_(1)
     with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
         z.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x / y,
+        lambda x, y: weft.true_divide(x, y),
+        lambda x, y: weft.erfinv(x / 4),
+        lambda x, y: weft.frexp(x)[0],
+        lambda x, y: weft.linalg.slogdet(weft.diag(x))[1],
+        lambda x, y: weft.linalg.inv_ex(weft.diag(x))[0].clone(),
+        lambda x, y: weft.nn.functional.normalize(x * y, dim=0),
+    ],
+)
+def test_results_may_be_written_to_where_the_gradient_needs_other_values(function):
+    def gradients(write):
+        x, y = weft.tensor([1.0, 3.0], requires_grad=True), weft.tensor([2.0, 5.0], requires_grad=True)
+        z = function(x, y)
+        if write:
+            z.mul_(2)
+        found = grad(z.sum() if write else 2 * z.sum(), [x, y], allow_unused=True)
+        return [None if each is None else each.tolist() for each in found]
+
+    assert gradients(True) == gradients(False)

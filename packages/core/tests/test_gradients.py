@@ -16,7 +16,11 @@ ELSEWHERE = {
     "transfer": "the tests of the backends: it needs two devices",
 }
 # Functions with a gradient for one argument only, as in PyTorch: their own file tests it.
-ONE_SIDED = {"core::igamma": "test_gamma_functions.py", "core::igammac": "test_gamma_functions.py"}
+ONE_SIDED = {
+    "core::igamma": "test_gamma_functions.py",
+    "core::igammac": "test_gamma_functions.py",
+    "core::scatter_product": "test_ops_indexing.py",
+}
 # Functions of chance: they write numbers over their input, whose gradient is zero.
 RANDOM = {
     *("uniform", "normal_fill", "log_normal", "exponential", "cauchy", "geometric", "random"),

@@ -55,7 +55,7 @@ def test_nonzero_static_fills_missing_rows():
     (lambda x, i: x.put(i, weft.ones(3)), IndexError, "same number of elements"),
     (lambda x, i: x.index_add(0, i + 5, weft.ones(2, 3)), RuntimeError, "index_add: index 6 is out of bounds"),
     (lambda x, i: x.index_copy(0, i, weft.ones(3, 3)), IndexError, "Number of indices"),
-    (lambda x, i: x.index_copy(0, i, weft.ones(2, 2)), RuntimeError, "Number of indices"),
+    (lambda x, i: x.index_copy(0, i, weft.ones(2, 2)), RuntimeError, "same slice shapes"),
     (lambda x, i: x.index_copy(0, i.int(), weft.ones(2, 3)), RuntimeError, "Expected a long tensor"),
     (lambda x, i: x.index_put(i, weft.ones(3)), TypeError, "must be tuple of Tensors"),
     (lambda x, i: x.index_put((i, i), weft.ones(3)), RuntimeError, "cannot be broadcast to indexing result"),
@@ -94,3 +94,65 @@ def test_sums_of_many_halves_at_one_position_do_not_stop_to_grow(dtype, columns)
 def test_gradients_of_overlapping_windows_of_halves_are_summed_in_float32():
     x = weft.zeros(2047, dtype=weft.bfloat16, requires_grad=True)
     assert weft.autograd.grad(x.unfold(0, 1024, 1).sum(), x)[0][1023] == 1024
+
+
+@pytest.mark.filterwarnings("ignore:The reduce argument")
+def test_a_product_at_positions_has_the_derivative_of_what_was_there_and_refuses_that_of_its_factors():
+    x, factors = weft.tensor([1.0, 2.0, 4.0], requires_grad=True), weft.tensor([3.0, 5.0, 7.0])
+    index = weft.tensor([0, 0, 2])
+    x.scatter(0, index, factors, reduce="multiply").sum().backward()
+    assert x.grad.tolist() == [15, 1, 7]
+    with pytest.raises(RuntimeError, match="derivative of src is not implemented"):
+        x.scatter(0, index, factors.requires_grad_(), reduce="multiply").sum().backward()
+
+
+@pytest.mark.parametrize("name", ["index_add", "index_copy", "index_reduce"])
+@pytest.mark.parametrize(
+    ("size", "source", "count", "error"),
+    [
+        ((2, 3), (), 0, IndexError),
+        ((2,), (), 2, IndexError),
+        ((2, 3), (), 1, RuntimeError),
+        ((2, 3), (3, 2), 3, RuntimeError),
+        ((), (1, 3), 1, RuntimeError),
+        ((2, 3), (2, 3), 1, None),
+        ((), (1,), 0, None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_slices_that_are_written_have_the_shape_and_the_number_of_their_places(name, size, source, count, error):
+    wanted = error or (IndexError if name == "index_copy" else RuntimeError)
+    more = ("prod",) if name == "index_reduce" else ()
+    with pytest.raises(wanted):
+        getattr(weft.ones(size), name)(0, weft.zeros(count, dtype=weft.int64), weft.ones(source), *more)
+
+
+@pytest.mark.parametrize("index", [[...], [slice(None)], [..., slice(None)], (), ..., [slice(None), slice(None)]])
+@pytest.mark.filterwarnings("ignore")
+def test_an_index_that_takes_all_makes_a_view(index):
+    x = weft.ones(2, 3, requires_grad=True)
+    y = x[index]
+    assert y is not x and y._base is x and not y.is_leaf
+
+
+@pytest.mark.parametrize("size", [3, 100, 5000, 100_000])
+@pytest.mark.parametrize("dtype", [weft.float32, weft.int64, weft.bfloat16])
+def test_an_element_of_the_tensor_may_fill_some_of_it(size, dtype):
+    x = (weft.arange(size) % 100).to(dtype)
+    where, places = weft.arange(size) % 3 != 0, weft.arange(0, size, 2)
+    for at in (0, size // 2, size - 1):
+        number = x[at].item()
+        for write, expected in (
+            (lambda y, value: y.masked_fill_(where, value), x.masked_fill(where, number)),
+            (lambda y, value: y.index_fill_(0, places, value), x.index_fill(0, places, number)),
+            (lambda y, value: y.fill_(value), weft.full_like(x, number)),
+            (lambda y, value: y.__setitem__(where, value), x.masked_fill(where, number)),
+        ):
+            y = x.clone()
+            write(y, y[at])
+            assert weft.equal(y, expected)
+
+
+def test_grids_of_an_empty_vector_have_a_gradient():
+    grids = weft.meshgrid(weft.ones(0, requires_grad=True), weft.ones(2, requires_grad=True), indexing="ij")
+    assert all(each.requires_grad and each.shape == (0, 2) for each in grids)

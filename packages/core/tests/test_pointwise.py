@@ -283,3 +283,10 @@ def test_a_remainder_of_zero_has_the_sign_of_the_dividend(dtype, size):
 def test_products_of_pairs_have_the_signs_of_products(dtype):
     x = weft.tensor([-1.0, 0.0, 1.0], dtype=dtype)
     assert weft.equal(weft.outer(x, x).signbit(), (x[:, None] * x).signbit())
+
+
+@pytest.mark.parametrize("other", [-1.0, 0.0, weft.tensor([-1.0, 0.0, -2.0])])
+def test_nothing_times_a_logarithm_that_there_is_not_has_no_gradient(other):
+    x = weft.tensor([0.0, 1.0, 2.0], requires_grad=True)
+    (weft.xlogy(x, other) * 0).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]

@@ -97,6 +97,9 @@ PLACES = {
     "all, with gaps": ((1 << 18, 4), (0, 1), lambda x: x[:, :3]),
     "all, permuted": ((1 << 9, 3, 1 << 9), (0, 1, 2), lambda x: x.permute(2, 0, 1)),
     "an odd number of long rows": ((4099, 301), 0, lambda x: x),
+    "one row again and again": ((1 << 18, 3), 0, lambda x: x[:1].expand(x.shape)),
+    "one element again and again": ((1 << 18, 3), 0, lambda x: x[0, 0].expand(x.shape)),
+    "all, one column again and again": ((1 << 9, 1 << 9), (0, 1), lambda x: x[:, :1].expand(x.shape)),
 }
 
 
@@ -115,6 +118,11 @@ def test_sums_of_many_halves_and_complex_numbers_keep_their_digits(dtype):
     assert (x.sum(0, dtype=weft.complex64) == 1 << 13).all()
     assert (x.mean(0) == 0.125).all()
     assert ((x * 1j if dtype.is_complex else x).sum(0).abs() == 1 << 13).all()
+
+
+def test_infinite_complex_numbers_that_are_repeated_stay_infinite():
+    x = weft.tensor([complex("inf"), 1 - 2j]).expand(1000, 2)
+    assert x.sum(0).tolist() == [complex("inf"), 1000 - 2000j]
 
 
 def test_gradients_that_were_broadcast_keep_their_digits():

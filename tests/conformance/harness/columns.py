@@ -416,6 +416,51 @@ def _substituted(value: Any, twins: dict[int, Any]) -> Any:
     return twins.get(id(value), value)
 
 
+PLACES = [(side, place) for side in ("result", "operand") for place in range(3)]
+
+
+def _after_write(module: Any, op: Any, args: Any, kwargs: Any, side: str, place: int, tensor: Any) -> Any:
+    """Gradients of the leaves behind the operands, after a write to one operand or result; None where none is."""
+    inputs = list(tensors((args, kwargs), module.Tensor))
+    twins = {id(x): x * 1 if x.requires_grad else x.clone() for x in inputs}
+    results = list(tensors(op(*_substituted(args, twins), **_substituted(kwargs, twins)), module.Tensor))
+    outputs = [each for each in results if each.requires_grad and not each.is_leaf]
+    there = results if side == "result" else list(twins.values())
+    if not outputs or place >= len(there) or there[place].layout != module.strided:
+        return None
+    with module.no_grad():
+        there[place].zero_()
+    kinds = [torch.complex128 if each.is_complex() else torch.float64 for each in outputs]
+    likes = [torch.empty(tuple(each.shape), dtype=kind) for each, kind in zip(outputs, kinds, strict=True)]
+    cotangents = [tensor(_cotangent(like, i)).to(each.dtype) for i, (like, each) in enumerate(zip(likes, outputs))]
+    return _pulled_back(module, outputs, [x for x in inputs if x.requires_grad], cotangents)
+
+
+def _settled(entry: Any) -> bool:
+    return _differentiable(entry) and entry.name not in UP_TO_SIGN | MISDIFFERENTIATED
+
+
+@column("written", _settled, _double, requires_grad=True)
+def written(case: Case, sample: Any) -> None:
+    """Backward goes through, with the same gradients, after writes to results or operands with which PyTorch's does."""
+    translator, args, kwargs = translated(case, sample)
+    theirs, their_options = arguments(sample)
+    judged = False
+    for side, place in PLACES:
+        run = partial(_after_write, torch, case.entry.op, theirs, their_options, side, place, _itself)
+        try:
+            expected = case.judged(run)
+        except Unjudged:  # PyTorch refuses such a write, or backward after it
+            continue
+        if expected is not None:
+            judged = True
+            op = resolve.function(case.entry, translator)
+            call = partial(_after_write, case.library.module, op, args, kwargs, side, place, Translator(case.library))
+            case.comparison(loosen=10)(expected, case.tried(call))
+    if not judged:
+        raise Unjudged("nothing may be written to")
+
+
 def _pushed_forward(module: Any, op: Any, args: Any, kwargs: Any, inputs: list[Any], tangents: list[Any]) -> list[Any]:
     """Results and their directional derivatives for the tangents of the inputs; zeros where there is none."""
     forward_ad = module.autograd.forward_ad

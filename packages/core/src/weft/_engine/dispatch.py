@@ -618,7 +618,7 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
             values.append(unpack_output(node, value))
             continue
         if isinstance(value, list) and len(value) != 0 and isinstance(value[0], SavedOutput):
-            values.append([unpack_output(node, each) for each in value])
+            values.append(Outputs(node, value))
             continue
         version = node.versions[position] if position < len(node.versions) else -1
         if version >= 0 and isinstance(value, TensorBase):
@@ -627,6 +627,23 @@ def unpack_saved(node: OpNode, saved: tuple[Any, ...]) -> tuple[Any, ...]:
                 check_unchanged(node, value, version, counter.value)
         values.append(value)
     return tuple(values)
+
+
+class Outputs:
+    """The saved outputs of a node that has several: only those that a gradient takes have to be as they were."""
+
+    def __init__(self, node: Node, saved: list[SavedOutput]) -> None:
+        self.node = node
+        self.saved = saved
+
+    def __len__(self) -> int:
+        return len(self.saved)
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self.saved[place]
+        if isinstance(found, list):
+            return [unpack_output(self.node, each) for each in found]
+        return unpack_output(self.node, found)
 
 
 def unpack_output(node: Node, value: SavedOutput) -> TensorBase:

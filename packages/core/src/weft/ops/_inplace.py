@@ -147,6 +147,14 @@ APART = frozenset(
 )
 
 
+# In-place variants that take one number, which is read before they write: an element of the tensor itself will do.
+FILLING = frozenset("masked_fill_ index_fill_ fill_".split())
+
+
+def with_dimensions(tensors: Sequence[Any]) -> list[Any]:
+    return [each for each in tensors if each._array.ndim]
+
+
 def refuse_shared(name: str, target: Any, others: Sequence[Any], same: bool = False) -> None:
     """No argument of an in-place op lies in part of the memory that is written to; ``same``: or in all of it.
 
@@ -305,7 +313,7 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
     if others:
-        refuse_shared(name, self, others, name in APART)
+        refuse_shared(name, self, others if name not in FILLING else with_dimensions(others), name in APART)
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
     if not recorded:
         result = into(name, self, function, args, kwargs)

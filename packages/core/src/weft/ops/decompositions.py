@@ -416,7 +416,7 @@ def _(xp, A, pivot):
 
 @lu_factor_op.gradient("A")
 def _(grads, outputs):
-    LU, pivots, _ = outputs
+    LU, pivots = outputs[0], outputs[1]
     grad = grads[0]
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)

@@ -307,8 +307,8 @@ def erfinv_array(xp: Any, x: Any) -> Any:
 
 
 @erfinv.gradient("input")
-def _(grad, output):
-    return grad * (output * output).exp() * (math.sqrt(math.pi) / 2)
+def _(grad, input):
+    return grad * erfinv(input).square().exp() * (math.sqrt(math.pi) / 2)
 
 
 # The standard normal distribution

@@ -154,14 +154,10 @@ def getitem(self: Tensor, index: Any) -> Any:
         key, indices = parse(self, index)
     except (IndexError, TypeError) as error:
         return overridden("__getitem__", error, self, index)
-    viewed = (
-        self
-        if all(type(each) is slice and each == FULL for each in key) and not no_op(index)
-        else basic.op(self, (*key, ...))
-    )
     if indices is None:
-        return viewed
-    return take_at(viewed, indices)
+        return basic.op(self, (*key, ...))
+    whole = all(type(each) is slice and each == FULL for each in key)
+    return take_at(self if whole else basic.op(self, (*key, ...)), indices)
 
 
 FULL = slice(None)
@@ -177,12 +173,6 @@ def masked_few(self: Any, mask: Tensor) -> Any:
         return None
     taken = array[where]
     return make(taken if taken.flags.c_contiguous else taken.copy(), kind)
-
-
-def no_op(index: Any) -> bool:
-    """Whether the result is to be a new view although nothing changes (``x[:]``, ``x[...]``)."""
-    parts = index if type(index) is tuple else (index,)
-    return all(not isinstance(each, (TensorBase, list, numpy.ndarray)) for each in parts)
 
 
 def parse(self: Any, index: Any, numbers: bool = True) -> tuple[list[Any], list[Any] | None]:
@@ -615,6 +605,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             value = expand(value, shape)  # here, so that rows of the tensor itself may be spread over it
         copy_values(target, value, "copy_")
         return
+    if masked and value._array.size == 1 and value._version_counter is target._version_counter is not None:
+        value = value.clone()  # an element of the tensor, which the write may change
     refuse_shared("index_put_", target, (value, *[each for each in indices if each is not None]), True)
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
     place = advanced_shape(target, indices)
@@ -1109,13 +1101,18 @@ def take_along_dim(input, indices, dim=None):
 
 
 @op(tensors="input index src", name="scatter", batch="along_dims", numbers="src")
-def scattered(input, dim, index, src, reduce):
-    """A copy of ``input`` with ``src`` written, added or multiplied at positions along a dimension."""
-    return scattered.op(input, dim, index, src, reduce)
+def scattered(input, dim, index, src, adds):
+    """A copy of ``input`` with ``src`` written or added at positions along a dimension."""
+    return scattered.op(input, dim, index, src, adds)
 
 
 @scattered.kernel
-def _(xp, input, dim, index, src, reduce):
+def _(xp, input, dim, index, src, adds):
+    return scattered_array(xp, input, dim, index, src, xp.add if adds else None)
+
+
+def scattered_array(xp: Any, input: Any, dim: int, index: Any, src: Any, combine: Any) -> Any:
+    """A copy of an array with a source, or what a ufunc makes of it and what is there, at positions."""
     result = xp.array(input, order="C")
     if not index.size:
         return result
@@ -1127,24 +1124,20 @@ def _(xp, input, dim, index, src, reduce):
     if hasattr(src, "dtype"):
         src = src.reshape(1) if not src.ndim else src
         src = src[tuple(slice(n) for n in index.shape)]
-    if reduce is None:
+    if combine is None:
         target[key] = src
     else:
-        combine_at(xp, xp.add if reduce == "add" else xp.multiply, target, key, src)
+        combine_at(xp, combine, target, key, src)
     return result
 
 
 @scattered.gradient("input")
-def _(grad, dim, index, reduce, src):
-    if reduce == "add":
-        return grad
-    if reduce == "multiply":
-        return grad * scattered.op(grad.new_ones(grad.shape), dim, index, src, reduce)
-    return scattered.op(grad, dim, index, 0, None)
+def _(grad, dim, index, adds):
+    return grad if adds else scattered.op(grad, dim, index, 0, False)
 
 
 @scattered.gradient("src")
-def _(grad, dim, index, reduce, src_shape):
+def _(grad, dim, index, src_shape):
     taken = gather(grad, dim, index)
     if taken.shape == src_shape:
         return taken
@@ -1154,10 +1147,31 @@ def _(grad, dim, index, reduce, src_shape):
 
 
 @scattered.forward
-def _(input_tangent, dim, index, src_tangent, reduce):
-    if reduce == "multiply":
-        return NotImplemented
-    return scattered.op(input_tangent, dim, index, src_tangent, reduce)
+def _(input_tangent, dim, index, src_tangent, adds):
+    return scattered.op(input_tangent, dim, index, src_tangent, adds)
+
+
+@op(tensors="input index src", name="scatter_product", batch="along_dims", numbers="src")
+def multiplied_at(input, dim, index, src):
+    """A copy of ``input`` with ``src`` multiplied to what is at positions along a dimension."""
+    return multiplied_at.op(input, dim, index, src)
+
+
+@multiplied_at.kernel
+def _(xp, input, dim, index, src):
+    return scattered_array(xp, input, dim, index, src, xp.multiply)
+
+
+@multiplied_at.gradient("input")
+def _(grad, dim, index, src):
+    return grad * multiplied_at.op(grad.new_ones(grad.shape), dim, index, src)
+
+
+@multiplied_at.gradient("src")
+def _(grad):
+    raise RuntimeError(
+        "scatter: the derivative of src is not implemented with reduce='multiply'; use scatter_reduce with 'prod'"
+    )
 
 
 @composite("scatter", "scatter_", out="exact")
@@ -1187,7 +1201,7 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
 
 
 def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduce: str | None) -> Any:
-    """`scattered`, with its arguments checked in the name of the function that was called."""
+    """`scattered` or `multiplied_at`, with the arguments checked in the name of the function that was called."""
     tensor_src = src if isinstance(src, TensorBase) else None
     if tensor_src is not None and tensor_src.kind.dtype is not input.dtype:
         raise RuntimeError(
@@ -1197,7 +1211,9 @@ def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduc
     if tensor_src is None:
         src = fitting(name, src, input.dtype)
     dim = wrap_dim(name, dim, input.ndim)
-    return positioned(name, RuntimeError, scattered.op, input, dim, index, src, reduce)
+    if reduce == "multiply":
+        return positioned(name, RuntimeError, multiplied_at.op, input, dim, index, src)
+    return positioned(name, RuntimeError, scattered.op, input, dim, index, src, reduce == "add")
 
 
 @composite("scatter_add", "scatter_add_", out="exact")
@@ -1243,10 +1259,16 @@ def _(batch):
     return index_added.op(input, dim + 1, index, source, alpha)
 
 
-def index_write(
-    name: str, input: Any, dim: int, index: Any, source: Any, outside: type = IndexError
-) -> tuple[int, Any]:
-    """The dim and the index of index_add and its like; ``outside`` is what another number of indices raises."""
+def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
+    """The dim and the index of index_add and its like.
+
+    Raises
+    ------
+    IndexError
+        If a source without dimensions has another number of indices than one.
+    RuntimeError
+        If the source has another dtype, or its slices another shape or number.
+    """
     require_tensors(name, input=input, index=index, source=source)
     dim = wrap_dim(name, dim, input.ndim)
     index = index_tensor(name, index, ndim=1).reshape(-1)
@@ -1255,13 +1277,13 @@ def index_write(
             f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and "
             f"(source) {source.dtype.spoken}"
         )
+    if not source.ndim and index.numel() != 1:
+        raise IndexError(f"{name}(): a source without dimensions takes one index, not {index.numel()}")
     expected = list(input.shape)
     if expected:
         expected[dim] = index.numel()
-    have, wanted = list(source.shape) or [1], expected or [1]
-    if have != wanted:
-        counts = len(have) != len(wanted) or have[dim] != wanted[dim]  # else slices of another shape
-        raise (outside if counts else RuntimeError)(
+    if list(source.shape) != expected and name != "index_copy":
+        raise RuntimeError(
             f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
             f"{list(input.shape)} apart from dimension {dim}"
         )
@@ -1272,9 +1294,7 @@ def index_write(
 def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
-    dim, index = index_write("index_add", input, dim, index, source, outside)
-    if not input.ndim and not source.ndim and index.numel() != 1:
-        raise IndexError(f"index_add: a source without dimensions takes one index, not {index.numel()}")
+    dim, index = index_write("index_add", input, dim, index, source)
     alpha = fitting("index_add", alpha, input.dtype)
     return positioned("index_add", outside, index_added.op, input, dim, index, source, alpha)
 
@@ -1285,8 +1305,16 @@ def index_copy(input, dim, index, source):
     if isinstance(index, TensorBase) and index.kind.dtype is not int64:
         raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index.kind.dtype.spoken}")
     dim, index = index_write("index_copy", input, dim, index, source)
-    if not source._array.ndim and index.numel() != 1:
-        raise IndexError(f"index_copy: When source is scalar, index should have one element (got {index.numel()})")
+    mine, theirs = ([n for d, n in enumerate(each.shape) if d != dim] for each in (input, source))
+    if mine != theirs and not (input.ndim and source.ndim and input.ndim != source.ndim):
+        raise RuntimeError(f"index_copy: source/destination tensor must have same slice shapes; got {theirs}, {mine}")
+    if (mine != theirs) or (source.ndim and source.shape[dim] != index.numel()):
+        raise IndexError(
+            f"index_copy: Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
+            f"{list(input.shape)} apart from dimension {dim}"
+        )
+    if not input.ndim and not index.numel():
+        return input.clone()
     in_range("index_copy", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # `put` takes negative ones
     if not input.ndim:
         return replaced.op(input, source.reshape(()))

@@ -333,7 +333,7 @@ def meshgrid(*tensors, indexing=None):
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape, last = [each._array.size for each in ordered], len(ordered) - 1
     grids = [
-        each.reshape(size, *(1,) * (last - place)).expand(shape) if size else each.new_empty(shape)
+        each.reshape(size, *(1,) * (last - place)).expand(shape)
         for place, (each, size) in enumerate(zip(ordered, shape))
     ]
     return (grids[1], grids[0], *grids[2:]) if swap else tuple(grids)

@@ -260,8 +260,8 @@ def _(grad, other):
 
 
 @true_divide.gradient("other")
-def _(grad, other, output):
-    return -grad * conj(output / other)
+def _(grad, input, other):
+    return -grad * conj(input / other / other)  # of the quotient again: programs write to what a division returns
 
 
 true_divide.is_public = True  # although its op has another name
@@ -1190,8 +1190,7 @@ def xlogy(xp, input, other):
 
 @xlogy.gradient("input")
 def _(grad, input, other):
-    log = other.log() if isinstance(other, TensorBase) else number_log(other)
-    return (grad * log).masked_fill((input == 0) & (other <= 0), 0)
+    return xlogy(grad, other).masked_fill((input == 0) & (other <= 0), 0)
 
 
 @xlogy.gradient("other")

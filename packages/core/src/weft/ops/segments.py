@@ -172,9 +172,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     warn_caller_once("index_reduce() is in beta and the API may change at any time.")
     check_order("index_reduce", input, reduce)
-    dim, index = index_write("index_reduce", input, dim, index, source, RuntimeError)
-    if not source.ndim and index.numel() != 1:
-        raise IndexError(f"index_reduce(): a source without dimensions takes one index, not {index.numel()}")
+    dim, index = index_write("index_reduce", input, dim, index, source)
     in_range("index_reduce", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # also of empty slices
     if source.ndim:
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)

@@ -369,26 +369,26 @@ def scatter_rows(y, index, source, adds, wrong):
 
 @serves("core::scatter", ALL)
 def scatter_kernel(generic: Any) -> Any:
-    def run(x: Any, dim: int, index: Any, source: Any, reduce: Any) -> Any:
+    def run(x: Any, dim: int, index: Any, source: Any, adds: bool) -> Any:
         is_array = isinstance(source, np.ndarray)
         if (
             not fits(x, dim, index)
             or index.size < LEAST
             or not is_taken(index)
-            or reduce not in ((None, "add") if x.dtype.name in NUMBERS.split() else (None,))
+            or (adds and x.dtype.name not in NUMBERS.split())
             or (is_array and (source.ndim != index.ndim or source.dtype != x.dtype or not source.flags.c_contiguous))
             or (is_array and source.shape != index.shape)
         ):
-            return generic(x, dim, index, source, reduce)
+            return generic(x, dim, index, source, adds)
         values = source if is_array else np.full(index.shape, source, x.dtype)
         made, wrong = copied(x), np.zeros(1, bool)
         rows = parts(index, dim)[2] == 1
         launch, shape = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
         whole, values = made.reshape(shape[0], x.shape[dim], *shape[2:]), values.reshape(shape)
-        if reduce is None:  # elements are only moved
+        if not adds:  # elements are only moved
             whole, values = bits(whole), bits(values)
-        launch(whole, index.reshape(shape), values, reduce == "add", wrong)
-        return generic(x, dim, index, source, reduce) if wrong[0] else made
+        launch(whole, index.reshape(shape), values, adds, wrong)
+        return generic(x, dim, index, source, adds) if wrong[0] else made
 
     return run
 
