@@ -353,3 +353,79 @@ def test_a_view_made_where_nothing_is_recorded_collects_no_gradient():
     assert view.requires_grad and view.is_leaf
     (view * 2).backward()
     assert view.grad is None and x.grad is None
+
+
+def test_grad_dtype_is_the_dtype_of_the_gradients_of_a_leaf():
+    class Widened(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.to(weft.float64)
+
+    for wanted, found in ((weft.float16, weft.float16), (None, weft.float64), (weft.float64, weft.float64)):
+        x = weft.ones(2, requires_grad=True)
+        x.clone()
+        x.grad_dtype = wanted
+        assert x.grad_dtype is wanted
+        Widened.apply(x).sum().backward()
+        assert x.grad.dtype is found and x.grad.tolist() == [1, 1]
+        Widened.apply(x).sum().backward()
+        assert x.grad.dtype is found and x.grad.tolist() == [2, 2]
+    x = weft.ones(2, requires_grad=True)
+    assert x.grad_dtype is weft.float32
+    x.grad = weft.ones(2)
+    with pytest.raises(RuntimeError, match="there is already a gradient"):
+        x.grad_dtype = weft.float16
+    x.grad = None
+    x.grad_dtype = weft.float16
+    with pytest.raises(RuntimeError, match="grad_dtype 'Half'"):
+        x.grad = weft.ones(2)
+    with pytest.raises(RuntimeError, match="only be set on leaf"):
+        (x * 2).grad_dtype = None
+    with pytest.raises(RuntimeError, match="only be accessed on leaf"):
+        (x * 2).grad_dtype
+
+
+def test_gradients_that_are_given_are_converted_to_the_dtype_of_the_output():
+    x = weft.ones(3, requires_grad=True)
+    assert weft.autograd.grad(x * 2, x, weft.tensor([1, 2, 3]))[0].dtype is weft.float32
+    (batch,) = weft.autograd.grad(x * 2, x, weft.arange(6).view(2, 3), is_grads_batched=True)
+    assert batch.dtype is weft.float32 and batch.tolist() == [[0, 2, 4], [6, 8, 10]]
+
+
+def test_a_dense_gradient_adds_to_a_sparse_one():
+    x = weft.ones(2, requires_grad=True)
+    x.grad = weft.sparse_coo_tensor([[1, 1]], [1.0, 2.0], (2,))
+    kept = x.grad
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 5] and kept.to_dense().tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("size", "index_size", "dim"),
+    [((4, 5), (2, 5), 0), ((3, 4, 2), (3, 6, 1), 1), ((4,), (), 0), ((), (2,), 0), ((), (), 0)],
+)
+def test_the_sparse_gradient_of_gather_is_the_dense_one(size, index_size, dim):
+    weft.manual_seed(0)
+    x = weft.randn(size, requires_grad=True)
+    index = weft.randint(x.size(dim) if size else 1, index_size)
+    out = x.gather(dim, index, sparse_grad=True)
+    grad = weft.rand_like(out)
+    (found,) = weft.autograd.grad(out, x, grad)
+    (expected,) = weft.autograd.grad(x.gather(dim, index), x, grad)
+    assert found.is_sparse
+    weft.testing.assert_close(found.to_dense(), expected)
+
+
+def test_the_dict_of_hooks_can_be_set():
+    x = weft.ones(2, requires_grad=True)
+    assert x._backward_hooks is None
+    x._backward_hooks = {0: lambda grad: grad * 3}
+    x.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    x._backward_hooks = None
+    x.sum().backward()
+    assert x.grad.tolist() == [4, 4]

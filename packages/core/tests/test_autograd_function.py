@@ -385,3 +385,56 @@ def test_a_jvp_returns_a_tangent_for_each_output(tangents, says):
         dual = weft.autograd.forward_ad.make_dual(weft.ones(2), weft.ones(2))
         with pytest.raises(RuntimeError, match=says):
             made.apply(dual)
+
+
+def test_a_custom_function_gets_zeros_where_the_one_after_it_had_no_gradient():
+    seen = []
+
+    class Halves(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:1] * 1, x[1:] * 1
+
+        @staticmethod
+        def backward(ctx, *grads):
+            seen.append([each.tolist() for each in grads])
+            return weft.cat(grads)
+
+    class Nothing(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = weft.ones(3, requires_grad=True)
+    first, second = Halves.apply(x)
+    Nothing.apply(second).sum().backward(retain_graph=True)
+    assert seen == [[[0.0], [0.0, 0.0]]] and x.grad.tolist() == [0, 0, 0]
+    (first.sum() + Nothing.apply(second * 3).sum()).backward()  # also through operations
+    assert seen[1:] == [[[1.0], [0.0, 0.0]]] and x.grad.tolist() == [1, 0, 0]
+
+
+def test_no_gradient_passes_operations_and_adds_to_those_that_come_after_it():
+    class Nothing(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = weft.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x  # an old node, which hears of nothing first, and of a gradient later
+    z = y.exp()
+    Nothing.apply(y).sum().backward(retain_graph=True)
+    assert x.grad is None
+    (found,) = weft.autograd.grad(y.sum() + Nothing.apply(y).sum(), x, retain_graph=True)
+    assert weft.equal(found, 2 * x.detach())
+    (Nothing.apply(y).sum() + Nothing.apply(z).sum() + y.sum() + y.sum()).backward()
+    assert weft.equal(x.grad, 4 * x.detach())
+    a, b = weft.ones(4, requires_grad=True).split(2)
+    assert weft.autograd.grad(Nothing.apply(a).sum() + b.sum(), b)[0].tolist() == [1, 1]

@@ -27,7 +27,7 @@ def values(tensors):
 def test_the_operand_is_one_for_all_or_one_for_each(other, expected):
     tensors = lists()
     assert values(weft._foreach_add(tensors, other)) == expected
-    assert weft._foreach_add_(tensors, other) is None
+    assert weft._foreach_add_(tensors, other) is tensors
     assert values(tensors) == expected
 
 
@@ -118,3 +118,26 @@ def test_a_backends_kernel_is_not_asked_where_gradients_are_recorded_or_dtypes_d
     x = weft.ones(2, requires_grad=True)
     assert weft._foreach_neg([x])[0].requires_grad
     assert values(weft._foreach_neg([weft.ones(1), weft.ones(1, dtype=weft.int64)])) == [[-1], [-1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("exp_", ()),
+        ("mul_", (2.0,)),
+        ("addcmul_", ([weft.ones(2)], [weft.ones(2)])),
+        ("zero_", ()),
+        ("lerp_", ([weft.ones(2)], 0.5)),
+        ("copy_", ([weft.ones(2)],)),
+    ],
+)
+def test_in_place_variants_return_the_list_that_they_were_given(name, arguments):
+    tensors = [weft.ones(2)]
+    assert getattr(weft, f"_foreach_{name}")(tensors, *arguments) is tensors
+    several = tuple(tensors)
+    assert getattr(weft, f"_foreach_{name}")(several, *arguments) is several
+
+
+def test_packed_factors_have_one_dimension():
+    with pytest.raises(RuntimeError, match="of dimension 1"):
+        weft._foreach_addcmul([weft.ones(2)], [weft.ones(2)], [weft.ones(2)], weft.ones(1, 1))

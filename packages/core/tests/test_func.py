@@ -379,3 +379,27 @@ def test_dual_tensors_are_printed_with_their_tangents_and_are_no_operands_of_out
         assert str(dual) == "tensor([1., 1.], tangent=tensor([0., 0.]))"
         with pytest.raises(RuntimeError, match="out= function"):
             weft.add(dual, dual, out=weft.empty(2))
+
+
+@pytest.mark.parametrize("jacobian", [weft.func.jacrev, weft.func.jacfwd])
+def test_jacobians_of_numbers_are_numbers(jacobian):
+    assert weft.equal(jacobian(lambda x: x**3)(weft.tensor(2.0)), weft.tensor(12.0))
+    assert weft.equal(jacobian(lambda x: x.sum())(weft.tensor(2.0)), weft.tensor(1.0))
+    assert jacobian(lambda x: x * weft.ones(3))(weft.tensor(2.0)).shape == (3,)
+
+
+@pytest.mark.parametrize("transform", [weft.func.grad, weft.func.jacrev, weft.func.jacfwd])
+def test_integers_are_no_variables(transform):
+    with pytest.raises((RuntimeError, ValueError), match="floating point"):
+        transform(lambda x: x.sum())(weft.tensor([1, 2]))
+
+
+def test_jacobians_are_of_real_functions():
+    x = weft.tensor([1 + 2j])
+    for jacobian in (weft.func.jacrev, weft.func.jacfwd):
+        with pytest.raises(RuntimeError, match="Expected all inputs to be real"):
+            jacobian(lambda x: x * 2)(x)
+        with pytest.raises(RuntimeError, match="Expected all outputs to be real"):
+            jacobian(lambda x: x * 1j)(weft.ones(2))
+    with pytest.raises(RuntimeError, match="only for real scalar outputs"):
+        weft.func.grad(lambda x: (x * x).sum())(x)

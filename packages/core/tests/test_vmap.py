@@ -1,5 +1,7 @@
 """vmap: a function of one example on a batch, against a loop."""
 
+from functools import partial
+
 import pytest
 
 import weft
@@ -219,3 +221,32 @@ def test_a_position_of_each_example_can_be_written_to():
         return x
 
     assert vmap(write)(X, weft.tensor([2, 0])).tolist() == [[0.0, 1.0, 9.0], [9.0, 4.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.nonzero(),
+        lambda x: x[x > 1],
+        lambda x: x.masked_select(x > 1),
+        lambda x: x.unique(),
+        lambda x: x.unique_consecutive(),
+        lambda x: weft.where(x > 1)[0],
+    ],
+)
+def test_results_whose_size_is_in_the_values_are_refused_whatever_the_values_are(function):
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(function)(weft.full((2, 3), 2.0))
+
+
+def test_as_strided_of_an_example_stays_inside_of_it():
+    assert weft.equal(vmap(lambda x: x.as_strided((2,), (1,), 1))(X[:, :]), X[:, 1:])
+    assert vmap(lambda x: x.as_strided((0,), (1,)))(X).shape == (2, 0)
+    for geometry in (((4,), (1,), 0), ((3,), (1,), 1), ((2, 2), (2, 1), 0), ((2,), (3,), 0)):
+        with pytest.raises(RuntimeError, match="memory outside"):
+            vmap(partial(weft.Tensor.as_strided, size=geometry[0], stride=geometry[1], storage_offset=geometry[2]))(X)
+
+
+def test_data_of_an_example_is_refused():
+    with pytest.raises(RuntimeError, match="not allowed"):
+        vmap(lambda x: x.data)(X)

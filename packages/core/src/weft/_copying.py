@@ -10,12 +10,13 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from weft._engine.tensor import TensorBase, local
+from weft._dtypes import dtype
+from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._layout import memory_format, sparse_coo
 from weft._portions import method as handed_over
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor, as_subclass
+from weft._tensor import Tensor, as_subclass, fresh_extra
 from weft._unresolved import resolved, with_bits
 from weft.storage import (
     TypedStorage,
@@ -473,10 +474,39 @@ def __nonzero__(self: Any) -> bool:
 
 
 def grad_dtype(self: Any) -> Any:
-    """The dtype that the gradient of a leaf has: the leaf's own."""
+    """The dtype that the gradient of a leaf has: the leaf's own, unless another was set; None: that of what arrives.
+
+    Raises
+    ------
+    RuntimeError
+        Of a tensor that was computed; on setting also if there is a gradient of another dtype.
+    """
     if not self.is_leaf:
-        raise RuntimeError("grad_dtype: can only be accessed on leaf tensors; this one was computed")
-    return self.kind.dtype
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors; this one was computed")
+    wanted = None if self._extra is None else self._extra.grad_dtype
+    return self.kind.dtype if wanted is None else wanted or None
+
+
+def set_grad_dtype(self: Any, wanted: Any) -> None:
+    if wanted is not None and not isinstance(wanted, dtype):
+        raise RuntimeError(f"grad_dtype must be a weft.dtype or None, but got {type(wanted).__name__}")
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors; this one was computed")
+    if wanted is not None and self._grad is not None and self._grad.kind.dtype is not wanted:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{wanted.spoken}' because there is already a gradient with dtype "
+            f"'{self._grad.kind.dtype.spoken}'. Set .grad to None first"
+        )
+    fresh_extra(self).grad_dtype = wanted or False
+
+
+def as_grad_dtype(leaf: Any, grad: Any) -> Any:
+    """A gradient that arrives at a leaf whose `grad_dtype` was set."""
+    wanted = leaf._extra.grad_dtype
+    return grad.to(wanted) if wanted else grad
+
+
+state.as_grad_dtype = as_grad_dtype
 
 
 def none(self: Any) -> None:
@@ -510,9 +540,9 @@ def cuda_array_interface(self: Any) -> Any:
 for _name in ("eig", "lstsq", "solve", "symeig"):
     setattr(Tensor, _name, handed_over(_name))
 for _name, _getter in {
-    "grad_dtype": grad_dtype,
     "name": none,
     "volatile": volatile,
     "__cuda_array_interface__": cuda_array_interface,
 }.items():
     setattr(Tensor, _name, property(_getter))
+Tensor.grad_dtype = property(grad_dtype, set_grad_dtype)  # type: ignore[attr-defined]

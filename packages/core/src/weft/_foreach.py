@@ -10,7 +10,6 @@ Examples
 --------
 >>> weights = [weft.ones(2), weft.zeros(3)]
 >>> weft._foreach_add_(weights, [weft.ones(2), weft.ones(3)], alpha=0.5)
->>> weights
 [tensor([1.5000, 1.5000]), tensor([0.5000, 0.5000, 0.5000])]
 """
 
@@ -144,13 +143,8 @@ def unary(name: str) -> Callable[..., Any]:
     return foreach
 
 
-def unary_(name: str) -> Callable[..., None]:
-    each = method(name)
-
-    def foreach_(self: Any) -> None:
-        run(name, each, self, (), {})
-
-    return foreach_
+def unary_(name: str) -> Callable[..., Any]:
+    return returning_lists(unary(name))
 
 
 def operation(name: str) -> Callable[..., Any]:
@@ -192,13 +186,13 @@ def binary(name: str) -> Callable[..., Any]:
     return foreach
 
 
-def binary_(name: str) -> Callable[..., None]:
+def binary_(name: str) -> Callable[..., Any]:
     each = operation(name)
 
-    def foreach_(self: Any, other: Any = None, *, alpha: Any = 1, **given: Any) -> None:
-        run(name, each, self, (other_of(name, other, given),), {} if alpha == 1 else {"alpha": alpha})
+    def foreach_(self: Any, other: Any = None, *, alpha: Any = 1, **given: Any) -> Any:
+        return run(name, each, self, (other_of(name, other, given),), {} if alpha == 1 else {"alpha": alpha})
 
-    return foreach_
+    return returning_lists(foreach_)
 
 
 def scaled(name: str) -> Callable[..., Any]:
@@ -210,17 +204,23 @@ def scaled(name: str) -> Callable[..., Any]:
     def foreach(self: Any, tensor1: Any, tensor2: Any, value: Any = 1, scalars: Any = None) -> Any:
         factors = value if scalars is None else scalars
         if isinstance(factors, Tensor):
+            if factors.ndim != 1:
+                raise RuntimeError(
+                    f"_foreach_{name}: Expected packed scalar Tensor to be of dimension 1. Got {factors.ndim} instead."
+                )
             factors = factors.tolist()
         return run(name, each, self, (tensor1, tensor2, factors), {})
 
     return foreach
 
 
-def in_silence(function: Callable[..., Any]) -> Callable[..., None]:
-    """The function without its result, as in-place variants return none."""
+def returning_lists(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that writes into the tensors of a list, which it then returns: the same list."""
 
-    def foreach_(*args: Any, **kwargs: Any) -> None:
-        function(*args, **kwargs)
+    @functools.wraps(function)
+    def foreach_(self: Any, *args: Any, **kwargs: Any) -> Any:
+        function(self, *args, **kwargs)
+        return self
 
     return foreach_
 
@@ -242,6 +242,10 @@ def powsum(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(src, list | tuple):
+        raise TypeError(
+            f"_foreach_copy_(): argument 'src' must be a list or tuple of Tensors, not {type(src).__name__}"
+        )
     return run("copy_", method("copy_"), self, (src,), {})
 
 
@@ -254,8 +258,8 @@ def lerp(self: Any, tensors1: Any, weight: Any = None, weights: Any = None) -> A
     return run("lerp", method("lerp"), self, (tensors1, weight if weights is None else weights), {})
 
 
-def lerp_(self: Any, tensors1: Any, weight: Any = None, weights: Any = None) -> None:
-    run("lerp_", method("lerp_"), self, (tensors1, weight if weights is None else weights), {})
+def lerp_(self: Any, tensors1: Any, weight: Any = None, weights: Any = None) -> Any:
+    return run("lerp_", method("lerp_"), self, (tensors1, weight if weights is None else weights), {})
 
 
 def declare() -> None:
@@ -269,12 +273,16 @@ def declare() -> None:
         declared(f"{name}_", binary_(f"{name}_"), f"`weft.{name}` of each tensor with ``other``, {operand}; in place.")
     for name in ("addcmul", "addcdiv"):
         declared(name, scaled(name), f"`weft.{name}` of each tensor with two lists and one or many factors, as a list.")
-        in_place = in_silence(scaled(f"{name}_"))
+        in_place = returning_lists(scaled(f"{name}_"))
         declared(f"{name}_", in_place, f"`weft.{name}` of each tensor with two lists and factors, in place.")
     declared("lerp", lerp, "`weft.lerp` from each tensor to another, by a number, numbers or tensors; as a list.")
-    declared("lerp_", lerp_, "`weft.lerp` from each tensor to another, by a number, numbers or tensors; in place.")
+    declared(
+        "lerp_",
+        returning_lists(lerp_),
+        "`weft.lerp` from each tensor to another, by a number, numbers or tensors; in place.",
+    )
     declared("zero_", unary_("zero_"), "Fill each tensor with 0.")
-    declared("copy_", copy_, "Copy each of the tensors ``src`` into its tensor.")
+    declared("copy_", returning_lists(copy_), "Copy each of the tensors ``src`` into its tensor.")
     declared("clone", clone, "A copy of each tensor, as a list.")
     declared("max", unary("max"), "The largest element of each tensor, as a list.")
     declared("norm", norm, "The norm of the elements of each tensor, as a list.")

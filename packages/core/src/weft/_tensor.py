@@ -254,11 +254,13 @@ class Tensor(Methods):
                     f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of size "
                     f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
-            if value.kind.dtype is not self.kind.dtype or value.kind.device is not self.kind.device:
+            wanted = None if self._extra is None else self._extra.grad_dtype
+            wanted = self.kind.dtype if wanted is None else wanted or value.kind.dtype
+            if value.kind.dtype is not wanted or value.kind.device is not self.kind.device:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{value.kind.dtype}' on device '{value.kind.device}' "
-                    f"to a tensor with grad_dtype '{self.dtype}' on device '{self.device}'. The gradient must match "
-                    "the tensor's dtype and device"
+                    f"to a tensor with grad_dtype '{wanted.spoken}' on device '{self.device}'. The gradient must match "
+                    "the tensor's grad_dtype and device"
                 )
         self._grad = value
 
@@ -270,6 +272,10 @@ class Tensor(Methods):
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not seen by autograd."""
         if self.kind.wrapped:
+            from weft._levels import stands_for_batch
+
+            if stands_for_batch(self):
+                raise RuntimeError("accessing `data` under vmap transform is not allowed; take detach()")
             return self.detach()
         made = make(self._array, self.kind)
         return as_subclass(made, type(self)) if self.kind.overrides else made  # type: ignore[return-value]

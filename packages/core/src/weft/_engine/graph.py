@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any, Final, Optional
 
-from weft._engine.dispatch import OpNode, PairNode, PlannedNode, edge_of
+from weft._engine.dispatch import OpNode, PairNode, PlannedNode, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase, intercept, is_collision, local, run_elsewhere, set_grad, state
 
 PASSES_ON_ONE_STACK: Final = 20  # Python allows 1,000 frames, of which a pass and the backward that calls it take 10
@@ -134,6 +135,15 @@ class Walk:
         else:
             self.pending[node] = self.add(self.pending[node], grad)
 
+    def touch(self, node: Node) -> None:
+        """Visit a node although a custom function had no gradient for it: others above may want to know of zeros."""
+        if node is self.youngest or node in self.pending:
+            return
+        extra = extra_of(node)  # with which it is visited the long way
+        if not isinstance(self.add, partial):
+            self.add = partial(sum_of_defined, self.add)
+        self.wait(node, None if extra.outputs == 0 else [None] * extra.outputs)
+
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
         outer = local.walk
@@ -205,7 +215,9 @@ class Walk:
             needed = self.needed.get(node)
             if needed is None:
                 return False
-        if watch is not None:
+        if grads[0] is None and isinstance(node, PlannedNode) and not any_defined(grads):
+            results = [None] * len(node.edges())  # of an operation; a custom function is asked
+        elif watch is not None:
             results = watch.apply(node, grads, needed)
         elif needed is None or True in needed:
             results = node.apply(grads, needed)
@@ -243,7 +255,11 @@ class Walk:
         for edge in node.edges():
             position += 1
             grad = results[position]
-            if grad is None or edge is None or (needed is not None and not needed[position]):
+            if edge is None or (needed is not None and not needed[position]):
+                continue
+            if grad is None:
+                if isinstance(edge, Node):
+                    self.touch(edge)
                 continue
             self.send_along(node, position, edge, grad, is_owned(node, grad, incoming, results, position))
 
@@ -298,6 +314,8 @@ class Walk:
             self.captures[key] = grad
             if not self.accumulates:
                 return
+        if tensor._extra is not None and tensor._extra.grad_dtype is not None:
+            grad = state.as_grad_dtype(tensor, grad)
         base = tensor._view_base
         if not tensor._requires_grad or (base is not None and base._requires_grad):
             return  # a view that was made where nothing is recorded requires grad because its base does: nobody asked
@@ -311,6 +329,18 @@ class Walk:
             accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
         if hooks is not None:
             hooks.after_leaf(tensor, tensor._grad if before is None else grad)
+
+
+def sum_of_defined(add: Any, first: Any, second: Any) -> Any:
+    """The sum of two gradients, of which the first may be none at all."""
+    return second if first is None else add(first, second)
+
+
+def any_defined(grads: list[Any]) -> bool:
+    for grad in grads:
+        if grad is not None:
+            return True
+    return False
 
 
 def fit(node: Node, position: int, grad: Any, shape: tuple[int, ...]) -> Any:
@@ -347,7 +377,7 @@ def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: 
     elif create_graph:
         tensor._grad = add(present, grad)
     elif not state.add_quickly(present, grad):
-        state.add_(present, grad)
+        tensor._grad = state.add_(present, grad)
 
 
 def backward_from(root: TensorBase, seed: object) -> bool:

@@ -257,6 +257,7 @@ class Extra:
         self.output_index = 0
         self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
         self.is_detached = False  # had a history, and lost it to detach_()
+        self.grad_dtype: Any = None  # of a leaf: the dtype of its gradient, if it is not its own; False: any
 
 
 is_quiet: Final[Any] = contextvars.ContextVar("is_quiet", default=False)  # true in the contexts that kernels run in
@@ -300,6 +301,7 @@ class State:
         # Set when the ops are declared, since the engine imports none of them.
         self.clone: Any = None
         self.clone_like: Any = None
+        self.as_grad_dtype: Any = None
         self.add_: Any = None
         self.add_quickly: Any = None  # says whether it did
         self.plus: Any = None

@@ -240,7 +240,12 @@ def seed_for(name: str, number: int, root: Any, seed: Any) -> Any:
             f"{name}: For complex Tensors, both grad_output and output are required to have the same dtype. "
             f"Mismatch in dtype: grad_output[{number}] has {seed.kind.dtype} and output has {kind.dtype}."
         )
-    return seed
+    return seed if kind is None else in_dtype_of(kind, seed)
+
+
+def in_dtype_of(kind: Any, seed: Any) -> Any:
+    """A gradient that was given, in the dtype of what it is of."""
+    return seed if seed.kind.dtype is kind.dtype or not kind.is_differentiable else seed.to(kind.dtype)
 
 
 def shape_of(root: Any) -> Any:

@@ -97,7 +97,7 @@ def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """Forward mode: the call below, and the function's own ``jvp``."""
     values = below(level, args)
     if cls.jvp is Function.jvp:
-        raise RuntimeError(
+        raise NotImplementedError(
             f"{cls.__name__}: You must implement the jvp function for custom autograd.Function to use it with forward "
             "mode AD."
         )
@@ -174,7 +174,13 @@ def map_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
                 f"{cls.__name__}: it has both generate_vmap_rule=True and a vmap staticmethod; keep one of them"
             )
         dims = tuple(0 if isinstance(each, TensorBase) and level.holds(each) else None for each in args)
-        result, out_dims = cls.vmap(VmapInfo(level.size, level.randomness), dims, *below(level, args), **kwargs)
+        returned = cls.vmap(VmapInfo(level.size, level.randomness), dims, *below(level, args), **kwargs)
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise RuntimeError(
+                f"{cls.__name__}: Expected the vmap staticmethod to have two returns, an output and out_dims with "
+                f"pytree structure compatible with the output. Got a {type(returned)} instead"
+            )
+        result, out_dims = returned
         outputs = as_list(result)
         places = out_dims if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outputs)
         return structure(result, [placed(level, each, dim) for each, dim in zip(outputs, places)])

@@ -206,7 +206,9 @@ class FunctionNode(Node, FunctionCtx):
                     f"{self.label()}: expected Variable or None (got {type(grad).__name__}) as gradient {position + 1}"
                 )
             if grad is not None and grad.kind.dtype is not kind.dtype and kind.is_differentiable:
-                grad = grad.to(kind.dtype)  # type: ignore[attr-defined]
+                edge: Any = self._edges[len(results)] if self._edges else None
+                if isinstance(edge, Node) or edge is None or edge._extra is None or edge._extra.grad_dtype is None:
+                    grad = grad.to(kind.dtype)  # type: ignore[attr-defined]
             results.append(grad)
         return results
 

@@ -17,7 +17,8 @@ class TensorHooks:
     """The hooks of a tensor, in ``tensor._extra.hooks``. Those of a non-leaf that see its gradient are on its node."""
 
     def __init__(self) -> None:
-        self.before = HookDict()
+        self.before: Any = HookDict()
+        self.is_given = False  # the dict of hooks is one that a program has set
         self.after = HookDict()
         self.accumulating = HookDict()  # those of the leaf's AccumulateGrad, before it runs
         self.accumulated = HookDict()  # and after
@@ -283,6 +284,27 @@ def retain_grad(self: Any) -> None:
     watch_of(node).retained[output_index(self)] = weakref.ref(self)
 
 
+def backward_hooks(self: Any) -> Any:
+    """The dict of a leaf's hooks; None while it has none."""
+    hooks = None if self._extra is None else self._extra.hooks
+    return hooks.before if hooks is not None and (hooks.before or hooks.is_given) else None
+
+
+def set_backward_hooks(self: Any, hooks: Any) -> None:
+    """Take a dict in place of the leaf's own; None: an empty one."""
+    if hooks is not None and not isinstance(hooks, dict):
+        raise TypeError(f"_backward_hooks must be a dict or None, not {type(hooks).__name__}")
+    if hooks is None and (self._extra is None or self._extra.hooks is None):
+        return
+    record = hooks_of(self)
+    record.before, record.is_given = (HookDict(), False) if hooks is None else (hooks, True)
+
+
+def refuse_to_delete_hooks(self: Any) -> None:
+    """Refuse: it is set to None."""
+    raise RuntimeError("deletion of _backward_hooks not allowed; set it to None")
+
+
 def output_number(self: Any) -> int:
     """Which output of its node this is."""
     self.grad_fn  # noqa: B018  (of a view whose base was written to it is made again)
@@ -321,6 +343,7 @@ def detach_(self: Any) -> Any:
 Tensor.detach_ = detach_  # type: ignore[attr-defined]
 Tensor.register_hook = register_hook  # type: ignore[attr-defined]
 Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
+Tensor._backward_hooks = property(backward_hooks, set_backward_hooks, refuse_to_delete_hooks)  # type: ignore[attr-defined]
 Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
 Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]
 Tensor.output_nr = property(output_number)  # type: ignore[attr-defined]

@@ -63,6 +63,43 @@ def tensors_only(name: str, what: str, leaves: list[Any]) -> None:
         raise RuntimeError(f"{name}: expected at least one Tensor among the {what}, got none")
 
 
+def variables_only(name: str, leaves: list[Any]) -> None:
+    """All leaves are tensors that can be differentiated, and there are some.
+
+    Raises
+    ------
+    ValueError
+        For what is no tensor.
+    RuntimeError
+        For a tensor of integers, or none at all.
+    """
+    for each in leaves:
+        if not isinstance(each, TensorBase):
+            raise ValueError(f"{name}: Thing passed to transform API must be Tensor, got {type(each)}")
+        if not each.kind.is_differentiable:
+            raise RuntimeError(
+                f"{name}: only Tensors of floating point and complex dtype can require gradients, got "
+                f"{each.kind.dtype}; leave it out of argnums, or close over it"
+            )
+    tensors_only(name, "arguments", leaves)
+
+
+def real_only(name: str, what: str, leaves: list[Any]) -> None:
+    """No tensor is complex: a Jacobian of complex functions would need the conjugate's too.
+
+    Raises
+    ------
+    RuntimeError
+        If one is.
+    """
+    for number, each in enumerate(leaves):
+        if each.kind.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened {what[:-1]} idx: "
+                f"{number}; take view_as_real() of it"
+            )
+
+
 def basis(tensors: list[Any]) -> list[Any]:
     """For tensors of n elements in total: for each its part of the n unit vectors."""
     total = sum(each.numel() for each in tensors)
@@ -83,7 +120,7 @@ def jacobian_blocks(outputs: list[Any], rows: list[Any], shapes: list[Any]) -> l
     for output in outputs:
         count = output.numel()
         blocks.append(
-            [part.narrow(0, start, count).reshape(*output.shape, *shape) for part, shape in zip(rows, shapes)]
+            [part.narrow(0, start, count).reshape((*output.shape, *shape)) for part, shape in zip(rows, shapes)]
         )
         start += count
     return blocks

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft.autograd.forward_ad import DualLevel
-from weft.func._arguments import as_positions, basis, chosen, replaced, tensors_only
+from weft.func._arguments import as_positions, basis, chosen, real_only, replaced, tensors_only
 from weft.func._reverse import jacrev, split_aux
 from weft.func._vmap import vmap
 from weft.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -76,6 +76,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def check_pairs(primals: list[Any], tangents: list[Any]) -> None:
     """Each tangent has the shape and dtype of its primal."""
     for primal, tangent in zip(primals, tangents):
+        if not primal.kind.is_differentiable:
+            raise ValueError(f"jvp: Expected primal to be floating point or complex, but got: {primal.kind.dtype}")
         if primal._array.shape != tangent._array.shape:
             raise RuntimeError(
                 f"jvp: a tangent has shape {list(tangent._array.shape)}, but its primal {list(primal._array.shape)}; "
@@ -126,6 +128,7 @@ def jacfwd(
         wanted = chosen("jacfwd", args, positions)
         inputs, spec = tree_flatten(wanted)
         tensors_only("jacfwd", "arguments", inputs)
+        real_only("jacfwd", "inputs", inputs)
 
         def of_chosen(*leaves: Any) -> Any:
             return func(*replaced(args, positions, tree_unflatten(leaves, spec)), **kwargs)
@@ -135,6 +138,7 @@ def jacfwd(
         def columns(*directions: Any) -> Any:
             derivatives = jvp(of_chosen, tuple(inputs), directions, has_aux=has_aux)[1]
             results, out_spec = tree_flatten(derivatives)
+            real_only("jacfwd", "outputs", results)
             structure[:] = [out_spec]
             return tuple(results)
 
@@ -156,7 +160,7 @@ def split_columns(row: Any, inputs: list[Any], spec: Any, argnums: Any) -> Any:
     start = 0
     for each in inputs:
         part = row.narrow(-1, start, each.numel())
-        parts.append(part.reshape(*row.shape[:-1], *each.shape))
+        parts.append(part.reshape((*row.shape[:-1], *each.shape)))
         start += each.numel()
     found = tree_unflatten(parts, spec)
     return found if isinstance(argnums, tuple) else found[0]

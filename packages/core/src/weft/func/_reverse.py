@@ -9,7 +9,16 @@ from typing import Any
 from weft._engine.tensor import TensorBase, local
 from weft._levels import GradLevel, record_of, settled
 from weft.autograd._backward import grad as backward_grad
-from weft.func._arguments import as_positions, basis, chosen, jacobian_blocks, replaced, tensors_only
+from weft.func._arguments import (
+    as_positions,
+    basis,
+    chosen,
+    jacobian_blocks,
+    real_only,
+    replaced,
+    tensors_only,
+    variables_only,
+)
 from weft.func._vmap import vmap
 from weft.utils._pytree import tree_flatten, tree_unflatten
 
@@ -29,11 +38,11 @@ class Recording:
 
     def __init__(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, wanted: Any) -> None:
         leaves, self.spec = tree_flatten(chosen(name, args, wanted))
-        tensors_only(name, "arguments", leaves)
+        variables_only(name, leaves)
         self.inputs: list[Any] = []
         with GradLevel() as level:
             self.level = level
-            self.inputs = [variable(name, level, leaf) for leaf in leaves]
+            self.inputs = [level.variable(leaf) for leaf in leaves]
             self.result = func(*replaced(args, wanted, tree_unflatten(self.inputs, self.spec)), **kwargs)
 
     def set_outputs(self, outputs: list[Any]) -> None:
@@ -71,11 +80,6 @@ class Recording:
             for given, each in zip(self.inputs, found)
         ]
         return tree_unflatten(values, self.spec)
-
-
-def variable(name: str, level: GradLevel, leaf: Any) -> Any:
-    """An argument as a variable of the level; integers are constants."""
-    return level.variable(leaf) if leaf.kind.is_differentiable else level.constant(leaf)
 
 
 def settled_at(level: GradLevel, tensor: Any) -> Any:
@@ -135,6 +139,11 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             raise RuntimeError(
                 "grad: Expected the function to return a scalar tensor, got tensor with "
                 f"{output._array.ndim} dims (shape {list(output._array.shape)}). Reduce it, or use jacrev"
+            )
+        if output.kind.is_complex:
+            raise RuntimeError(
+                f"grad: grad can be implicitly created only for real scalar outputs but got {output.kind.dtype}; take "
+                "the real part, or use vjp"
             )
         recording.set_outputs([output])
         value = recording.values[0]
@@ -250,6 +259,8 @@ def jacrev(
         output, aux = split_aux("jacrev", recording.result, has_aux)
         flat, spec = tree_flatten(output)
         tensors_only("jacrev", "results", flat)
+        real_only("jacrev", "inputs", recording.inputs)
+        real_only("jacrev", "outputs", flat)
         recording.set_outputs(flat)
 
         def rows(*vectors: Any) -> Any:

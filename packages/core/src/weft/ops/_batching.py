@@ -18,6 +18,7 @@ __all__ = [
     "Batch",
     "along_dims",
     "composed",
+    "dynamic",
     "elementwise",
     "leading",
     "one_by_one",
@@ -197,6 +198,20 @@ def slowly(batch: Batch) -> Any:
     return one_by_one(batch)
 
 
+def dynamic(batch: Batch) -> Any:
+    """Ops whose results have a size that the values decide: that of one example need not be that of another.
+
+    Raises
+    ------
+    RuntimeError
+        Always, also where the sizes happen to agree: whether a program runs must not depend on its numbers.
+    """
+    raise RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"{batch.declaration.name}. Keep the shape with weft.where(...) or a mask, or move the call out of vmap"
+    )
+
+
 def warn_slow(name: str, size: int) -> None:
     warnings.warn(
         f"vmap: there is no batching rule for {name}; it runs once for each of the {size} examples, which is slow",
@@ -249,6 +264,7 @@ RULES: dict[str, Callable[[Batch], Any]] = {
     "along_dims": along_dims,
     "one_by_one": one_by_one,
     "merged": merged,
+    "dynamic": dynamic,
     "random": random_numbers,
 }
 

@@ -970,6 +970,10 @@ def gather(input, dim, index, *, sparse_grad=False):
     """
     dim = wrap_dim("gather", dim, input._array.ndim)
     index = checked_along("gather", input, dim, index)
+    if sparse_grad and local.grad_enabled and input._requires_grad and not input.kind.wrapped:
+        from weft.sparse._gather import Gather
+
+        return Gather.apply(input, dim, index)
     return positioned("gather", RuntimeError, gather.op, input, dim, index)
 
 
@@ -1400,7 +1404,7 @@ def masked_scatter(input, mask, source):
     return reshape(put.op(whole, where, reshape(source, -1)[:count], False), shape)
 
 
-@op(name="nonzero", gradient=None)
+@op(name="nonzero", gradient=None, batch="dynamic")
 def positions(input):
     """The positions of elements that are not 0, one in a row."""
     return positions.op(input)

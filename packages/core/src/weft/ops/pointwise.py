@@ -1709,6 +1709,11 @@ def ldexp(input, other):
     return mul(input, power(2.0, other))
 
 
+def accumulated(target: Any, other: Any) -> Any:
+    """A gradient to which another was added in place; a new one where a dense one meets a sparse one."""
+    return target + other if target.is_sparse and not other.is_sparse else target.add_(other)
+
+
 state.plus = plus
-state.add_ = lambda target, other: target.add_(other)
+state.add_ = accumulated
 state.add_quickly = inplace_operator(plus.op, "add_")

@@ -536,7 +536,7 @@ def _(xp, input, bins, low, high):
 # Distinct values
 
 
-@op(name="unique", half="float32", gradient="refused")
+@op(name="unique", half="float32", gradient="refused", batch="dynamic")
 def distinct(input, dim, with_inverse, with_counts):
     """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs.
 
@@ -603,7 +603,7 @@ def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@op(name="unique_consecutive", half="float32", gradient="refused")
+@op(name="unique_consecutive", half="float32", gradient="refused", batch="dynamic")
 def runs(input, dim):
     """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
     return runs.op(input, dim)

@@ -824,6 +824,17 @@ def _(input_tangent, size, stride, first, own_stride):
 def _(batch):
     input, size, stride, first, own_stride = batch.args
     apart = input.stride(0)
+    reach, own = (
+        sum((n - 1) * step for n, step in zip(sizes, steps))
+        for sizes, steps in ((size, stride), (input.shape[1:], own_stride))
+    )
+    if math.prod(size) and (first < 0 or first + reach > own):
+        raise RuntimeError(
+            f"as_strided: vmap: result = tensor.as_strided({list(size)}, {list(stride)}, {first}) can access memory "
+            f"outside of `tensor`. `result` can access some memory in range [{first}, {first + reach}], but `tensor` "
+            f"can only access some memory in range [0, {own}]. This is not supported inside of vmap: the rest belongs "
+            "to other examples"
+        )
     return as_strided.op(input, (batch.size, *size), (apart, *stride), first, (apart, *own_stride))
 
 
