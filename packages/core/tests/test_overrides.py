@@ -329,3 +329,15 @@ def test_a_leaf_that_a_function_of_subclasses_returns_keeps_its_gradient():
         x.grad = None
         y.sum().backward()
         assert x.grad.tolist() == [1, 1]
+
+
+def test_functions_of_modules_that_are_imported_later_have_names_too():
+    program = """
+import weft
+assert weft.overrides.resolve_name(weft.add) == "weft.add"
+import weft.linalg, weft.fft
+assert weft.overrides.resolve_name(weft.fft.fft) == "weft.fft.fft", weft.overrides.resolve_name(weft.fft.fft)
+assert weft.overrides.resolve_name(weft.linalg.eigh) == "weft.linalg.eigh"
+assert weft.overrides.resolve_name(weft.Tensor.shape.__get__) == "weft.Tensor.shape.__get__"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -174,21 +174,33 @@ def is_tensor_like(input: Any) -> bool:
     return isinstance(input, Tensor) or hasattr(type(input), "__torch_function__")
 
 
-@functools.cache
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that can be overridden, by the namespace that has them."""
     _intercept.arm()
+    return overridable_functions(len(_intercept._offered), len(_intercept._asking))
+
+
+@functools.lru_cache(1)
+def overridable_functions(namespaces: int, functions: int) -> dict[Any, list[Any]]:
+    """As `get_overridable_functions`, while there are so many: modules offer theirs when they are imported."""
     found: dict[Any, list[Any]] = {}
     for namespace, names in _intercept._offered:
         values = [vars(namespace).get(name) for name in names]
-        functions = [value for value in values if isinstance(value, FunctionType)]
-        found[namespace] = [value for value in functions if value in _intercept._asking]
+        found[namespace] = [
+            value for value in values if isinstance(value, FunctionType) and value in _intercept._asking
+        ]
     return found
 
 
-@functools.cache
 def names_of_functions() -> dict[Any, str]:
     """The full name of each function that can be overridden."""
+    get_overridable_functions()
+    return function_names(len(_intercept._offered), len(_intercept._asking))
+
+
+@functools.lru_cache(1)
+def function_names(namespaces: int, functions_: int) -> dict[Any, str]:
+    """As `names_of_functions`, while there are so many."""
     found: dict[Any, str] = {}
     for namespace, functions in get_overridable_functions().items():
         prefix = "weft.Tensor" if namespace is Tensor else namespace.__name__
@@ -201,6 +213,10 @@ def resolve_name(f: Any) -> str | None:
     """The full name of a function that can be overridden, ``"weft.add"``; None for others."""
     if isinstance(f, str):
         return f
+    owner = getattr(f, "__self__", None)
+    if isinstance(owner, property):  # its __get__ or __set__
+        name = next((name for name, value in vars(Tensor).items() if value is owner), None)
+        return None if name is None else f"weft.Tensor.{name}.{f.__name__}"
     return names_of_functions().get(f)
 
 
