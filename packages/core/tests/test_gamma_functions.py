@@ -175,3 +175,29 @@ def test_incomplete_gamma_functions_have_a_gradient_for_their_bound_alone(name):
     assert weft.autograd.gradgradcheck(lambda x: function(a, x), x)
     with pytest.raises(NotImplementedError, match="derivative"):
         function(a.requires_grad_(), x).sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)
+@pytest.mark.parametrize("name", ["lgamma", "digamma", "erfinv", "erf", "erfc", "erfcx"])
+def test_values_do_not_depend_on_what_else_there_is(name, dtype):
+    function = getattr(weft, name, None) or getattr(weft.special, name)
+    points = [math.inf, -math.inf, math.nan, 0.0, -0.0, 1.0, 2.0, 0.5, -1.0, -0.5, 0.3, 3.5, 30.0, 1e30, -2.5]
+    together = function(weft.tensor(points, dtype=dtype))
+    for point, expected in zip(points, together):
+        alone = function(weft.tensor([point] * 3, dtype=dtype))
+        assert weft.equal(alone.nan_to_num(7), expected.expand(3).nan_to_num(7)), (point, alone, expected)
+
+
+@pytest.mark.parametrize("width", [1e-12, 1e-9, 1e-6])
+def test_the_logarithm_of_gamma_has_its_digits_about_its_zeros(width):
+    gamma, half = 0.5772156649015329, math.pi**2 / 12  # its Taylor series begins with these
+    for sign in (-1, 1):
+        for about, slope, curve in ((1.0, -gamma, half), (2.0, 1 - gamma, half - 0.5)):
+            x = about + sign * width
+            z = x - about  # what is left of it
+            assert weft.lgamma(weft.tensor(x, dtype=double)).item() == pytest.approx(
+                slope * z + curve * z * z, rel=1e-11
+            )
+    x = weft.linspace(0.4, 2.6, 501, dtype=double)
+    assert weft.lgamma(x).tolist() == pytest.approx([math.lgamma(each) for each in x.tolist()], abs=1e-14)
+    assert weft.lgamma(weft.tensor([1.0, 2.0])).tolist() == [0, 0]

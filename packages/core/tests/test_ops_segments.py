@@ -85,3 +85,19 @@ def test_positions_of_empty_slices_are_looked_at():
     x = weft.zeros(0, 0, dtype=weft.int64)
     with pytest.raises(IndexError, match="out of bounds"):
         x.index_reduce_(1, weft.tensor([0, 0]), weft.zeros(0, 2, dtype=weft.int64), "prod")
+
+
+@pytest.mark.parametrize(
+    ("data", "lengths", "error"),
+    [
+        (weft.tensor(1.0), weft.tensor([1]), RuntimeError),
+        (weft.ones(3), weft.tensor(3), RuntimeError),
+        (weft.ones(2, 3), weft.tensor([[3], [3]]), RuntimeError),
+        (weft.ones(3), weft.tensor([1, 1]), RuntimeError),
+        (weft.ones(3), weft.tensor([4, -1]), RuntimeError),
+        (weft.ones(3), weft.tensor([1.5, 1.5]), NotImplementedError),
+    ],
+)
+def test_segments_have_lengths_along_the_axis(data, lengths, error):
+    with pytest.raises(error, match="segment_reduce"):
+        weft.segment_reduce(data, "sum", lengths=lengths)

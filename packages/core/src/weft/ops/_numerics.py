@@ -47,16 +47,17 @@ def doubly(xp: Any, function: Any, x: Any) -> Any:
 
 
 def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:
-    """Each branch's function, computed only where its condition holds."""
+    """Each branch's function, computed only where its condition holds; of several that hold the last one's."""
     x = xp.asarray(x)
-    result = xp.full_like(x, xp.nan)
-    for condition, function in branches:
-        chosen = condition(x) if callable(condition) else condition
+    result = None
+    for chosen, function in branches:
         if xp.all(chosen):
-            return function(x)
-        if xp.any(chosen):
+            result = function(x)
+        elif xp.any(chosen):
+            if result is None or result is x:
+                result = xp.full_like(x, xp.nan) if result is None else x.copy()
             result[chosen] = function(x[chosen])
-    return result
+    return xp.full_like(x, xp.nan) if result is None else result
 
 
 def wide(xp: Any, value: Any) -> Any:

@@ -18,6 +18,19 @@ EPS = 2.0**-53
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
+# zeta(k) - 1 for k = 2, 3, ..., of the series about the zeros of log gamma.
+ZETA = (
+    0.6449340668482264, 0.2020569031595943, 0.08232323371113819, 0.03692775514336993, 0.01734306198444914,
+    0.008349277381922827, 0.00407735619794434, 0.0020083928260822143, 0.0009945751278180853, 0.0004941886041194645,
+    0.0002460865533080483, 0.00012271334757848915, 6.124813505870483e-05, 3.058823630702049e-05,
+    1.528225940865187e-05, 7.637197637899763e-06, 3.81729326499984e-06, 1.908212716553939e-06,
+    9.539620338727962e-07, 4.769329867878064e-07, 2.38450502727733e-07, 1.1921992596531106e-07,
+    5.960818905125948e-08, 2.980350351465228e-08, 1.4901554828365043e-08, 7.45071178983543e-09,
+    3.725334024788457e-09, 1.862659723513049e-09, 9.313274324196682e-10,
+)  # fmt: skip
+ABOUT_TWO = tuple(reversed([(-1) ** k * value / k for k, value in enumerate(ZETA, 2)])) + (1 - 0.5772156649015329,)
+
+
 FAR = 10  # from here on the asymptotic series are exact; smaller numbers are shifted by as many steps
 
 
@@ -40,6 +53,11 @@ def log_gamma_positive(xp: Any, x: Any) -> Any:
     return stirling - xp.where(small, xp.log(passed), 0.0)
 
 
+def log_gamma_about_two(xp: Any, z: Any) -> Any:
+    """The logarithm of gamma at 2 + z, for z from -0.5 to 0.5: Abramowitz and Stegun, 6.1.33, with the recurrence."""
+    return z * polynomial(z, ABOUT_TWO)
+
+
 def lgamma_array(xp: Any, x: Any) -> Any:
     def reflected(value: Any) -> Any:
         part = value - xp.rint(value)  # the sine of a large multiple of pi would lose its digits
@@ -50,6 +68,9 @@ def lgamma_array(xp: Any, x: Any) -> Any:
         x,
         (x >= 0.5, lambda value: log_gamma_positive(xp, value)),
         (x < 0.5, reflected),
+        # Near its zeros at 1 and 2 the sum above would have no digits left.
+        ((x >= 0.5) & (x <= 1.5), lambda value: log_gamma_about_two(xp, value - 1) - xp.log1p(value - 1)),
+        ((x > 1.5) & (x <= 2.5), lambda value: log_gamma_about_two(xp, value - 2)),
         (xp.isinf(x), xp.absolute),
     )
 

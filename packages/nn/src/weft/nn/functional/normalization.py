@@ -715,6 +715,10 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     """
     shape = check_normalized("rms_norm", input, normalized_shape, weight)
     element = input.dtype
+    if not input.kind.is_differentiable:
+        raise NotImplementedError(
+            f"rms_norm: not implemented for '{element.spoken}' ({element}); convert with .float()"
+        )
     wide = (input.float() if element.is_half else input).contiguous()
     if eps is None:
         eps = weft.finfo(wide.dtype).eps
