@@ -24,7 +24,7 @@ from weft import nn
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyTorch's test modules warn of packages that they would like to have
-    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 
 MODULES = {info.module_cls.__name__: info for info in module_db if "quantiz" not in info.module_cls.__module__}
 FUNCTIONS = {torch.nn.functional.relu: nn.functional.relu, torch.nn.functional.gelu: nn.functional.gelu}
@@ -304,3 +304,18 @@ def translated_call(given: Any) -> Any:
     made = copy.copy(given)
     made.args, made.kwargs = translated(given.args), translated(given.kwargs)
     return made
+
+
+@every_module
+def test_a_wrong_call_raises_pytorchs_error_and_text(name: str) -> None:
+    info = MODULES[name]
+    if info.module_error_inputs_func is None:
+        return
+    options = {"device": "cpu", "dtype": torch.float32, "requires_grad": False, "training": True}
+    for wrong in info.module_error_inputs_func(info, **options):
+        made, given = wrong.module_error_input.constructor_input, wrong.module_error_input.forward_input
+        arguments, keywords = translated(made.args), translated(made.kwargs)
+        with pytest.raises(wrong.error_type, match=wrong.error_regex):
+            module = getattr(nn, name)(*arguments, **keywords)
+            assert wrong.error_on is ModuleErrorEnum.FORWARD_ERROR
+            module(*translated(given.args), **translated(given.kwargs))

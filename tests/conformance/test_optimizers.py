@@ -274,14 +274,14 @@ def test_wrong_settings_raise_pytorchs_errors(name: str) -> None:
         make = getattr(weft.optim, name)
         if error.error_on is OptimizerErrorEnum.CONSTRUCTION_ERROR:
             if issubclass(error.error_type, Warning):
-                with pytest.warns(error.error_type):
+                with pytest.warns(error.error_type, match=error.error_regex):
                     make(params, **options)
             else:
-                with pytest.raises(error.error_type):
+                with pytest.raises(error.error_type, match=error.error_regex):
                     make(params, **options)
         else:
             optimizer = make(params, **options)
             for each in params:
                 each.grad = weft.ones_like(each)
-            with pytest.raises(error.error_type):
+            with pytest.raises(error.error_type, match=error.error_regex):
                 optimizer.step()

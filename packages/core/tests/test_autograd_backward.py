@@ -429,3 +429,14 @@ def test_the_dict_of_hooks_can_be_set():
     x._backward_hooks = None
     x.sum().backward()
     assert x.grad.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("given", ["float32", "float64", "int64"])
+def test_a_gradient_of_another_dtype_takes_that_of_what_it_is_of(given):
+    x = weft.ones(3, dtype=weft.bfloat16, requires_grad=True)
+    seed = weft.ones(3, dtype=getattr(weft, given))
+    (x * 2).backward(seed)
+    assert x.grad.dtype is weft.bfloat16
+    (grad,) = weft.autograd.grad(x * 2, x, seed)
+    assert grad.dtype is weft.bfloat16
+    assert grad.tolist() == [2.0, 2.0, 2.0]

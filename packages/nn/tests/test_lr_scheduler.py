@@ -308,7 +308,11 @@ def test_asking_for_the_next_rate_outside_of_a_step_is_warned_of():
     [
         (lambda o: schedules.StepLR(3, 1), TypeError, "StepLR: optimizer must be an Optimizer, got int"),
         (lambda o: schedules.StepLR(o, 1, last_epoch=2), KeyError, "'initial_lr' is not specified"),
-        (lambda o: schedules.LambdaLR(o, [len, len]), ValueError, "lr_lambda has 2 values"),
+        (
+            lambda o: schedules.LambdaLR(o, [len, len]),
+            ValueError,
+            "lr_lambda must have the same length",
+        ),
         (lambda o: schedules.OneCycleLR(o, 1.0), ValueError, "either total_steps OR"),
         (lambda o: schedules.OneCycleLR(o, 1.0, total_steps=0), ValueError, "Expected positive integer total_steps"),
         (lambda o: schedules.OneCycleLR(o, 1.0, total_steps=5, pct_start=2.0), ValueError, "between 0 and 1 pct_start"),
@@ -324,7 +328,7 @@ def test_asking_for_the_next_rate_outside_of_a_step_is_warned_of():
         (
             lambda o: schedules.ChainedScheduler([schedules.StepLR(o, 1), schedules.StepLR(make_optimizer(), 1)]),
             ValueError,
-            "must have the same optimizer",
+            "expects all schedulers to belong to the same optimizer",
         ),
         (lambda o: schedules.ChainedScheduler([schedules.ReduceLROnPlateau(o)]), ValueError, "needs a metric"),
     ],

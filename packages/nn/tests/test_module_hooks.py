@@ -275,3 +275,12 @@ def test_what_backward_hooks_return_is_checked(kind):
         gradients(lambda given: (3,))
     with pytest.raises(RuntimeError, match="invalid number"):
         gradients(lambda given: (*given, None))
+
+
+@pytest.mark.parametrize("first", ["register_backward_hook", "register_full_backward_hook"])
+def test_the_refusal_of_both_kinds_of_backward_hooks_says_why(first):
+    module = nn.Linear(1, 1)
+    second = {"register_backward_hook": "register_full_backward_hook"}.get(first, "register_backward_hook")
+    getattr(module, first)(lambda *args: None)
+    with pytest.raises(RuntimeError, match=f"{second}: Cannot use both regular backward hooks and full"):
+        getattr(module, second)(lambda *args: None)

@@ -140,3 +140,11 @@ def test_masks_and_keys_are_not_broadcast_over_the_batch(key_shape, masks, error
     query, key = weft.ones(3, 2, 4), weft.ones(key_shape)
     with pytest.raises(error, match="multi_head_attention_forward"):
         nn.MultiheadAttention(4, 2)(query, key, key, **masks)
+
+
+def test_masks_of_two_kinds_warn():
+    layer, x = nn.MultiheadAttention(4, 2), weft.randn(3, 2, 4)
+    hidden = weft.tensor([[False, False, True]] * 2)
+    with pytest.warns(UserWarning, match="mismatched key_padding_mask and attn_mask"):
+        layer(x, x, x, key_padding_mask=hidden, attn_mask=weft.zeros(3, 3))
+    layer(x, x, x, key_padding_mask=hidden, attn_mask=weft.zeros(3, 3, dtype=weft.bool))

@@ -143,3 +143,14 @@ def test_batch_norm_by_given_statistics_is_differentiable_by_all_of_them(affine)
     given = [each.double().requires_grad_() for each in (input, mean, variance, *parameters)]
     assert weft.autograd.gradcheck(nn.functional.batch_norm, given)
     assert weft.autograd.gradgradcheck(nn.functional.batch_norm, given)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_instance_norm_of_other_channels_warns_or_is_refused(affine):
+    norm, input = nn.InstanceNorm1d(3, affine=affine), weft.randn(2, 4, 5)
+    if affine:
+        with pytest.raises(ValueError, match=r"size at dim=1 to match num_features \(3\), but got: 4"):
+            norm(input)
+        return
+    with pytest.warns(UserWarning, match="does not match num_features"):
+        assert norm(input).shape == input.shape

@@ -110,10 +110,10 @@ def test_the_rate_goes_to_its_target_and_stays(strategy):
         (
             lambda: AveragedModel(nn.Identity(), avg_fn=max, multi_avg_fn=max),
             AssertionError,
-            "only one of avg_fn and multi_avg_fn",
+            "Only one of avg_fn and multi_avg_fn",
         ),
         (lambda: SWALR(optim.SGD([weft.ones(1)], lr=1.0), 0.1, anneal_strategy="x"), ValueError, "anneal_strategy"),
-        (lambda: SWALR(optim.SGD([weft.ones(1)], lr=1.0), [0.1, 0.2]), ValueError, "swa_lr has 2 values"),
+        (lambda: SWALR(optim.SGD([weft.ones(1)], lr=1.0), [0.1, 0.2]), ValueError, "swa_lr must have the same length"),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(call, error, message):

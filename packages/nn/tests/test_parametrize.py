@@ -90,7 +90,7 @@ def test_wrong_parametrizations_are_refused():
         parametrize.register_parametrization(nn.Linear(2, 2), "nothing", Double())
     with pytest.raises(ValueError, match="shape"):
         parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Flatten(0))
-    with pytest.raises(ValueError, match="no parametrization"):
+    with pytest.raises(ValueError, match="does not have a parametrization"):
         parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
 
 

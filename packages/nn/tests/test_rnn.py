@@ -1,5 +1,7 @@
 """Recurrent layers: the equations, layers and directions, packed sequences, errors."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,47 @@ def test_repr():
         "LSTM(3, 4, proj_size=2, num_layers=2, batch_first=True, bidirectional=True)"
     )
     assert repr(nn.RNNCell(3, 4, bias=False, nonlinearity="relu")) == "RNNCell(3, 4, bias=False, nonlinearity=relu)"
+
+
+def test_flat_weights_are_the_weights_as_they_are_now():
+    layer = nn.LSTM(3, 4, proj_size=2, bidirectional=True)
+    assert [id(each) for each in layer._flat_weights] == [id(each) for each in layer.parameters()]
+    assert layer._flat_weights_names == [name for name, _ in layer.named_parameters()]
+    assert [len(each) for each in layer._all_weights] == [5, 5]
+    copied = copy.deepcopy(layer)
+    assert copied._flat_weights[0] is copied.weight_ih_l0
+    weight = layer.weight_hh_l0
+    del layer.weight_hh_l0
+    assert layer._flat_weights[1] is None
+    layer.weight_hh_l0 = weight.detach().clone()  # a tensor, as what a hook computes
+    assert layer._flat_weights[1] is layer.weight_hh_l0
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"bias": 1}, TypeError, "bias should be of type bool, got: int"),
+        ({"batch_first": "yes"}, TypeError, "batch_first should be of type bool, got: str"),
+        ({"input_size": 3.0}, TypeError, "input_size should be of type int, got: float"),
+        ({"input_size": 0}, ValueError, "input_size must be greater than zero"),
+    ],
+)
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_options_of_another_type_or_size_are_refused(kind, options, error, message):
+    with pytest.raises(error, match=message):
+        kind(**{"input_size": 3, "hidden_size": 2, **options})
+
+
+@pytest.mark.parametrize(
+    ("input", "hidden", "message"),
+    [
+        ((3, 10), (5, 20), "Input batch size 3 doesn't match hidden0 batch size 5"),
+        ((3, 10), (3, 21), "hidden0 has inconsistent hidden_size: got 21, expected 20"),
+        ((3, 10), (20,), "hidden0 must be 2-D"),
+    ],
+)
+@pytest.mark.parametrize("cell", [nn.RNNCell, nn.GRUCell, nn.LSTMCell])
+def test_a_cell_says_which_state_does_not_fit(cell, input, hidden, message):
+    state = weft.zeros(hidden)
+    with pytest.raises(RuntimeError, match=message):
+        cell(10, 20)(weft.zeros(input), (state, weft.zeros(3, 20)) if cell is nn.LSTMCell else state)

@@ -142,3 +142,10 @@ def test_unpadded_sequences_have_memory_of_their_own():
     for sequence in rnn.unpad_sequence(padded, weft.tensor([3, 1])):
         sequence.zero_()
     assert padded.sum() == 6
+
+
+def test_clipping_the_gradients_of_a_generator_that_is_empty_warns():
+    parameters = iter([])
+    with pytest.warns(UserWarning, match="empty generator"):
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+    assert nn.utils.clip_grad_norm_([], 1.0).item() == 0

@@ -205,7 +205,7 @@ def test_linear_cross_entropy_options_are_checked(options):
         (lambda: F.cross_entropy(weft.ones(4, 3), weft.zeros(5, dtype=weft.int64)), ValueError, r"cross_entropy.*4.*5"),
         (lambda: F.cross_entropy(weft.ones(2, 3), weft.tensor([0, 3])), IndexError, "cross_entropy.*3"),
         (lambda: F.cross_entropy(weft.ones(2, 3), weft.tensor([0, -1])), IndexError, "cross_entropy.*-1"),
-        (lambda: F.nll_loss(weft.ones(2, 3), weft.tensor([0.0, 1.0])), RuntimeError, "nll_loss.*int64.*float32"),
+        (lambda: F.nll_loss(weft.ones(2, 3), weft.tensor([0.0, 1.0])), RuntimeError, "nll_loss.*Long or Byte.*float32"),
         (lambda: F.nll_loss(weft.ones(2, 3), weft.tensor([0, 1]), weft.ones(2)), RuntimeError, "nll_loss.*3 classes"),
         (lambda: F.mse_loss(weft.ones(2), weft.ones(2), reduction="max"), ValueError, "mse_loss.*'max'"),
         (lambda: F.binary_cross_entropy(weft.ones(2), weft.ones(3)), ValueError, r"\(3,\).*\(2,\)"),
@@ -224,3 +224,48 @@ def test_linear_cross_entropy_options_are_checked(options):
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("narrow", [weft.float32, weft.bfloat16, weft.float16])
+def test_losses_of_two_dtypes_have_the_dtype_of_one_of_them(narrow):
+    input = weft.tensor([0.5, -1.0, 2.0])
+    target = weft.tensor([1.0, 0.0, 1.0])
+    for reduction in ("none", "mean", "sum"):
+        for loss in (F.huber_loss, F.soft_margin_loss):
+            wide = loss(input.double(), target.double(), reduction=reduction)
+            for a, b in ((narrow, weft.float64), (weft.float64, narrow)):
+                result = loss(input.to(a), target.to(b), reduction=reduction)
+                assert result.dtype is a
+                assert weft.allclose(result.double(), wide, rtol=1e-2)
+        wide = F.binary_cross_entropy_with_logits(input.double(), target.double(), reduction=reduction)
+        result = F.binary_cross_entropy_with_logits(input.double(), target.to(narrow), reduction=reduction)
+        assert result.dtype is narrow
+        assert weft.allclose(result.double(), wide, rtol=1e-2)
+
+
+def test_losses_whose_dtype_is_integral_are_refused():
+    numbers, integers = weft.tensor([0.5, -1.0]), weft.tensor([1, 0])
+    for loss in (F.huber_loss, F.soft_margin_loss):
+        assert loss(numbers, integers).dtype is weft.float32
+        with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+            loss(integers, numbers)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+        F.binary_cross_entropy_with_logits(numbers, integers)
+
+
+def test_the_mean_of_weighted_huber_losses_is_a_plain_one():
+    input, target, weight = weft.tensor([1.0, 2.0]), weft.tensor([1.5, 4.0]), weft.tensor([1.0, 3.0])
+    assert F.huber_loss(input, target, weight=weight).item() == (0.125 + 3 * 1.5) / 2
+    assert F.mse_loss(input, target, weight=weight).item() == (0.25 + 3 * 4) / 4
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_infinite_ctc_losses_that_count_as_zero_have_no_gradient(reduction):
+    scores = weft.randn(12, 2, 6).log_softmax(2).requires_grad_()
+    targets = weft.randint(1, 6, (2, 7))
+    loss = F.ctc_loss(scores, targets, [12, 3], [4, 7], reduction=reduction, zero_infinity=True)  # 7 labels in 3 steps
+    loss.sum().backward()
+    assert weft.isfinite(loss).all()
+    assert weft.isfinite(scores.grad).all()
+    assert not scores.grad[:, 1].any()
+    assert scores.grad[:, 0].any()

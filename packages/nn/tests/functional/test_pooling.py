@@ -126,3 +126,32 @@ def test_maxima_of_windows_in_padding_alone_are_no_elements():
     x = weft.full((1, 1, 3, 3), -float("inf"))
     values, indices = F.max_pool2d(x, 2, 2, 1, return_indices=True)
     assert values.tolist() == [[[[-float("inf")] * 2] * 2]] and (indices >= 0).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lp_pooling_of_infinite_order_takes_the_greatest_or_least_absolute_value(count):
+    input = weft.randn(2, 3, *[4] * count, generator=weft.Generator().manual_seed(0))
+    pool = getattr(F, f"lp_pool{count}d")
+    largest = getattr(F, f"max_pool{count}d")
+    assert weft.equal(pool(input, float("inf"), 2), largest(input.abs(), 2))
+    assert weft.equal(pool(input, -float("inf"), 2), -largest(-input.abs(), 2))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_fractional_pooling_to_size_0_is_empty(count):
+    pool = getattr(F, f"fractional_max_pool{count}d")
+    values, indices = pool(weft.randn(2, 3, *[6] * count), 2, output_size=0, return_indices=True)
+    assert values.shape == indices.shape == (2, 3, *[0] * count)
+    assert indices.dtype is weft.int64
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_unpooling_takes_no_batches_but_no_empty_images(count):
+    unpool = getattr(F, f"max_unpool{count}d")
+    for shape, empty in (((0, 3), True), ((2, 0), False)):
+        input = weft.zeros(*shape, *[2] * count)
+        if empty:
+            assert unpool(input, input.long(), 2).shape == (0, 3, *[4] * count)
+            continue
+        with pytest.raises(RuntimeError, match="Expected input to have non-zero size"):
+            unpool(input, input.long(), 2)

@@ -78,7 +78,9 @@ def check_positions(index: Any, size: int, dim: int, least: int = 0) -> None:
     low, high = int(index.min()), int(index.max())
     if low < least or high >= size:
         wrong = low if low < least else high
-        raise OutOfRange(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+        raise OutOfRange(
+            f"index {wrong} is out of bounds for dimension {dim} with size {size} (index out of range in self)"
+        )
 
 
 SOME = 64  # integers up to which Python looks at them sooner

@@ -35,9 +35,9 @@ __all__ = [
 
 _GAINS = {
     **dict.fromkeys(
-        ["linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"], 1.0
+        ["linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"], 1
     ),
-    "sigmoid": 1.0,
+    "sigmoid": 1,
     "tanh": 5 / 3,
     "relu": math.sqrt(2),
     "selu": 3 / 4,
@@ -194,7 +194,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity: a `Linear` then passes on as many of its inputs as it has outputs."""
     if tensor.dim() != 2:
-        raise ValueError(f"eye_: only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+        raise ValueError(f"eye_: Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     with weft.no_grad():
         return tensor.copy_(weft.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
@@ -214,7 +214,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         For another number of axes, or if ``groups`` does not divide the output channels.
     """
     if tensor.dim() not in (3, 4, 5):
-        raise ValueError(f"dirac_: only tensors with 3, 4, or 5 dimensions are supported, got {tuple(tensor.shape)}")
+        raise ValueError(f"dirac_: Only tensors with 3, 4, or 5 dimensions are supported, got {tuple(tensor.shape)}")
     if tensor.size(0) % groups != 0:
         raise ValueError(f"dirac_: dim 0 ({tensor.size(0)}) must be divisible by groups ({groups})")
     channels_per_group = tensor.size(0) // groups
@@ -234,7 +234,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """Return how many inputs feed one output, and how many outputs one input feeds."""
     if tensor.dim() < 2:
         raise ValueError(
-            f"fan in and fan out can not be computed for a tensor with fewer than 2 dimensions, got "
+            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got "
             f"{tuple(tensor.shape)}; initialize a bias with zeros_ or uniform_"
         )
     receptive_field = math.prod(tensor.shape[2:])
@@ -334,7 +334,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     """
     if tensor.dim() < 2:
         raise ValueError(
-            f"orthogonal_: only tensors with 2 or more dimensions are supported, got {tuple(tensor.shape)}"
+            f"orthogonal_: Only tensors with 2 or more dimensions are supported, got {tuple(tensor.shape)}"
         )
     if tensor.numel() == 0:
         return tensor
@@ -365,7 +365,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     Martens, Deep learning via Hessian-free optimization, 2010.
     """
     if tensor.dim() != 2:
-        raise ValueError(f"sparse_: only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+        raise ValueError(f"sparse_: Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     rows, columns = tensor.shape
     zeros_per_column = math.ceil(sparsity * rows)
     with weft.no_grad():

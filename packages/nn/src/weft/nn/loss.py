@@ -129,6 +129,8 @@ class HuberLoss(_Loss):
     """Half the square of the difference where it is below ``delta``, else ``delta * (difference - delta / 2)``."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (int, float)):
+            raise TypeError(f"HuberLoss: delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta
 
@@ -276,6 +278,14 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         label_smoothing: float = 0.0,
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise RuntimeError(
+                f"LinearCrossEntropyLoss: expected label_smoothing to be in range [0, 1], got {float(label_smoothing)}"
+            )
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(
+                f"LinearCrossEntropyLoss: expected weight shape to be ({num_classes},), got {tuple(weight.shape)}"
+            )
         super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
         self.out_features = out_features

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -147,7 +148,7 @@ def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
     if input.dim() not in allowed:
         wanted = " or ".join(f"{axes}D" for axes in allowed)
         raise ValueError(
-            f"{module._get_name()}: expected {wanted} input (got {input.dim()}D input of shape {tuple(input.shape)})"
+            f"{module._get_name()}: expected {wanted} input (got {input.dim()}D input), shape {tuple(input.shape)}"
         )
 
 
@@ -279,8 +280,14 @@ class _InstanceNorm(_NormBase):
         channels = input.size(input.dim() - self._spatial_axes - 1)
         if self.affine and channels != self.num_features:
             raise ValueError(
-                f"{self._get_name()}: expected input's channels to match num_features ({self.num_features}), "
-                f"but got {channels}; input has shape {tuple(input.shape)}"
+                f"{self._get_name()}: expected input's size at dim={input.dim() - self._spatial_axes - 1} to match "
+                f"num_features ({self.num_features}), but got: {channels}; input has shape {tuple(input.shape)}"
+            )
+        if channels != self.num_features:
+            warnings.warn(
+                f"{self._get_name()}: input's size at dim={input.dim() - self._spatial_axes - 1}, {channels}, does not "
+                f"match num_features ({self.num_features}), which is not used because affine=False",
+                stacklevel=3,
             )
         if input.dim() == self._spatial_axes + 1:
             return self._normalized(input.unsqueeze(0)).squeeze(0)

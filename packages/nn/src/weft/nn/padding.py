@@ -230,7 +230,21 @@ class ReplicationPad3d(_PadNd):
     _mode = "replicate"
 
 
-class CircularPad1d(_PadNd):
+class _CircularPadNd(_PadNd):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pad ``input``."""
+        least = self._spatial_axes + 1
+        if input.dim() not in (least, least + 1):
+            raise ValueError(
+                f"{self._get_name()}: expected {least}D or {least + 1}D input (got {input.dim()}D input), shape "
+                f"{tuple(input.shape)}"
+            )
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPadNd):
     """Pad the last axis of the input from its other end, as on a circle.
 
     Parameters
@@ -240,10 +254,9 @@ class CircularPad1d(_PadNd):
     """
 
     _spatial_axes = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_PadNd):
+class CircularPad2d(_CircularPadNd):
     """Pad the last 2 axes of the input from its other end, as on a circle.
 
     Parameters
@@ -253,10 +266,9 @@ class CircularPad2d(_PadNd):
     """
 
     _spatial_axes = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_PadNd):
+class CircularPad3d(_CircularPadNd):
     """Pad the last 3 axes of the input from its other end, as on a circle.
 
     Parameters
@@ -266,4 +278,3 @@ class CircularPad3d(_PadNd):
     """
 
     _spatial_axes = 3
-    _mode = "circular"

@@ -199,10 +199,10 @@ class RNNBase(Module):
         self.num_layers = num_layers
         self.bias = bias
         self.batch_first = batch_first
-        self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         self._check_sizes(dropout)
+        self.dropout = float(dropout)
         self._weight_names: list[dict[str, str]] = []  # by layer and direction: kind to attribute
         for layer in range(num_layers):
             for suffix in ("", "_reverse") if bidirectional else ("",):
@@ -218,10 +218,13 @@ class RNNBase(Module):
             )
         if self.mode not in GATES:
             raise ValueError(f"{name}: unrecognized RNN mode: {self.mode}; choose {list(GATES)}")
-        if not isinstance(self.hidden_size, int):
-            raise TypeError(f"{name}: hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
-        if self.hidden_size <= 0:
-            raise ValueError(f"{name}: hidden_size must be greater than zero, got {self.hidden_size}")
+        for option, wanted in (("input_size", int), ("hidden_size", int), ("bias", bool), ("batch_first", bool)):
+            value = getattr(self, option)
+            if not isinstance(value, wanted):
+                raise TypeError(f"{name}: {option} should be of type {wanted.__name__}, got: {type(value).__name__}")
+        for option in ("input_size", "hidden_size"):
+            if getattr(self, option) <= 0:
+                raise ValueError(f"{name}: {option} must be greater than zero, got {getattr(self, option)}")
         if self.num_layers <= 0:
             raise ValueError(f"{name}: num_layers must be greater than zero, got {self.num_layers}")
         if not 0 <= self.proj_size < self.hidden_size:
@@ -263,6 +266,20 @@ class RNNBase(Module):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names.values()] for names in self._weight_names]
+
+    @property
+    def _all_weights(self) -> list[list[str]]:
+        """The names of the parameters of each layer and direction; PyTorch's name, which programs use."""
+        return [list(names.values()) for names in self._weight_names]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor | None]:
+        """All weights in one list, as they are now: parameters, what a hook computed, or None where one was deleted."""
+        return [getattr(self, name, None) for name in self._flat_weights_names]
 
     def flatten_parameters(self) -> None:
         """Do nothing: the parameters need not lie in one piece of memory."""
@@ -332,7 +349,7 @@ class RNNBase(Module):
 
     def _forward_padded(self, input: Tensor, state: State | None) -> tuple[Tensor, State]:
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._get_name()}: expected input to be 2D or 3D, got {input.dim()}D instead")
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_axis = 0 if self.batch_first else 1
         if state is not None:
@@ -340,7 +357,7 @@ class RNNBase(Module):
                 if part.dim() != input.dim():
                     kind = "batched 3-D" if batched else "unbatched 2-D"
                     raise RuntimeError(
-                        f"{self._get_name()}: for {kind} input, hx should also be {input.dim()}-D but got "
+                        f"{self._get_name()}: For {kind} input, hx should also be {input.dim()}-D but got "
                         f"{part.dim()}-D tensor"
                     )
         if not batched:
@@ -429,7 +446,7 @@ class RNN(RNNBase):
             self_nonlinearity = kwargs.pop("nonlinearity", "tanh")
         modes = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}
         if self_nonlinearity not in modes:
-            raise ValueError(f"RNN: unknown nonlinearity {self_nonlinearity!r}. Select from 'tanh' or 'relu'.")
+            raise ValueError(f"RNN: Unknown nonlinearity {self_nonlinearity!r}. Select from 'tanh' or 'relu'.")
         super().__init__(modes[self_nonlinearity], *args, **kwargs)
         self.nonlinearity = self_nonlinearity
 
@@ -529,15 +546,16 @@ class RNNCellBase(Module):
         """Check ``input`` and ``state``, make a batch of them, and take one step."""
         name = self._get_name()
         if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: expected input to be 1D or 2D, got {input.dim()}D instead")
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if mode == "LSTM" and state is not None:
             if isinstance(state, Tensor) and input.dim() == 2:
                 raise TypeError(f"{name}: argument 'hx' must be tuple of Tensors, not Tensor")
             if len(state) != 2:
                 raise RuntimeError(f"{name}: expects two hidden states (h, c), got {len(state)}")
-        for part in () if state is None else state:
+        for index, part in enumerate(() if state is None else state):
             if part.dim() not in (1, 2):
-                raise ValueError(f"{name}: expected hidden to be 1D or 2D, got {part.dim()}D instead")
+                label = f"hx[{index}]" if mode == "LSTM" else "hidden"
+                raise ValueError(f"{name}: Expected {label} to be 1D or 2D, got {part.dim()}D instead")
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
         if x.size(1) != self.input_size:
@@ -547,13 +565,23 @@ class RNNCellBase(Module):
             state = (zeros, zeros) if mode == "LSTM" else (zeros,)
         elif not batched:
             state = tuple(part.unsqueeze(0) for part in state)
-        for part in state:
+        for index, part in enumerate(state):
             if tuple(part.shape) != (x.size(0), self.hidden_size):
-                raise RuntimeError(
-                    f"{name}: expected hidden of shape {(x.size(0), self.hidden_size)}, got {tuple(part.shape)}"
-                )
+                self._refuse_state(index, part, x)
         state = _one_step(mode, x, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return state if batched else tuple(part.squeeze(0) for part in state)
+
+    def _refuse_state(self, index: int, part: Tensor, x: Tensor) -> None:
+        name = self._get_name()
+        if part.dim() != 2:
+            raise RuntimeError(f"{name}: hidden{index} must be 2-D for a batch of inputs, got {part.dim()}-D")
+        if part.size(0) != x.size(0):
+            raise RuntimeError(
+                f"{name}: Input batch size {x.size(0)} doesn't match hidden{index} batch size {part.size(0)}"
+            )
+        raise RuntimeError(
+            f"{name}: hidden{index} has inconsistent hidden_size: got {part.size(1)}, expected {self.hidden_size}"
+        )
 
     def extra_repr(self) -> str:
         """Return the sizes, and what differs from the default."""
@@ -591,7 +619,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Map ``input`` (N, input_size) and ``hx`` (N, hidden_size) to the next hidden state; N may be absent."""
         if self.nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"RNNCell: unknown nonlinearity: {self.nonlinearity}")
+            raise RuntimeError(f"RNNCell: Unknown nonlinearity: {self.nonlinearity}")
         return self._advance(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
 
 

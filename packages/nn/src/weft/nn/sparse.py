@@ -33,7 +33,7 @@ class _Table(Module):
             return
         if tuple(weight.shape) != shape:
             raise AssertionError(
-                f"{self._get_name()}: shape of weight {tuple(weight.shape)} does not match num_embeddings and "
+                f"{self._get_name()}: Shape of weight {tuple(weight.shape)} does not match num_embeddings and "
                 f"embedding_dim {shape}"
             )
         self.weight = Parameter(weight, requires_grad=not freeze)

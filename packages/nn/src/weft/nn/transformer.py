@@ -15,6 +15,7 @@ from weft.nn._types import DeviceLike, DType
 from weft.nn.activation import GELU, ReLU
 from weft.nn.containers import ModuleList
 from weft.nn.dropout import Dropout
+from weft.nn.functional.attention import same_mask_dtypes
 from weft.nn.linear import Linear
 from weft.nn.module import Module
 from weft.nn.multihead_attention import MultiheadAttention
@@ -452,6 +453,8 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
 
 def _as_scores(padding: Tensor | None, mask: Tensor | None, dtype: Any) -> tuple[Tensor | None, Tensor | None]:
     """Return both masks as numbers to add to the scores: minus infinity where they are True."""
+    if padding is not None and mask is not None:
+        same_mask_dtypes("src_key_padding_mask", padding, "mask", mask)
     return _scores_of(padding, dtype), _scores_of(mask, dtype)
 
 

@@ -56,7 +56,10 @@ class Adafactor(GroupOptimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        limits = {"eps[0]": eps[0] or 0.0, "eps[1]": eps[1], "weight_decay": weight_decay}
+        limits = {"weight_decay": weight_decay}
+        for index, least in enumerate(eps):
+            if least is not None and not least >= 0.0:
+                raise ValueError(f"Adafactor: epsilon{index + 1} should be >= 0 but is: {least}")
         check_options("Adafactor", lr=lr, at_least_zero=limits)
         if beta2_decay > 0:
             raise ValueError(f"Adafactor: beta2_decay should be <= 0 but is: {beta2_decay}")
@@ -75,7 +78,7 @@ class Adafactor(GroupOptimizer):
 
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         if param.is_complex():
-            raise RuntimeError("Adafactor.step: does not support complex parameters")
+            raise RuntimeError("Adafactor does not support complex parameters")
         if param.ndim < 2:
             return {"step": new_step_count(), "variance": weft.zeros_like(param)}
         *outer, rows, columns = param.shape

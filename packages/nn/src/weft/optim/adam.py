@@ -96,10 +96,12 @@ class Adam(GroupOptimizer):
         check_options(name, lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas(name, betas)
         is_tensor = [isinstance(beta, Tensor) for beta in betas]
-        if any(is_tensor) and (not all(is_tensor) or (foreach and not capturable)):
+        if any(is_tensor) and not all(is_tensor):
+            raise ValueError(f"{name}: betas must be either both floats or both Tensors, got {betas}")
+        if any(is_tensor) and foreach and not capturable:
             raise ValueError(
-                f"{name}: betas must be either both floats or both Tensors, and floats with foreach=True and "
-                f"capturable=False; got {betas}, foreach={foreach}"
+                f"{name}: betas[0] as a Tensor is not supported for capturable=False and foreach=True; pass floats or "
+                "foreach=False"
             )
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError(

@@ -56,7 +56,10 @@ def _per_group(name: str, optimizer: Optimizer, option: str, value: Any) -> list
     if not isinstance(value, (list, tuple)):
         return [_copy(value) for _ in range(count)]
     if len(value) != count:
-        raise ValueError(f"{name}: {option} has {len(value)} values, the optimizer has {count} parameter groups")
+        raise ValueError(
+            f"{name}: {option} must have the same length as optimizer.param_groups: it has {len(value)}, "
+            f"param_groups has {count}"
+        )
     return [_copy(each) for each in value]
 
 
@@ -1050,7 +1053,7 @@ class _Composite(LRScheduler):
             _refuse_plateau(name, index, scheduler)
             if scheduler.optimizer is not optimizer:
                 raise ValueError(
-                    f"{name}: all schedulers must have the same optimizer; schedulers[{index}], a "
+                    f"{name} expects all schedulers to belong to the same optimizer; schedulers[{index}], a "
                     f"{type(scheduler).__name__}, has another"
                 )
 
@@ -1093,8 +1096,8 @@ class SequentialLR(_Composite):
         self._check_parts("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "SequentialLR: expects number of schedulers provided to be one more than the number of milestone "
-                f"points, but got {len(schedulers)} schedulers and {len(milestones)} milestones"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got {len(schedulers)} schedulers and {len(milestones)} milestones"
             )
         self._schedulers = schedulers
         self._milestones = milestones

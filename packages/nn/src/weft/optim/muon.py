@@ -70,7 +70,9 @@ class Muon(GroupOptimizer):
     ) -> None:
         check_options("Muon", lr=lr, at_least_zero={"momentum": momentum, "weight_decay": weight_decay})
         if adjust_lr_fn is not None and adjust_lr_fn not in _ADJUSTMENTS:
-            raise ValueError(f"Muon: adjust_lr_fn {adjust_lr_fn!r} is not supported; choose one of {_ADJUSTMENTS}")
+            raise ValueError(
+                f"Adjust learning rate function {adjust_lr_fn} is not supported by Muon; choose one of {_ADJUSTMENTS}"
+            )
         defaults = {
             "lr": lr,
             "weight_decay": weight_decay,
@@ -86,13 +88,13 @@ class Muon(GroupOptimizer):
             for param in group["params"]:
                 if param.ndim != 2:
                     raise ValueError(
-                        f"Muon: only supports 2D parameters, got one of shape {tuple(param.shape)}; "
+                        f"Muon only supports 2D parameters, got one of shape {tuple(param.shape)}; "
                         "give it to another optimizer, such as AdamW"
                     )
 
     def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
         if param.is_complex():
-            raise RuntimeError("Muon.step: does not support complex parameters")
+            raise RuntimeError("Muon does not support complex parameters")
         return {"momentum_buffer": weft.zeros_like(param)}
 
     def _step_group(

@@ -100,8 +100,8 @@ def _replaced_arguments(
     if isinstance(result, tuple) and len(result) == 2:
         return result
     raise RuntimeError(
-        f"{type(optimizer).__name__}.step: a pre-hook must return None or a tuple (new_args, new_kwargs), "
-        f"got {result!r} from {hook!r}"
+        f"{type(optimizer).__name__}.step: {hook!r} must return None or a tuple of (new_args, new_kwargs), "
+        f"but got {result!r}"
     )
 
 
@@ -155,8 +155,8 @@ class Optimizer:
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
-                f"{type(self).__name__}: params must be an iterable of tensors or of dicts, got one tensor of shape "
-                f"{tuple(params.shape)}; pass [tensor]"
+                f"{type(self).__name__}: params argument given to the optimizer should be an iterable of Tensors or "
+                f"dicts, but got one Tensor of shape {tuple(params.shape)}; pass [tensor]"
             )
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
@@ -220,7 +220,8 @@ class Optimizer:
             params = [params]
         elif isinstance(params, set):
             raise TypeError(
-                f"{op}: params must be an ordered collection, got a set, whose order changes between runs; pass a list"
+                f"{op}: optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "in sets will change between runs; pass a list"
             )
         param_group["params"] = list(params)
         _split_names(op, param_group)
@@ -235,7 +236,9 @@ class Optimizer:
     def _check_params(self, op: str, params: list[Any]) -> None:
         for index, param in enumerate(params):
             if not isinstance(param, Tensor):
-                raise TypeError(f"{op}: params[{index}] must be a Tensor, got {type(param).__name__}")
+                raise TypeError(
+                    f"{op}: optimizer can only optimize Tensors, but params[{index}] is {type(param).__name__}"
+                )
             if not self.defaults.get("differentiable", None) and not (param.is_leaf or param.retains_grad):
                 raise ValueError(
                     f"{op}: params[{index}], of shape {tuple(param.shape)}, is no leaf (can't optimize a non-leaf "
@@ -257,7 +260,10 @@ class Optimizer:
                 "parameter group); give each parameter to one group"
             )
         if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
-            raise ValueError(f"{op}: all groups must have named parameters, or none; some have names and some do not")
+            raise ValueError(
+                f"{op}: all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if 'param_names' in group else 'without'} names to the optimizer"
+            )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters.
@@ -420,7 +426,7 @@ def _split_names(op: str, group: Group) -> None:
     if not any(pairs):
         return
     if not all(pairs):
-        raise ValueError(f"{op}: all parameters must be named, or none; got tuples and tensors mixed")
+        raise ValueError(f"{op}: all optimizer params should be with/without names. Some param names are missing")
     group["param_names"] = [name for name, _ in group["params"]]
     group["params"] = [param for _, param in group["params"]]
 
@@ -557,7 +563,7 @@ def state_tensors(states: Sequence[dict[str, Any]], name: str) -> list[Tensor]:
 def check_options(name: str, *, lr: Any = 0.0, at_least_zero: dict[str, Any] | None = None) -> None:
     """Raise ValueError for a learning rate or option below zero (or nan), or a tensor ``lr`` of more elements."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError(f"{name}: a tensor lr must have 1 element, got shape {tuple(lr.shape)}")
+        raise ValueError(f"{name}: Tensor lr must be 1-element, got shape {tuple(lr.shape)}")
     for option, value in {"lr": lr, **(at_least_zero or {})}.items():
         if not value >= 0.0:
             label = "learning rate" if option == "lr" else f"{option} value"

@@ -55,9 +55,9 @@ class SparseAdam(Optimizer):
         for group in self.param_groups:
             for index, param in enumerate(group["params"]):
                 if param.is_sparse:
-                    raise ValueError(f"SparseAdam: requires dense parameter tensors, params[{index}] is sparse")
+                    raise ValueError(f"SparseAdam requires dense parameter tensors, but params[{index}] is sparse")
                 if param.is_complex():
-                    raise ValueError(f"SparseAdam: does not support complex parameters, params[{index}] is one")
+                    raise ValueError(f"SparseAdam does not support complex parameters, but params[{index}] is one")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the elements that gradients name; ``closure`` as in other optimizers."""

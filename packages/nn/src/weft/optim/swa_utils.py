@@ -117,7 +117,7 @@ class AveragedModel(Module):
     ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
-            raise AssertionError("AveragedModel: only one of avg_fn and multi_avg_fn should be provided, got both")
+            raise AssertionError("AveragedModel: Only one of avg_fn and multi_avg_fn should be provided, got both")
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)

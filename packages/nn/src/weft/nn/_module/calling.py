@@ -77,7 +77,7 @@ class Calling(Hooks):
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
                         raise RuntimeError(
-                            f"forward pre-hook of {self._get_name()}: must return None or a tuple of "
+                            f"{self._get_name()}: forward pre-hook must return None or a tuple of "
                             f"(new_args, new_kwargs), but got {result}"
                         )
                     args, kwargs = result

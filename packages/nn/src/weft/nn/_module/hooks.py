@@ -144,10 +144,8 @@ class Hooks(StateDict):
     def _use_backward_hooks(self, full: bool) -> None:
         if self._is_full_backward_hook is (not full):
             raise RuntimeError(
-                "register_full_backward_hook: "
-                if full
-                else "register_backward_hook: "
-                "Cannot use both regular backward hooks and full backward hooks on a single Module; use full ones only"
+                f"register_{'full_' if full else ''}backward_hook: Cannot use both regular backward hooks and full "
+                "backward hooks on a single Module; use full ones only"
             )
         self._is_full_backward_hook = full
 

@@ -189,8 +189,8 @@ class StateDict(Conversion):
         """Load one tensor; return what is wrong with it, if anything."""
         if not isinstance(value, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected a Tensor from checkpoint '
-                f"but received {type(value)}"
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                f"checkpoint but received {type(value)}"
             )
         uninitialized = isinstance(tensor, UninitializedTensorMixin)
         if not uninitialized:
@@ -323,8 +323,8 @@ class _Loading:
             result = hook(module, _IncompatibleKeys(self.missing_keys, self.unexpected_keys))
             if result is not None:
                 raise AssertionError(
-                    f"load_state_dict: a post-hook must return None, got {type(result).__name__}; "
-                    "change incompatible_keys in place"
+                    "load_state_dict: Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                    f"return new values, got {type(result).__name__}; change incompatible_keys in place"
                 )
 
 

@@ -9,7 +9,7 @@ import weft
 from weft import Tensor
 from weft._engine.tensor import local
 from weft._precision import in_half_precision
-from weft.nn.functional._common import require_flags
+from weft.nn.functional._common import require_flags, warn
 from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
@@ -363,6 +363,8 @@ def multi_head_attention_forward(
                 f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
             )
         q, k, v = projected_together(query, key, value, in_proj_weight, in_proj_bias)
+    if key_padding_mask is not None and attn_mask is not None:
+        same_mask_dtypes("key_padding_mask", key_padding_mask, "attn_mask", attn_mask)
     key_mask = additive(name, "key_padding_mask", key_padding_mask, query)
     mask = additive(name, "attn_mask", attn_mask, query)
     if mask is not None:
@@ -459,6 +461,12 @@ def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Ten
     if mask.dtype is not weft.bool:
         raise AssertionError(f"{name}: only bool and floating types of {argument} are supported, got {mask.dtype}")
     return like.new_zeros(mask.shape).masked_fill(mask, -math.inf)
+
+
+def same_mask_dtypes(name: str, mask: Tensor, other_name: str, other: Tensor) -> None:
+    """Warn where one of two masks is of truth values and the other of numbers, as PyTorch does."""
+    if mask.dtype is not other.dtype:
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
 
 
 def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) -> Tensor:

@@ -272,27 +272,29 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     if len(scores) == 2 and target._array.shape == scores[:1] and target.kind.dtype is weft.int64 and weight is None:
         return  # as most are
     if input.ndim < 1:
-        raise ValueError(f"{name}: Expected 1 or more dimensions, (C,) or (N, C, ...), got shape {list(input.shape)}")
-    if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(
-            f"{name}: expected target of class indices to have dtype int64, but got {target.dtype}; convert with "
-            ".long()"
-        )
+        raise ValueError(f"{name}: Expected 1 or more dimensions (got 0): input is (C,) or (N, C, ...)")
     batch, classes = (1, input.shape[0]) if input.ndim == 1 else input.shape[:2]
     if input.ndim > 1 and target.ndim and target.shape[0] != batch:
         raise ValueError(
             f"{name}: Expected input batch_size ({batch}) to match target batch_size ({target.shape[0]}); got input "
             f"{tuple(input.shape)} and target {tuple(target.shape)}"
         )
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(
+            f"{name}: expected target dtype to be Long or Byte, for class indices, but got {target.dtype}; convert "
+            "with .long()"
+        )
     expected = () if input.ndim == 1 else (batch, *input.shape[2:])
     if tuple(target.shape) != expected and not (input.ndim == 1 and tuple(target.shape) == (1,)):
         raise RuntimeError(
-            f"{name}: expected target of shape {list(expected)} for input {list(input.shape)}, one class for each "
-            "sample, "
+            f"{name}: Expected target size {list(expected)} for input {list(input.shape)}, one class for each sample, "
             f"but got {list(target.shape)}"
         )
     if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(f"{name}: expected weight of the input's dtype {input.dtype}, got {weight.dtype}")
+        raise RuntimeError(
+            f"{name}: expected scalar type {input.dtype.spoken} but found {weight.dtype.spoken}: weight needs the "
+            "dtype of the input"
+        )
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
             f"{name}: weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -391,6 +393,11 @@ def cross_entropy(
         raise RuntimeError(f"cross_entropy: input needs at least 1 dimension, got shape {list(input.shape)}")
     by_probability = target._array.shape == input._array.shape and target.dtype.is_floating_point
     if not by_probability:
+        if ndim > 1 and target._array.shape == input._array.shape:
+            raise RuntimeError(
+                "cross_entropy: Expected floating point type for target with class probabilities (it has the shape of "
+                f"the input, {list(input.shape)}), got {target.dtype.spoken}"
+            )
         check_classes("cross_entropy", input, target, weight)
         check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
     elif ignore_index >= 0:
@@ -763,6 +770,15 @@ def mse_loss(
     return weighted("mse_loss", difference_of(input, target).square(), weight, reduction)
 
 
+def require_loss_dtype(name: str, result: Any, other: Any) -> None:
+    """Raise RuntimeError for a loss whose dtype, that of one argument, cannot hold what is computed with the other."""
+    if other.is_floating_point and not (result.is_floating_point or result.is_complex):
+        raise RuntimeError(
+            f"{name}: result type {other.spoken} can't be cast to the desired output type {result.spoken}; convert the "
+            "integers with .float()"
+        )
+
+
 def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     """Losses reduced; with weights the mean is that of the weights."""
     if weight is None:
@@ -775,7 +791,9 @@ def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
     loss = loss * weight
     if reduction == "none":
         return loss
-    return loss.sum() if reduction == "sum" else loss.sum() / weight.sum()
+    if reduction == "sum":
+        return loss.sum()
+    return loss.mean() if name == "huber_loss" else loss.sum() / weight.sum()
 
 
 @in_full_precision
@@ -830,9 +848,13 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``."""
+    """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``.
+
+    The result has the input's dtype. Unlike `mse_loss`, the mean of weighted losses is a plain one, as in PyTorch.
+    """
     same_sizes("huber_loss", input, target)
     require_real("huber_loss", input, target)
+    require_loss_dtype("huber_loss", input.dtype, target.dtype)
     if not delta > 0:
         raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
     if weight is None and in_one_pass(input, target):
@@ -843,6 +865,8 @@ def huber_loss(
     element, difference = difference.dtype, in_single(difference)
     size = difference.abs()
     loss = weft.where(size <= delta, difference.square() * 0.5, (size - 0.5 * delta) * delta).to(element)
+    if input.dtype is not element and input.dtype.is_floating_point:
+        loss = loss.to(input.dtype)
     return weighted("huber_loss", loss, weight, reduction)
 
 
@@ -931,9 +955,8 @@ def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
     """
     if target.shape != input.shape:
         raise ValueError(
-            f"{name}: Target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)}); "
-            "reshape "
-            "one of them"
+            f"{name}: Using a target size ({tuple(target.shape)}) that is different to the input size "
+            f"({tuple(input.shape)}): Target size must be the same as input size; reshape one of them"
         )
 
 
@@ -1024,6 +1047,13 @@ def binary_cross_entropy_with_logits(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     require_same_size("binary_cross_entropy_with_logits", input, target)
+    require_loss_dtype("binary_cross_entropy_with_logits", target.dtype, input.dtype)
+    if input.dtype is not target.dtype and input.dtype.is_floating_point and target.dtype.is_floating_point:
+        common = weft.promote_types(input.dtype, target.dtype)
+        loss = binary_cross_entropy_with_logits(
+            input.to(common), target.to(common), weight=weight, reduction=reduction, pos_weight=pos_weight
+        )
+        return loss.to(target.dtype)
     if pos_weight is None and in_one_pass(input, target):
         check_reduction("binary_cross_entropy_with_logits", reduction)
         if weight is None:
@@ -1146,7 +1176,8 @@ def gaussian_nll_loss(
             raise ValueError(
                 f"gaussian_nll_loss: var is of incorrect size: {tuple(var.shape)} for input {tuple(input.shape)}"
             )
-    check_reduction("gaussian_nll_loss", reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"gaussian_nll_loss: {reduction} is not valid; choose 'none', 'mean' or 'sum'")
     if not var.kind.wrapped and bool((var < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     var = var + (var.detach().clamp_min(eps) - var.detach())
@@ -1242,7 +1273,11 @@ def soft_margin_loss(
         raise RuntimeError(
             f"soft_margin_loss: target of shape {list(target.shape)} does not broadcast to input {list(input.shape)}"
         )
-    return reduce_loss("soft_margin_loss", -logsigmoid(input * target), reduction)
+    require_loss_dtype("soft_margin_loss", input.dtype, target.dtype)
+    loss = -logsigmoid(input * target)
+    if loss.dtype is not input.dtype and input.dtype.is_floating_point:
+        loss = loss.to(input.dtype)
+    return reduce_loss("soft_margin_loss", loss, reduction)
 
 
 def multilabel_soft_margin_loss(
@@ -1298,8 +1333,8 @@ def multi_margin_loss(
     rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
     if index.shape[0] != rows.shape[0]:
         raise RuntimeError(
-            f"multi_margin_loss: inconsistent target size, expected {rows.shape[0]} classes for input "
-            f"{list(input.shape)} but got {list(target.shape)}"
+            "multi_margin_loss: inconsistent target size: target tensor should be 1-D with size equal to the batch of "
+            f"input {list(input.shape)}. Expected target size [{rows.shape[0]}], but got {list(target.shape)}"
         )
     check_class_range("multi_margin_loss", target, classes, -1 - classes, RuntimeError)
     excess = (margin - rows.gather(1, index) + rows).clamp_min(0)
@@ -1516,6 +1551,19 @@ def linear_cross_entropy(
         a warning, for others.
     """
     *shape, features = linear_weight.shape
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected label_smoothing to be in range [0, 1], got {float(label_smoothing)}"
+        )
+    if input.ndim and input.shape[-1] != features:
+        raise RuntimeError(
+            "linear_cross_entropy: expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
+        )
+    if weight is not None and shape and tuple(weight.shape) != tuple(shape[:1]):
+        raise RuntimeError(
+            f"linear_cross_entropy: expected weight shape to be ({shape[0]},), got {tuple(weight.shape)}"
+        )
     if len(shape) > 1 and input.ndim != 2:
         raise RuntimeError(
             f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
@@ -1664,7 +1712,9 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
     xp.add.at(share, (batch[:, None], extended), xp.exp(joint).transpose(1, 2, 0))
     gradient = xp.exp(wide) - share.transpose(2, 0, 1)
     gradient = xp.where((xp.arange(steps)[:, None] < lengths[None])[:, :, None], gradient, 0)
-    return (gradient * output_grad.astype(wide.dtype)[None, :, None]).astype(log_probs.dtype)
+    # Where nothing flows back, as from infinite losses with zero_infinity, a nan must not get through.
+    flows = output_grad.astype(wide.dtype)[None, :, None]
+    return xp.where(flows == 0, 0, gradient * flows).astype(log_probs.dtype)
 
 
 @in_full_precision

@@ -860,7 +860,10 @@ def group_norm(
     if not input.numel():
         return affine(input, weight, bias)
     if input.numel() == batch * num_groups:
-        raise ValueError(f"group_norm: Expected more than 1 value per group, got input size {list(input.shape)}")
+        raise ValueError(
+            "group_norm: Expected more than 1 value per channel when training, here in each group, got input size "
+            f"{list(input.shape)}"
+        )
     result = group_norm_op.op(in_single(input), in_single(weight), in_single(bias), num_groups, eps)[0]
     return in_layout_of(result.to(input.dtype), input)
 

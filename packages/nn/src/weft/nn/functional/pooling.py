@@ -57,7 +57,7 @@ def known_sizes(
     for k, p, d in zip(kernel, padding, dilation):
         if p < 0 or p > ((k - 1) * d + 1) // 2:
             raise RuntimeError(
-                f"{name}: pad should be at least 0 and at most half of effective kernel size, but got pad={p}, "
+                f"{name}: pad should be at most half of effective kernel size, and at least 0, but got pad={p}, "
                 f"kernel_size={k} and dilation={d}; pad the input with pad() first"
             )
     out = []
@@ -162,9 +162,9 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
     shape = input._array.shape
     if len(shape) not in (count + 1, count + 2):
         raise wrong(
-            f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}), "
-            "but "
-            f"got input of size: {list(input.shape)}"
+            f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}): "
+            f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got input of size: "
+            f"{list(input.shape)}"
         )
     start = 1 if len(shape) == count + 2 else 0
     if 0 in shape[start:]:
@@ -757,6 +757,10 @@ def unpooling(count: int) -> Any:
                 f"but got input of size: {list(input.shape)}"
             )
         check_floating(name, input)
+        if 0 in input._array.shape[input.ndim - count - 1 :]:
+            raise RuntimeError(
+                f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+            )
         spatial = unpooled_sizes(name, input.shape[-count:], kernel, stride, padding, output_size)
         lead, total = input.shape[:-count], math.prod(spatial)
         check_places(name, indices, total, spatial)
@@ -834,7 +838,7 @@ max_unpool3d = in_full_precision(unpooling(3))
 # Norms of windows
 
 
-def norm_pooling(count: int, average: Any) -> Any:
+def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
     """The function ``lp_pool<count>d``."""
     name = f"lp_pool{count}d"
 
@@ -842,6 +846,9 @@ def norm_pooling(count: int, average: Any) -> Any:
         input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Tensor:
         size = math.prod(sizes(name, "kernel_size", kernel_size, count))
+        if not isinstance(norm_type, Tensor) and abs(norm_type) == math.inf:  # the greatest or the least, in size
+            sign = 1 if norm_type > 0 else -1
+            return greatest(input.abs() * sign, kernel_size, stride, 0, 1, ceil_mode) * sign
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu() * size).pow(1.0 / norm_type)
 
@@ -852,16 +859,16 @@ def norm_pooling(count: int, average: Any) -> Any:
     ----------
     input : Tensor
     norm_type : float
-        p.
+        p; for inf the greatest absolute value, for -inf the least.
     kernel_size, stride, ceil_mode
         See `avg_pool{count}d`.
     """
     return function
 
 
-lp_pool1d = norm_pooling(1, avg_pool1d)
-lp_pool2d = norm_pooling(2, avg_pool2d)
-lp_pool3d = norm_pooling(3, avg_pool3d)
+lp_pool1d = norm_pooling(1, avg_pool1d, max_pool1d)
+lp_pool2d = norm_pooling(2, avg_pool2d, max_pool2d)
+lp_pool3d = norm_pooling(3, avg_pool3d, max_pool3d)
 
 
 # Fractional max pooling
@@ -932,7 +939,11 @@ def fractional(count: int) -> tuple[Any, Any]:
         if samples.device.type == "cpu" and bool(samples.isnan().any()):
             raise RuntimeError(f"{name}: _random_samples must be numbers from 0 to 1, got nan")
         samples = samples.detach()[: input.shape[0]].reshape(*input.shape[:2], count)
-        values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
+        if 0 in out:
+            values = input.new_empty((*input.shape[:2], *out))
+            indices = input.new_empty((*input.shape[:2], *out), dtype=weft.int64)
+        else:
+            values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
     def function(
@@ -978,7 +989,7 @@ def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any,
         output_size = [int(n * ratio) for n, ratio in zip(spatial, ratios)]
     out = sizes(name, "output_size", output_size, len(kernel))
     for n, k, o in zip(spatial, kernel, out):
-        if o < 1 or k < 1 or o + k - 1 > n:
+        if o < 0 or k < 1 or (o > 0 and o + k - 1 > n):
             raise RuntimeError(
                 f"{name}: pool size {list(kernel)} too large relative to input size {list(spatial)}, for {list(out)}"
             )

@@ -28,9 +28,8 @@ def check_indices(name: str, indices: Any) -> None:
         raise TypeError(f"{name}(): argument 'indices' must be Tensor, not {type(indices).__name__}")
     if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(
-            f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: int64, "
-            "int32; "
-            f"but got {indices.dtype} instead. Convert with .long()"
+            f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+            f"but got {indices.dtype.spoken} instead. Convert with .long()"
         )
 
 

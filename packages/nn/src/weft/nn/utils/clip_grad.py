@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import weft
 from weft import Tensor
@@ -49,7 +49,7 @@ def get_total_norm(
         total_norm = weft.stack([norm if norm.device == device else norm.to(device) for norm in norms]).norm(norm_type)
         if error_if_nonfinite and not bool(weft.isfinite(total_norm)):
             raise RuntimeError(
-                f"get_total_norm: the total norm of order {norm_type} for gradients is non-finite "
+                f"get_total_norm: The total norm of order {norm_type} for gradients from `parameters` is non-finite "
                 f"({total_norm.item()}), so it cannot be clipped. To clip nevertheless, set error_if_nonfinite=False"
             )
         return total_norm
@@ -108,7 +108,14 @@ def clip_grad_norm_(
     RuntimeError
         See ``error_if_nonfinite``.
     """
+    once = isinstance(parameters, Iterator)
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    if once and not parameters:
+        warnings.warn(
+            "clip_grad_norm_: `parameters` is an empty generator, no gradient clipping will occur; a generator can be "
+            "used once only",
+            stacklevel=3,
+        )
     total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(parameters, max_norm, total_norm, foreach)
     return total_norm

@@ -234,8 +234,8 @@ def register_parametrization(
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:
         raise ValueError(
-            f"register_parametrization: {module._get_name()} has no parameter, buffer or parametrized element with "
-            f"name '{tensor_name}'; it has {[*module._parameters, *module._buffers]}"
+            f"register_parametrization: {module._get_name()} does not have a parameter, a buffer, or a parametrized "
+            f"element with name '{tensor_name}'; it has {[*module._parameters, *module._buffers]}"
         )
     parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
     delattr(module, tensor_name)
@@ -297,7 +297,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         If it is not parametrized, or there are several originals to choose from.
     """
     if not is_parametrized(module, tensor_name):
-        raise ValueError(f"remove_parametrizations: {module._get_name()} has no parametrization on {tensor_name}")
+        raise ValueError(
+            f"remove_parametrizations: {module._get_name()} does not have a parametrization on {tensor_name}"
+        )
     parametrizations = module.parametrizations[tensor_name]
     if parametrizations.is_tensor:
         original = parametrizations.original
