@@ -295,3 +295,44 @@ def test_sums_of_narrow_integers_at_one_place_do_not_wrap_around(dtype):
     assert x.sum(0).to_dense().tolist() == [one, 2 * one, 0]
     assert weft.sparse.sum(x, 0, dtype=weft.float32).to_dense().tolist() == [one, 2 * one, 0]
     assert weft.sparse.sum(x, 0).dtype is dtype
+
+
+@pytest.mark.parametrize("name", ["zeros", "empty", "new_zeros", "new_empty"])
+def test_new_tensors_of_a_sparse_layout_are_sparse(name):
+    owner = weft.ones(1, dtype=weft.float16) if name.startswith("new") else weft
+    found = getattr(owner, name)((2, 3), layout=weft.sparse_coo)
+    assert found.is_sparse and found._nnz() == 0 and found.shape == (2, 3)
+    assert found.dtype is (weft.float16 if name.startswith("new") else weft.float32)
+    assert getattr(owner, name)(2, layout=weft.sparse_coo, dtype=weft.int32).dtype is weft.int32
+    assert not getattr(owner, name)(2, layout=weft.strided).is_sparse
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ones", (2,)),
+        ("full", ((2,), 1.0)),
+        ("rand", (2,)),
+        ("randn", (2,)),
+        ("randint", (3, (2,))),
+        ("randperm", (3,)),
+        ("arange", (3,)),
+        ("linspace", (0, 1, 3)),
+        ("eye", (3,)),
+        ("scalar_tensor", (1.0,)),
+        ("ones_like", (weft.ones(2),)),
+        ("rand_like", (weft.ones(2),)),
+        ("empty_strided", ((2,), (1,))),
+    ],
+)
+def test_layouts_that_a_function_has_no_tensors_of_are_refused(name, arguments):
+    with pytest.raises(NotImplementedError, match="not implemented for layout"):
+        getattr(weft, name)(*arguments, layout=weft.sparse_coo)
+    with pytest.raises(TypeError, match="'layout' must be"):
+        getattr(weft, name)(*arguments, layout=3)
+    assert not getattr(weft, name)(*arguments, layout=weft.strided).is_sparse
+
+
+def test_elements_of_sparse_tensors_are_not_assigned():
+    with pytest.raises(TypeError, match="Cannot assign"):
+        weft.eye(2).to_sparse()[0] = 1.0

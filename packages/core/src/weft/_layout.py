@@ -38,6 +38,27 @@ sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
 
 
+def is_strided(name: str, wanted: Any, sparse: bool = False) -> bool:
+    """Whether a new tensor is to be strided; where ``sparse`` tensors of zeros can be had, False for those.
+
+    Raises
+    ------
+    TypeError
+        For what is no layout.
+    NotImplementedError
+        For a layout that the function has no tensors of.
+    """
+    if wanted is strided:
+        return True
+    if type(wanted) is not layout:
+        raise TypeError(f"{name}(): argument 'layout' must be {_spoken.name}.layout, not {type(wanted).__name__}")
+    if not sparse or wanted is not sparse_coo:
+        raise NotImplementedError(
+            f"{name}: not implemented for layout {wanted}; make it without, and take to_sparse() of it"
+        )
+    return False
+
+
 NEEDS = {channels_last: 4, channels_last_3d: 5}  # how many dimensions
 
 

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from weft._layout import is_strided
 from weft.ops import views
 from weft.ops._declare import composite
 from weft.ops._geometry import as_shape, wrap_dim
@@ -165,6 +166,8 @@ def separated(whole: Any, pieces: Sequence[Any], dim: int) -> tuple[Any, ...]:
 @composite()
 def empty_permuted(size, physical_layout, *, dtype=None, device=None, requires_grad=False, layout=None):
     """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
+    if layout is not None:
+        is_strided("empty_permuted", layout)
     from weft.ops.creation import empty
 
     shape = as_shape("empty_permuted", (size,))

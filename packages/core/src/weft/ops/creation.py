@@ -43,6 +43,7 @@ from weft._layout import (
     channels_last_3d,
     contiguous_format,
     is_channels_last,
+    is_strided,
     order_of,
     preserve_format,
 )
@@ -86,6 +87,13 @@ def finished(made: Any, requires_grad: bool) -> Any:
     return made.requires_grad_(requires_grad) if requires_grad else made
 
 
+def sparse_zeros(shape: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    """A sparse tensor without elements."""
+    from weft.sparse._tensor import sparse_coo_tensor
+
+    return sparse_coo_tensor(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
+
+
 @composite(out="dtype")
 def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """An uninitialised tensor.
@@ -99,6 +107,8 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     memory_format : memory_format, optional
         Its order of dimensions in memory.
     """
+    if layout is not None and not is_strided("empty", layout, True):
+        return sparse_zeros(as_shape("empty", size), dtype, device, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("empty: unsupported memory format Preserve: there is no tensor whose order to keep")
     shape = as_shape("empty", size)
@@ -199,6 +209,8 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     tensor([[0., 0.],
             [0., 0.]])
     """
+    if layout is not None and not is_strided("zeros", layout, True):
+        return sparse_zeros(as_shape("zeros", size), dtype, device, requires_grad)
     remember_new_kind()
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
@@ -206,6 +218,8 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
 @composite(out="dtype", quick=creation.constant(1.0))
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
+    if layout is not None:
+        is_strided("ones", layout)
     remember_new_kind()
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
@@ -221,6 +235,8 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
     dtype : dtype, optional
         Default: that of the value.
     """
+    if layout is not None:
+        is_strided("full", layout)
     value = one_number("full", "fill_value", fill_value)
     return filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
 
@@ -275,6 +291,8 @@ def empty_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
     """An uninitialised tensor of another's shape, dtype and device."""
+    if layout is not None:
+        is_strided("empty_like", layout)
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
@@ -283,6 +301,8 @@ def zeros_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
     """Zeros of another tensor's shape, dtype and device."""
+    if layout is not None and not is_strided("zeros_like", layout, True):
+        return sparse_zeros(input.shape, dtype or input.dtype, device or input.device, requires_grad)
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
@@ -291,6 +311,8 @@ def ones_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
     """Ones of another tensor's shape, dtype and device."""
+    if layout is not None:
+        is_strided("ones_like", layout)
     return like(input, 1, dtype, device, requires_grad, memory_format)
 
 
@@ -307,6 +329,8 @@ def full_like(
     memory_format=None,
 ):
     """One value everywhere, of another tensor's shape, dtype and device."""
+    if layout is not None:
+        is_strided("full_like", layout)
     value = one_number("full_like", "fill_value", fill_value)
     return like(input, value, dtype, device, requires_grad, memory_format)
 
@@ -314,6 +338,8 @@ def full_like(
 @composite("new_empty")
 def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor of this one's dtype and device."""
+    if layout is not None and not is_strided("new_empty", layout, True):
+        return sparse_zeros(as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad)
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
     return beside(self, finished(made, requires_grad))
 
@@ -321,18 +347,24 @@ def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout
 @composite("new_zeros")
 def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Zeros of this tensor's dtype and device."""
+    if layout is not None and not is_strided("new_zeros", layout, True):
+        return sparse_zeros(as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad)
     return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
 
 
 @composite("new_ones")
 def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Ones of this tensor's dtype and device."""
+    if layout is not None:
+        is_strided("new_ones", layout)
     return beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
 
 
 @composite("new_full")
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """One value everywhere, of this tensor's dtype and device."""
+    if layout is not None:
+        is_strided("new_full", layout)
     value = one_number("new_full", "fill_value", fill_value)
     return beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
 
@@ -340,6 +372,8 @@ def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=
 @composite("new_empty_strided")
 def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor with these strides, of this one's dtype and device."""
+    if layout is not None:
+        is_strided("new_empty_strided", layout)
     return empty_strided(
         size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
     )
@@ -348,12 +382,16 @@ def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_gra
 @composite("new_tensor")
 def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A copy of the data, of this tensor's dtype and device."""
+    if layout is not None:
+        is_strided("new_tensor", layout)
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
 @composite()
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor with these strides, counted in elements."""
+    if layout is not None:
+        is_strided("empty_strided", layout)
     size, stride = as_shape("empty_strided", (size,)), as_shape("empty_strided", (stride,))
     if len(size) != len(stride):
         raise RuntimeError(f"empty_strided: mismatch in length of strides and shape: {list(stride)} and {list(size)}")
@@ -380,6 +418,8 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     >>> weft.arange(1, 4)
     tensor([1, 2, 3])
     """
+    if layout is not None:
+        is_strided("arange", layout)
     if end is None:
         start, end = 0, start
     start, end, step = (
@@ -440,6 +480,8 @@ def counted(count: int, element: Any) -> Any:
 @composite(out="dtype")
 def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+    if layout is not None:
+        is_strided("range", layout)
     warn_caller(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
@@ -527,6 +569,8 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     >>> weft.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if layout is not None:
+        is_strided("linspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("linspace", start, end, dtype)
     values = evenly("linspace", start, end, steps, element)
@@ -540,6 +584,8 @@ def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+    if layout is not None:
+        is_strided("logspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("logspace", start, end, dtype)
     if element.is_half and steps != 1:
@@ -556,6 +602,8 @@ def logspace(
 @composite(out="dtype", quick=creation.identity)
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """The identity matrix, with n rows and m columns (default n)."""
+    if layout is not None:
+        is_strided("eye", layout)
     shape = as_shape("eye", (n, n if m is None else m))
     made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
     columns = shape[1]
@@ -566,6 +614,8 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
 @composite(out=False)
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A 0-d tensor of the default dtype."""
+    if layout is not None:
+        is_strided("scalar_tensor", layout)
     element = dtype or get_default_dtype()
     return filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
 
@@ -573,12 +623,16 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=Non
 @composite()
 def tril_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
+    if layout is not None:
+        is_strided("tril_indices", layout)
     return triangle_indices("tril_indices", numpy.tril_indices, row, col, offset, dtype, device)
 
 
 @composite()
 def triu_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
+    if layout is not None:
+        is_strided("triu_indices", layout)
     return triangle_indices("triu_indices", numpy.triu_indices, row, col, offset, dtype, device)
 
 

@@ -16,6 +16,7 @@ from weft._engine.functions import run
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 from weft._float8 import refuse_float8
+from weft._layout import is_strided
 from weft._levels import drawn
 from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft.ops._declare import composite, number_in, op
@@ -138,6 +139,8 @@ def rand(
     >>> weft.rand(3)
     tensor([0.4963, 0.7682, 0.0885])
     """
+    if layout is not None:
+        is_strided("rand", layout)
     return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
 
 
@@ -160,6 +163,8 @@ def randn(
     >>> weft.randn(3)
     tensor([ 1.5410, -0.2934, -2.1788])
     """
+    if layout is not None:
+        is_strided("randn", layout)
     return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
 
 
@@ -202,6 +207,8 @@ def randint(
     >>> weft.randint(3, 10, (4,))
     tensor([7, 6, 3, 5])
     """
+    if layout is not None:
+        is_strided("randint", layout)
     given = {"low": low, "high": high, "size": size}
     names = [name for name in ("low", "high", "size") if given[name] is None]
     if len(args) < len(names) and names[:1] == ["low"]:
@@ -246,6 +253,8 @@ def randperm(
     >>> weft.randperm(4)
     tensor([0, 1, 3, 2])
     """
+    if layout is not None:
+        is_strided("randperm", layout)
     count = whole("randperm", "n", n)
     element = chosen_dtype("randperm", out, dtype, int64)
     if element.is_complex or element.name == "bool":
@@ -275,6 +284,8 @@ def rand_like(
     memory_format=None,
 ):
     """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
+    if layout is not None:
+        is_strided("rand_like", layout)
     return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
 
 
@@ -291,6 +302,8 @@ def randn_like(
     memory_format=None,
 ):
     """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
+    if layout is not None:
+        is_strided("randn_like", layout)
     return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
 
 
@@ -312,6 +325,8 @@ def randint_like(
 
     Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
     """
+    if layout is not None:
+        is_strided("randint_like", layout)
     if len(args) == 2:
         low, high = args
     elif len(args) == 1:
@@ -755,6 +770,8 @@ def normal(
     >>> weft.normal(weft.tensor([1.0, 2.0]), 0.0)
     tensor([1., 2.])
     """
+    if layout is not None:
+        is_strided("normal", layout)
     means, deviations = isinstance(mean, TensorBase), isinstance(std, TensorBase)
     if not means and not deviations:
         if size is None:

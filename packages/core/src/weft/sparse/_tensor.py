@@ -197,6 +197,9 @@ class SparseTensor(Tensor):
         parts = (self._sparse_indices, self._sparse_values, tuple(self.shape), self._sparse_coalesced)
         return made, parts
 
+    def __setitem__(self, index: Any, value: Any) -> None:  # type: ignore[override]
+        raise TypeError("__setitem__: Cannot assign to a sparse tensor; take to_dense(), or make it anew")
+
     def __deepcopy__(self, memo: Any) -> Any:
         return made(self._sparse_indices.clone(), self._sparse_values.clone(), self.shape, self._sparse_coalesced)
 
@@ -228,7 +231,7 @@ class SparseTensor(Tensor):
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -263,8 +266,12 @@ def sparse_coo_tensor(
     tensor([1., 0., 5.])
     """
     if values is None or (size is None and not isinstance(indices, Tensor) and isinstance(indices, weft.Size)):
-        shape = tuple(indices)  # only a size: no element is there
-        return made(weft.zeros((len(shape), 0), dtype=int64), weft.zeros(0, dtype=dtype, device=device), shape, True)
+        if indices is None and size is None:
+            raise TypeError("sparse_coo_tensor: missing indices and values, or a size")
+        shape = tuple(size if indices is None else indices)  # only a size: no element is there
+        values = weft.zeros(0, dtype=dtype, device=device)
+        found = made(weft.zeros((len(shape), 0), dtype=int64, device=device), values, shape, True)
+        return found.requires_grad_() if requires_grad else found
     values = weft.as_tensor(values, dtype=dtype, device=device).detach() if requires_grad else values
     values = weft.as_tensor(values, dtype=dtype, device=device)
     indices = weft.as_tensor(indices, device=values.device).to(int64)
