@@ -274,3 +274,22 @@ def test_hooks_of_a_result_stay_with_it_when_it_is_detached_in_place():
     y.grad = None
     (y * 2).sum().backward()
     assert y.grad.tolist() == [2, 2]
+
+
+def test_callbacks_run_when_a_pass_has_ended_also_those_that_callbacks_queue():
+    engine = weft.autograd.Variable._execution_engine
+    x = weft.ones(2, requires_grad=True)
+    y = x * 2
+    seen = []
+
+    def first():
+        seen.append(x.grad.tolist())
+        engine.queue_callback(lambda: seen.append("second"))
+
+    y.register_hook(lambda grad: engine.queue_callback(first))
+    y.sum().backward(retain_graph=True)
+    assert seen == [[2.0, 2.0], "second"]
+    y.sum().backward()
+    assert len(seen) == 4
+    with pytest.raises(RuntimeError, match="during backward pass"):
+        engine.queue_callback(first)

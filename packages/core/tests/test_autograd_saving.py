@@ -392,3 +392,8 @@ def test_results_may_be_written_to_where_the_gradient_needs_other_values(functio
         return [None if each is None else each.tolist() for each in found]
 
     assert gradients(True) == gradients(False)
+
+
+def test_hooks_that_are_open_are_refused_where_they_may_not_be():
+    with saved_tensors_hooks(lambda x: x, lambda x: x), pytest.raises(RuntimeError, match="not here"):
+        disable_saved_tensors_hooks("not here").__enter__()

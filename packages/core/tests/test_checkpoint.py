@@ -141,3 +141,25 @@ def test_the_parts_of_a_checkpoint_are_there_for_programs_that_use_them():
     assert checkpoints.get_device_states(x, 1) == ([], [])
     assert checkpoints.DefaultDeviceType.get_device_type() == "cuda"
     assert checkpoints.CheckpointFunction.apply(weft.exp, True, x).requires_grad
+
+
+def test_the_default_is_named():
+    x = weft.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint(weft.exp, x)
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        weft.utils.checkpoint.checkpoint_sequential([weft.exp, weft.sin], 2, x)
+
+
+def test_what_was_saved_beyond_the_first_time_is_told_and_debug_says_why_it_speaks():
+    calls = []
+
+    def longer(x):
+        calls.append(1)
+        return x.sin().exp() if len(calls) == 1 else x.sin().exp().sin()
+
+    x = weft.ones(2, requires_grad=True)
+    with weft.utils.checkpoint.set_checkpoint_early_stop(False):
+        out = checkpoint(longer, x, use_reentrant=False, debug=True)
+        with pytest.raises(RuntimeError, match=r"(?s)trying to save more tensors.*you passed `debug=True`"):
+            out.sum().backward()

@@ -574,3 +574,31 @@ def test_the_gradient_of_eigenvectors_is_hermitian_whatever_the_other_triangle_h
 def test_an_equation_without_operands_is_refused(only):
     with pytest.raises(ValueError, match="at least one operand"):
         weft.einsum(only)
+
+
+def test_cholesky_of_infinite_elements_follows_the_formula():
+    inf = math.inf
+    for size in (2, 3, 5):
+        whole = weft.full((size, size), inf)
+        L, info = weft.linalg.cholesky_ex(whole)
+        assert info.item() == 2 and L[0, 0].item() == inf and L[1, :2].isnan().all()
+        with pytest.raises(RuntimeError, match="order 2"):
+            weft.linalg.cholesky(whole)
+    corner = weft.eye(3)
+    corner[0, 0] = inf
+    good = weft.tensor([[4.0, 2.0, 0.0], [2.0, 5.0, 0.0], [0.0, 0.0, 9.0]])
+    L, info = weft.linalg.cholesky_ex(weft.stack([good, corner, weft.full((3, 3), inf)]))
+    assert info.tolist() == [0, 0, 2]
+    weft.testing.assert_close(L[0], weft.tensor([[2.0, 0.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]))
+    weft.testing.assert_close(L[1], corner)
+
+
+@pytest.mark.parametrize("norm", [weft.linalg.norm, weft.linalg.vector_norm, weft.linalg.matrix_norm])
+def test_norms_are_not_taken_in_a_dtype_that_loses_values(norm):
+    x = weft.ones(2, 2)
+    assert norm(x.half(), dtype=weft.float32).dtype is weft.float32
+    for given, wanted in ((weft.float64, weft.float32), (weft.float32, weft.float16), (weft.float16, weft.bfloat16)):
+        with pytest.raises(RuntimeError, match="without narrowing"):
+            norm(x.to(given), dtype=wanted)
+    with pytest.raises(RuntimeError, match="Expected a floating point"):
+        norm(x.int(), dtype=weft.float32)

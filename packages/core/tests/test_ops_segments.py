@@ -101,3 +101,15 @@ def test_positions_of_empty_slices_are_looked_at():
 def test_segments_have_lengths_along_the_axis(data, lengths, error):
     with pytest.raises(error, match="segment_reduce"):
         weft.segment_reduce(data, "sum", lengths=lengths)
+@pytest.mark.parametrize("reduce", ["amax", "amin"])
+@pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
+def test_all_that_take_part_in_an_extreme_that_is_nan_get_nan(name, reduce):
+    for where in ("input", "source"):
+        input, source = weft.tensor([0.0, 1.0]), weft.tensor([3.0, 2.0, -1.0])
+        (input[:1] if where == "input" else source[:1]).fill_(weft.nan)
+        input.requires_grad_(), source.requires_grad_()
+        out = getattr(input, name)(0, weft.tensor([0, 0, 1]), source, reduce)
+        of_input, of_source = weft.autograd.grad(out.sum(), (input, source))
+        assert of_input.isnan().tolist() == [True, False]
+        assert of_source.isnan().tolist() == [True, True, False]
+        assert of_input[1].item() + of_source[2].item() == 1

@@ -24,7 +24,7 @@ logit logsumexp lt lu_permutation masked_fill matmul max max_all maximum mean me
 mode modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 mul multinomial nan_to_num nansum
 ndtr ndtri ne neg neg_view nextafter nonzero normal normal_fill permute poisson polygamma pow prod rad2deg random real
 reciprocal relu remainder repeat_interleave roll round rsqrt scaled_modified_bessel_k0 scaled_modified_bessel_k1
-scatter scatter_reduce searchsorted segment_extremes select sgn shifted_chebyshev_polynomial_t
+scatter scatter_product scatter_reduce searchsorted segment_extremes select sgn shifted_chebyshev_polynomial_t
 shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sigmoid_backward
 sign signbit sin sinc sinh slice softmax softmax_backward sort spherical_bessel_j0 split spread sqrt square squeeze
 stack std sub sum tan tanh tanh_backward threshold_backward topk transfer transpose tril triu trunc unbind unfold

@@ -224,6 +224,11 @@ class Methods(TensorBase):
     def __xor__(self, other: Any) -> Tensor:
         ...
 
+    @property
+    def _backward_hooks(self) -> Any: ...
+    @_backward_hooks.setter
+    def _backward_hooks(self, value: Any) -> None: ...
+
     def _conj(self) -> Any:
         """The complex conjugate, sharing memory; a real tensor is itself."""
 
@@ -232,6 +237,8 @@ class Methods(TensorBase):
 
     def _conj_physical(self) -> Any:
         """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+
+    _execution_engine: Any
 
     @property
     def _grad_fn(self) -> Any: ...
@@ -847,6 +854,8 @@ class Methods(TensorBase):
 
     @property
     def grad_dtype(self) -> Any: ...
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None: ...
 
     def greater(self, other: Any, *, out: Any = None) -> Any:
         """Where ``input`` is greater than ``other``."""

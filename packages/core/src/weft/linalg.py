@@ -11,7 +11,7 @@ import math
 import sys
 from typing import Any
 
-from weft._dtypes import int64
+from weft._dtypes import int64, promote_types
 from weft._engine.tensor import TensorBase, local
 from weft._intercept import offer
 from weft._named import named
@@ -626,15 +626,20 @@ def cond(input: Any, p: Any = None) -> Any:
 
 
 def in_dtype(name: str, x: Any, dtype: Any) -> Any:
-    """What a norm is taken of, in the dtype that was asked for."""
+    """What a norm is taken of, in the dtype that was asked for: one that holds all of its values."""
+    if not x.kind.is_differentiable:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.spoken}")
     if dtype is not None:
         if x.kind.is_complex and not dtype.is_complex:
             raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype}")
         if not x.kind.is_complex and not dtype.is_floating_point:
             raise RuntimeError(f"{name}: dtype should be floating point for real inputs, but got {dtype}")
+        if promote_types(x.dtype, dtype) is not dtype:
+            raise RuntimeError(
+                f"{name}: the dtype of the input ({x.dtype.spoken}) should be convertible without narrowing to the "
+                f"specified dtype ({dtype.spoken})"
+            )
         x = x.to(dtype)
-    if not x.kind.is_differentiable:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.spoken}")
     return x
 
 

@@ -91,6 +91,7 @@ class Walk:
         self.leaves: dict[int, Leaf] = {}
         self.depth = 0  # how many passes this one is inside of
         self.roots: list[Any] = []
+        self.callbacks: Any = None  # functions to call when all gradients are there
 
     def wait(self, node: Node, arrived: Any) -> None:
         """Visit a node that something has arrived at for the first time when its turn comes."""
@@ -179,6 +180,9 @@ class Walk:
                     node.free()
             for leaf in list(self.leaves.values()):
                 self.finish(leaf)
+            if self.callbacks is not None:
+                for callback in self.callbacks:  # which may add others
+                    callback()
         finally:
             local.walk = outer  # an interrupt comes with a call: before any, what it may not leave behind
             if enabled and not local.grad_enabled:  # as `set_grad`

@@ -122,6 +122,8 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Where saved-tensor hooks must not be used: entering them raises an error with this message."""
+    if local.saved_hooks:
+        raise RuntimeError(error_message)
     before = local.saved_hooks_refused
     local.saved_hooks_refused = error_message
     try:

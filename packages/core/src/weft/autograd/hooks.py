@@ -343,6 +343,28 @@ def detach_(self: Any) -> Any:
 Tensor.detach_ = detach_  # type: ignore[attr-defined]
 Tensor.register_hook = register_hook  # type: ignore[attr-defined]
 Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
+
+
+class Engine:
+    """The engine's methods that programs call: ``Variable._execution_engine.queue_callback``."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call a function when the backward pass that runs has ended, in the order in which they were queued.
+
+        Raises
+        ------
+        RuntimeError
+            If none runs.
+        """
+        walk = local.walk
+        if walk is None:
+            raise RuntimeError("queue_callback: Final callbacks can only be installed during backward pass.")
+        if walk.callbacks is None:
+            walk.callbacks = []
+        walk.callbacks.append(callback)
+
+
+Tensor._execution_engine = Engine()  # type: ignore[attr-defined]
 Tensor._backward_hooks = property(backward_hooks, set_backward_hooks, refuse_to_delete_hooks)  # type: ignore[attr-defined]
 Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
 Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]

@@ -54,10 +54,27 @@ def _(xp, A, upper):
     lower = adjoint(xp, A) if upper else A
     try:
         L = xp.linalg.cholesky(lower)
+        if not xp.isfinite(xp.diagonal(L, axis1=-2, axis2=-1)).all():
+            L = with_infinities(xp, lower, L)
         info = minor_of_nan(xp, L)
     except numpy.linalg.LinAlgError:
         L, info = one_by_one(xp, xp.linalg.cholesky, indefinite_minor, lower)
     return column_major(xp, adjoint(xp, L) if upper else L), info
+
+
+def with_infinities(xp: Any, A: Any, L: Any) -> Any:
+    """The factors, those of matrices with infinite elements by the formula: LAPACKs may take inf / inf for 0."""
+    size = A.shape[-1]
+    infinite = xp.isinf(xp.tril(A)).any((-2, -1))
+    matrices, factors = A[infinite], xp.zeros_like(L[infinite])
+    for j in range(size):
+        row = factors[..., j, :j]
+        factors[..., j, j] = xp.sqrt(matrices[..., j, j] - (row * row.conj()).sum(-1))
+        rest = matrices[..., j + 1 :, j] - (factors[..., j + 1 :, :j] @ row.conj()[..., None])[..., 0]
+        factors[..., j + 1 :, j] = rest / factors[..., j, j][..., None]
+    L = L.copy()
+    L[infinite] = factors
+    return L
 
 
 def minor_of_nan(xp: Any, L: Any) -> Any:

@@ -100,8 +100,9 @@ def _(grad, input, dim, index, src, reduce, include_self, output):
     else:
         mine, theirs = input == output, src == gather(output, dim, index)
         count = mine.to(grad.dtype).scatter_add(dim, index, theirs.to(grad.dtype))
-        share = grad / count.masked_fill(count == 0, 1)
-        to_self, to_src = share.masked_fill(~mine, 0), gather(share, dim, index).masked_fill(~theirs, 0)
+        share = grad / count  # where the extreme is nan nothing equals it: all that take part there get nan
+        to_self = share * mine.to(grad.dtype)
+        to_src = gather(share, dim, index) * theirs.to(grad.dtype)
     if not include_self:
         to_self = scatter(to_self, dim, index, 0)
     return to_self, to_src

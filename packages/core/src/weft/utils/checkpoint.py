@@ -125,6 +125,8 @@ def checkpoint(
         raise ValueError(
             f"checkpoint: determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
+    if use_reentrant is None:
+        warn_of_default("checkpoint")
     if use_reentrant:
         if context_fn is not noop_context_fn or debug:
             raise ValueError("checkpoint: Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
@@ -213,7 +215,13 @@ class Recomputation:
         """Raise if the second computation saved other tensors than the first."""
         if len(found) == len(self.shapes) and (found == self.shapes or not self.checks):
             return
-        if len(found) != len(self.shapes):
+        if len(found) > len(self.shapes):
+            message = (
+                "checkpoint: trying to save more tensors during recomputation than during the original forward pass.\n"
+                f"Number of tensors saved during forward: {len(self.shapes)}\n"
+                f"Number of tensors saved during recomputation: {len(found)}."
+            )
+        elif len(found) != len(self.shapes):
             message = (
                 "checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.shapes)}\n"
@@ -228,8 +236,21 @@ class Recomputation:
                 if before != after:
                     message += f"\ntensor at position {place}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
         if self.debug:
-            message += f"\nSaved during forward: {self.shapes}\nSaved during recomputation: {found}"
+            message += (
+                "\nYou are seeing this error because you passed `debug=True` to checkpoint.\n"
+                f"Saved during forward: {self.shapes}\nSaved during recomputation: {found}"
+            )
         raise CheckpointError(f"{message}\nThe function must do the same when it is called again")
+
+
+def warn_of_default(name: str) -> None:
+    """Warn that PyTorch's default is another one, and to be changed."""
+    warnings.warn(
+        f"{name}: the use_reentrant parameter should be passed explicitly. Here it is use_reentrant=False, which is "
+        "recommended; PyTorch still takes True",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def facts(tensor: Any) -> dict[str, Any]:
@@ -300,6 +321,10 @@ def checkpoint_sequential(
         raise ValueError("checkpoint_sequential: Unexpected keyword arguments: " + ",".join(kwargs))
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(chain) // segments
+
+    if use_reentrant is None:
+        warn_of_default("checkpoint_sequential")
+        use_reentrant = False
 
     def run(start: int, stop: int) -> Callable[[Any], Any]:
         def forward(value: Any) -> Any:
