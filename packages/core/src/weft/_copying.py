@@ -539,10 +539,10 @@ def cuda_array_interface(self: Any) -> Any:
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
     setattr(Tensor, _name, handed_over(_name))
-for _name, _getter in {
-    "name": none,
-    "volatile": volatile,
-    "__cuda_array_interface__": cuda_array_interface,
+for _name, _property in {
+    "grad_dtype": property(grad_dtype, set_grad_dtype),
+    "name": property(none),
+    "volatile": property(volatile),
+    "__cuda_array_interface__": property(cuda_array_interface),
 }.items():
-    setattr(Tensor, _name, property(_getter))
-Tensor.grad_dtype = property(grad_dtype, set_grad_dtype)  # type: ignore[attr-defined]
+    setattr(Tensor, _name, _property)

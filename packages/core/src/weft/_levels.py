@@ -407,9 +407,14 @@ def refuse_values(name: str, tensor: Any) -> None:
         If it does, at any level.
     """
     if stands_for_batch(tensor):
+        what = (
+            "It looks like you're attempting to use a Tensor in some data-dependent control flow."
+            if name == "bool()"
+            else "It looks like you're calling .item() on a Tensor."
+        )
         raise RuntimeError(
-            f"vmap: {name} was called on a tensor that stands for each example of a batch: it has no single value "
-            "(data-dependent control flow). Use weft.where(...) in place of an if, or move the call out of vmap"
+            f"vmap: {what} {name} was called on a tensor that stands for each example of a batch: it has no single "
+            "value (data-dependent control flow). Use weft.where(...) in place of an if, or move the call out of vmap"
         )
 
 

@@ -191,7 +191,7 @@ class FunctionNode(Node, FunctionCtx):
                 f"function {self.label()} returned an incorrect number of gradients (expected {expected}, got "
                 f"{len(returned)})"
             )
-        results = []
+        results: list[Any] = []
         for position, (kind, grad) in enumerate(zip(self._tensor_arguments, returned)):
             if kind is None:
                 if grad is not None:

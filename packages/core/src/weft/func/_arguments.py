@@ -23,7 +23,7 @@ def place(name: str, number: Any, count: int) -> int:
         If there is none there.
     """
     if not isinstance(number, int):
-        raise RuntimeError(f"{name}: argnums must be int or Tuple[int, ...], got: {type(number).__name__}")
+        raise RuntimeError(f"{name}: argnums must be int or Tuple[int, ...], got: {type(number)}")
     if not -count <= number < count:
         raise RuntimeError(f"{name}: Got argnum={number}, but only {count} positional inputs")
     return number % count
@@ -33,6 +33,8 @@ def chosen(name: str, args: tuple[Any, ...], argnums: Any) -> Any:
     """The arguments to differentiate with respect to: one, or a tuple."""
     if not isinstance(argnums, tuple):
         return args[place(name, argnums, len(args))]
+    if not argnums and name != "vjp":
+        raise RuntimeError(f"{name}: argnums must be non-empty")
     places = [place(name, each, len(args)) for each in argnums]
     if len(set(places)) != len(places):
         raise RuntimeError(f"{name}: argnums elements must be unique, got: {argnums}")
@@ -56,11 +58,21 @@ def tensors_only(name: str, what: str, leaves: list[Any]) -> None:
     RuntimeError
         If not.
     """
+    if what == "results" and (not leaves or leaves == [None]):
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {leaves}); return a Tensor"
+        )
     for each in leaves:
+        if not isinstance(each, TensorBase) and what == "results":
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(each)}"
+            )
         if not isinstance(each, TensorBase):
-            raise RuntimeError(f"{name}: expected all {what} to be Tensors, got {type(each).__name__}")
+            raise RuntimeError(f"{name}: Expected {what} to be all tensors, got {type(each)}")
     if not leaves:
-        raise RuntimeError(f"{name}: expected at least one Tensor among the {what}, got none")
+        raise RuntimeError(
+            f"{name}: expected at least one Tensor among the {what}, got none. Expected {what} to contain at least one Tensor."
+        )
 
 
 def variables_only(name: str, leaves: list[Any]) -> None:

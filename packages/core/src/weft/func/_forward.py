@@ -45,18 +45,17 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> weft.func.jvp(weft.sin, (weft.tensor(0.0),), (weft.tensor(3.0),))
     (tensor(0.), tensor(3.))
     """
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
-            raise RuntimeError(
-                f"jvp: Expected {name} to be a tuple. E.g. it should be valid to call func(*primals); got "
-                f"{type(given).__name__}"
-            )
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            "jvp: Expected primals to be a tuple. E.g. it should be valid to call f(*primals); got "
+            f"{type(primals).__name__}"
+        )
     leaves, spec = tree_flatten(primals)
     directions, direction_spec = tree_flatten(tangents)
     if spec != direction_spec:
         raise RuntimeError(
-            "jvp: Expected primals and tangents to have the same python structure; got primals with "
-            f"{spec} and tangents with {direction_spec}"
+            "jvp: Expected primals and tangents to have the same python structure: a tuple with a tangent for each "
+            f"primal. Got primals with structure {spec} but tangents with structure {direction_spec}"
         )
     tensors_only("jvp", "primals", leaves)
     tensors_only("jvp", "tangents", directions)
@@ -80,8 +79,9 @@ def check_pairs(primals: list[Any], tangents: list[Any]) -> None:
             raise ValueError(f"jvp: Expected primal to be floating point or complex, but got: {primal.kind.dtype}")
         if primal._array.shape != tangent._array.shape:
             raise RuntimeError(
-                f"jvp: a tangent has shape {list(tangent._array.shape)}, but its primal {list(primal._array.shape)}; "
-                "they must be equal"
+                "jvp: Trying to set a forward gradient that has a different size than that of the original Tensor, this "
+                f"is not supported. Tensor is of size {list(primal._array.shape)} while the given forward gradient is "
+                f"of size {list(tangent._array.shape)}."
             )
         if primal.kind.dtype is not tangent.kind.dtype:
             raise RuntimeError(
@@ -94,7 +94,7 @@ def derivative(level: DualLevel, result: Any, strict: bool) -> Any:
     if tangent is not None:
         return tangent
     if strict:
-        raise RuntimeError("jvp: a result is independent of the primals, which is not allowed with strict=True")
+        raise RuntimeError("jvp: The output of f is independent of the inputs. This is not allowed with strict=True.")
     return result.new_zeros(result.shape)
 
 

@@ -93,7 +93,8 @@ def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
         return result, None
     if not isinstance(result, tuple) or len(result) != 2:
         raise RuntimeError(
-            f"{name}: with has_aux=True the function must return a tuple (output, aux), got {type(result).__name__}"
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True; got "
+            f"{type(result).__name__}"
         )
     return result[0], result[1]
 
@@ -132,13 +133,12 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         output, aux = split_aux("grad", recording.result, has_aux)
         if not isinstance(output, TensorBase):
             raise RuntimeError(
-                "grad: Expected the function to return a Tensor, got "
-                f"{type(output).__name__}; sum the parts, or use jacrev"
+                f"grad: Expected f(*args) to return a Tensor, got {type(output)}; sum the parts, or use jacrev"
             )
         if output._array.size != 1 or output._array.ndim:
             raise RuntimeError(
-                "grad: Expected the function to return a scalar tensor, got tensor with "
-                f"{output._array.ndim} dims (shape {list(output._array.shape)}). Reduce it, or use jacrev"
+                f"grad: Expected f(*args) to return a scalar tensor, got tensor with {output._array.ndim} dims (shape "
+                f"{list(output._array.shape)}). Reduce it, or use jacrev"
             )
         if output.kind.is_complex:
             raise RuntimeError(

@@ -118,9 +118,11 @@ def vmap(
     tensor([ 5., 50.])
     """
     if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"vmap: randomness must be 'error', 'different' or 'same', got {randomness!r}")
+        raise RuntimeError(
+            f"vmap: Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
     if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0, got {chunk_size}")
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -144,8 +146,8 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
     name = name_of(func)
     if not isinstance(in_dims, (int, dict, tuple, list)):
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...): expected `in_dims` to be int or a (potentially nested) tuple "
-            f"matching the structure of inputs, got: {type(in_dims).__name__}."
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}."
         )
     if not leaves:
         raise ValueError(
@@ -156,7 +158,7 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
     dims = broadcast_prefix(given, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of inputs. "
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
             f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     found = []
@@ -169,7 +171,7 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
         if dim is not None and not isinstance(leaf, TensorBase):
             raise ValueError(
                 f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for an input but the input is of "
-                f"type {type(leaf).__name__}. We cannot vmap over non-Tensor arguments, please use None as the "
+                f"type {type(leaf)}. We cannot vmap over non-Tensor arguments, please use None as the "
                 "respective in_dim"
             )
         if dim is not None and not -leaf._array.ndim <= dim < leaf._array.ndim:
@@ -187,7 +189,7 @@ def batch_size(func: Any, dims: list[Any], leaves: list[Any]) -> int:
     sizes = {leaf._array.shape[dim] for leaf, dim in zip(leaves, dims) if dim is not None}
     if not sizes:
         raise ValueError(
-            f"vmap({name_of(func)}): at least one input must be mapped over: in_dims is None for all of them"
+            f"vmap({name_of(func)}): Expected at least one Tensor to vmap over: in_dims is None for all inputs"
         )
     if len(sizes) > 1:
         raise ValueError(
@@ -217,16 +219,21 @@ def places_of(func: Any, results: list[Any], spec: Any, out_dims: Any) -> list[A
         if not isinstance(each, TensorBase):
             raise ValueError(
                 f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got type "
-                f"{type(each).__name__}. Did you mean to set `out_dims=` to None for output?"
+                f"{type(each)}. Did you mean to set out_dims= to None for output?"
             )
     if not isinstance(out_dims, int) and spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     given = tuple(out_dims) if isinstance(out_dims, list) and spec.type is tuple else out_dims
     places = broadcast_prefix(given, spec)
-    if places is None or not all(each is None or isinstance(each, int) for each in places):
+    if not all(dim is None or isinstance(dim, int) for dim in tree_flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection "
+            "of ints representing where in the outputs the vmapped dimension should appear."
+        )
+    if places is None:
         raise ValueError(
             f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
-            f"of outputs. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return places
 
