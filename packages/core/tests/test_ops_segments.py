@@ -101,6 +101,8 @@ def test_positions_of_empty_slices_are_looked_at():
 def test_segments_have_lengths_along_the_axis(data, lengths, error):
     with pytest.raises(error, match="segment_reduce"):
         weft.segment_reduce(data, "sum", lengths=lengths)
+
+
 @pytest.mark.parametrize("reduce", ["amax", "amin"])
 @pytest.mark.parametrize("name", ["scatter_reduce", "index_reduce"])
 def test_all_that_take_part_in_an_extreme_that_is_nan_get_nan(name, reduce):

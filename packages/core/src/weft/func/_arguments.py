@@ -70,9 +70,7 @@ def tensors_only(name: str, what: str, leaves: list[Any]) -> None:
         if not isinstance(each, TensorBase):
             raise RuntimeError(f"{name}: Expected {what} to be all tensors, got {type(each)}")
     if not leaves:
-        raise RuntimeError(
-            f"{name}: expected at least one Tensor among the {what}, got none. Expected {what} to contain at least one Tensor."
-        )
+        raise RuntimeError(f"{name}: Expected {what} to contain at least one Tensor, got none")
 
 
 def variables_only(name: str, leaves: list[Any]) -> None:

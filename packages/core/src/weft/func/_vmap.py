@@ -146,8 +146,8 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
     name = name_of(func)
     if not isinstance(in_dims, (int, dict, tuple, list)):
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
-            f"matching the structure of inputs, got: {type(in_dims)}."
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not leaves:
         raise ValueError(
@@ -158,8 +158,8 @@ def checked_dims(func: Any, in_dims: Any, leaves: list[Any], spec: Any) -> list[
     dims = broadcast_prefix(given, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
-            f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+            f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     found = []
     for leaf, dim in zip(leaves, dims):
