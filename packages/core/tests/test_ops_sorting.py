@@ -112,3 +112,16 @@ def test_values_and_boundaries_of_two_dtypes_are_compared_as_their_common_one(ou
     assert places([-1.0, 0.5, 1.0], weft.tensor([False, True])) == [0, 1, 1]
     assert places([300, -1], weft.tensor([1, 200], dtype=weft.uint8)) == [2, 0]
     assert places([1.5], weft.tensor([1, 2], dtype=weft.int8), right=True) == [1]
+
+
+@pytest.mark.parametrize("name", ["max", "sort", "frexp", "linalg_svd", "max_out", "linalg_ldl_factor_ex"])
+def test_types_of_results_are_made_of_one_sequence_or_one_by_one(name):
+    kind = getattr(weft.return_types, name)
+    parts = [weft.tensor(float(each)) for each in range(kind.n_fields)]
+    assert kind.n_fields == kind.n_sequence_fields == len(kind._fields)
+    for made in (kind(parts), kind(*parts)):
+        assert type(made) is kind
+        assert made.n_unnamed_fields == 0
+        assert all(one is other for one, other in zip(made, parts))
+    with pytest.raises(TypeError, match="takes a"):
+        kind(parts[1:])

@@ -237,3 +237,39 @@ def test_complex_views_begin_at_even_places():
         with pytest.raises(RuntimeError, match="storage_offset divisible by 2"):
             weft.view_as_complex(odd)
         assert weft.view_as_complex(odd.clone()).real.flatten().tolist() == odd[..., 0].flatten().tolist()
+
+
+@pytest.mark.parametrize(
+    ("take", "what"),
+    [
+        (lambda x: x[:, 1:3], "storage_offset"),
+        (lambda x: x[:, :4], r"stride\(0\)"),
+        (lambda x: x[:, ::2][:, :2], r"stride\(-1\)"),
+        (lambda x: x[:, :3], r"size\(-1\)"),
+    ],
+)
+def test_elements_are_read_as_larger_ones_only_where_larger_ones_may_begin(take, what):
+    view = take(weft.arange(15.0).view(3, 5))
+    with pytest.raises(RuntimeError, match=what):
+        view.view(weft.complex64)
+
+
+def test_one_row_is_read_as_larger_elements_whatever_its_step():
+    x = weft.arange(6.0).as_strided((1, 4), (5, 1))
+    assert x.view(weft.complex64).tolist() == [[1j, 2 + 3j]]
+    assert x.view(weft.complex64).data_ptr() == x.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.movedim((0, 0), (0, 1)), "repeated dim in `source`"),
+        (lambda x: x.movedim((0, 1), (1, -1)), "repeated dim in `destination`"),
+        (lambda x: x.permute(0, -2), "duplicate dims"),
+        (lambda x: x.unfold(0, -1, 1), "size is -1 but must be >= 0"),
+        (lambda x: x.split(-1), "non-negative, but got split_size=-1"),
+    ],
+)
+def test_dims_and_sizes_that_no_view_has_are_named(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call(weft.zeros(2, 3))

@@ -44,8 +44,10 @@ FIELDS = {
 
 def __getattr__(name: str) -> Any:
     for fields, names in FIELDS.items():
-        if name in names.split():
+        if name.removesuffix("_out") in names.split():  # PyTorch has a second type for calls with out=
             return named(name, fields)
+    if name == "all_return_types":
+        return [__getattr__(each) for each in " ".join(FIELDS.values()).split()]
     raise AttributeError(f"module 'weft.return_types' has no attribute {name!r}")
 
 

@@ -249,7 +249,8 @@ def heaviside(input, values):
     require_tensors("heaviside", input=input, values=values)
     if input.dtype is not values.dtype:
         raise RuntimeError(
-            f"heaviside: not implemented for tensors with different dtypes; got {input.dtype} and {values.dtype}"
+            f"heaviside: heaviside is not yet implemented for tensors with different dtypes; got {input.dtype} and "
+            f"{values.dtype}"
         )
     return heaviside_op(input, values)
 

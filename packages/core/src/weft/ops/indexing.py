@@ -984,12 +984,12 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
     if index.kind.dtype.name not in ("int64", "int32") and index._array.size:
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index; got {index.kind.dtype}")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index; got {index.kind.dtype}")
     shape, have = index._array.shape or (1,), input._array.shape or (1,)
     dim = wrap_dim(name, dim, input.ndim)
     if not index._array.size:
         return index.to(int64)  # type: ignore[attr-defined]
-    for other, what in ((input, "self"), (src, "src")):
+    for other, what in ((input, "input" if name == "gather" else "self"), (src, "src")):
         if other is not None and max(other._array.ndim, 1) != len(shape):
             raise RuntimeError(
                 f"{name}: Index tensor must have the same number of dimensions as {what} tensor; got index "
@@ -1280,7 +1280,9 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
     index = index_tensor(name, index, ndim=1).reshape(-1)
     if source.dtype is not input.dtype:
         raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and "
+            f"{name}_(): self ({input.dtype.spoken}) and source ({source.dtype.spoken}) must have the same scalar type"
+            if name == "index_add"
+            else f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and "
             f"(source) {source.dtype.spoken}"
         )
     if not source.ndim and index.numel() != 1:
@@ -1290,8 +1292,9 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
         expected[dim] = index.numel()
     if list(source.shape) != expected and name != "index_copy":
         raise RuntimeError(
-            f"{name}(): Number of indices ({index.numel()}) and shape of source {list(source.shape)} must match self "
-            f"{list(input.shape)} apart from dimension {dim}"
+            f"{name}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
+            f"({source.shape[dim] if source.ndim > dim else None}), for dim: {dim}; the shape of source is "
+            f"{list(source.shape)}, and that of self {list(input.shape)}"
         )
     return dim, index
 
@@ -1332,7 +1335,7 @@ def index_fill(input, dim, index, value):
     """A copy of ``input`` with one value at some positions along a dimension."""
     dim = wrap_dim("index_fill", dim, input.ndim)
     if isinstance(index, TensorBase) and index.kind.dtype is not int64:
-        raise IndexError(f"index_fill: Expected dtype int64 for index; got {index.kind.dtype}")
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index; got {index.kind.dtype}")
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
     number = value.dtype if isinstance(value, TensorBase) else scalar_dtype(value)
     if number.is_complex and not input.is_complex():

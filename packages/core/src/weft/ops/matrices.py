@@ -34,10 +34,9 @@ def same_dtype(name: str, *tensors: Any) -> None:
     for each in tensors[1:]:
         if each.kind.dtype is not first:
             raise RuntimeError(
-                f"{name}: expected both operands to have the same dtype, but got {first} and {each.kind.dtype} "
-                f"(expected scalar type {first.spoken} but found {each.kind.dtype.spoken}); "
-                "convert one "
-                "with .to(dtype)"
+                f"{name}: expected m1 and m2 to have the same dtype, but got: {first.spoken.lower()} != "
+                f"{each.kind.dtype.spoken.lower()} (expected scalar type {first.spoken} but found "
+                f"{each.kind.dtype.spoken}: {first} and {each.kind.dtype}); convert one with .to(dtype)"
             )
 
 
@@ -84,6 +83,14 @@ def check_product(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
         )
     columns, rows = a[-1], b[-2] if len(b) > 1 else b[0]
     if columns != rows:
+        if len(b) == 1:
+            said = (
+                f"inconsistent tensor size, expected tensor {list(a)} and src {list(b)} to have the same number of "
+                f"elements, but got {columns} and {rows} elements respectively"
+                if len(a) == 1
+                else f"size mismatch, got input ({a[0]}), mat ({'x'.join(map(str, a))}), vec ({rows})"
+            )
+            raise RuntimeError(f"{name}: {said}")
         hint = " Did you mean input @ other.mT?" if len(b) > 1 and b[-1] == columns else ""
         raise RuntimeError(
             f"{name}: mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a))} and {'x'.join(map(str, b))}): "
@@ -171,10 +178,14 @@ def expect(name: str, **dims: Any) -> None:
     """Each operand has the number of dimensions that it must have."""
     for argument, (tensor, ndim) in dims.items():
         if tensor.ndim != ndim:
+            said = {"input": "self"}.get(argument, argument)
+            wanted = {
+                1: f"Expected 1-D argument {said}, but got {tensor.ndim}-D: 1D tensors expected",
+                2: f"{said} must be a matrix",
+                3: f"{said} must be a 3D tensor",
+            }[ndim]
             raise RuntimeError(
-                f"{name}: {argument} must be a {ndim}-D tensor "
-                f"({'vector' if ndim == 1 else 'matrix' if ndim == 2 else 'batch of matrices'}), "
-                f"got {tensor.ndim}-D of shape {tuple(tensor.shape)}; matmul() takes any"
+                f"{name}: {wanted}; got {tensor.ndim}-D of shape {tuple(tensor.shape)}, which matmul() would take"
             )
 
 

@@ -190,7 +190,9 @@ mul.gradient("other", needs="grad input")(gradients.product)
     alone=True,
     refusal=RuntimeError,
     name="sub",
-    hint="Use ^ or logical_xor() for two of bool, and ~ or logical_not() to invert one",
+    hint="Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+    "operator instead. Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+    "a mask, use the `~` or `logical_not()` operator instead.",
 )
 def minus(input, other):
     """The difference of each pair of elements, as ``input - other`` computes it."""
@@ -299,7 +301,7 @@ def div(input, other, *, rounding_mode=None):
     if rounding_mode == "floor":
         return divide_floor(input, other)
     raise RuntimeError(
-        f"div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        f"div: div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
     )
 
 
@@ -441,7 +443,8 @@ def _(grad, input, other):
     kernel="negative",
     accepts=NUMBERS,
     refusal=RuntimeError,
-    hint="Use ~ or logical_not() for bool",
+    hint="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+    "`~` or `logical_not()` operator instead.",
 )
 def neg(input):
     """The negative of each element."""
@@ -1535,9 +1538,12 @@ def lerp(input, end, weight):
         weight = weight.to(input.dtype)
     if input.dtype.category < 2:
         raise NotImplementedError(f"lerp: not implemented for '{input.dtype.spoken}'; convert with .float()")
-    for each in (end, weight):
+    for what, each in (("end", end), ("weight", weight)):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
-            raise RuntimeError(f"lerp: expected dtype {input.dtype} for all tensors but got dtype {each.dtype}")
+            raise RuntimeError(
+                f"lerp: expected dtype {input.dtype.spoken.lower()} for `{what}` but got dtype "
+                f"{each.dtype.spoken.lower()}"
+            )
     if not isinstance(weight, TensorBase):
         weight = factor("lerp", weight, input.kind.dtype)
     return run_alike(interpolated, input, end, weight)

@@ -142,7 +142,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     tensor([3., 2.])
     """
     if reduce not in REDUCTIONS:
-        raise RuntimeError(f"scatter_reduce(): reduce argument must be one of {', '.join(REDUCTIONS)}; got {reduce!r}")
+        raise RuntimeError(
+            f"scatter_reduce(): reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
     check_order("scatter_reduce", input, reduce)
     if src.dtype is not input.dtype:
         raise RuntimeError(

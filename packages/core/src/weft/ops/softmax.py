@@ -266,7 +266,7 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
         input = input.to(dtype)
     if not input.kind.is_differentiable:
         raise RuntimeError(
-            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype}"
+            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.spoken}"
         )
     if p == "nuc":
         from weft import linalg

@@ -285,24 +285,21 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
 def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     """The value below which a share q of the elements lies."""
     if input.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(f"{name}(): input tensor must be either float or double dtype; got {input.dtype}")
+        raise RuntimeError(f"{name}() input tensor must be either float or double dtype; got {input.dtype}")
     if not isinstance(q, TensorBase):
         q = input.new_full((), q)
     if q.dtype is not input.dtype:
-        raise RuntimeError(
-            f"{name}(): q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}"
-        )
+        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
     if q.ndim > 1:
-        raise RuntimeError(f"{name}(): q must be a scalar or 1D tensor; got {q.ndim}-D")
+        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor; got {q.ndim}-D")
     if q.numel() and not q.kind.wrapped and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
-            f"{name}(): interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-            f"{interpolation}"
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not input.numel():
-        raise RuntimeError(f"{name}(): input tensor must be non-empty")
+        raise RuntimeError(f"{name}() input tensor must be non-empty")
     ndim = input.ndim
     flat = (
         input.reshape(-1)
@@ -441,8 +438,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if sorter is not None:
         if sorter.shape != sorted_sequence.shape:
             raise RuntimeError(
-                f"searchsorted: boundary and sorter must have the same size, but got {list(sorted_sequence.shape)} "
-                f"and {list(sorter.shape)}"
+                "searchsorted: boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(sorted_sequence.shape)} and got sorter tensor {list(sorter.shape)}"
             )
         if sorter.dtype is not int64:
             raise RuntimeError(
@@ -594,7 +591,10 @@ def check_slices(name: str, input: Any, dim: Any) -> None:
     if not input.ndim:
         raise IndexError(f"{name}: Dimension specified as {dim} but tensor has no dimensions")
     if any(not size for d, size in enumerate(input.shape) if d != along):
-        raise RuntimeError(f"{name}: there are 0 sized dimensions besides dim {along}; got shape {list(input.shape)}")
+        raise RuntimeError(
+            f"{name}: There are 0 sized dimensions, and they aren't selected, so unique cannot be applied along dim "
+            f"{along} of shape {list(input.shape)}"
+        )
 
 
 def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from weft import _spoken
 from weft._devices import kind_of
 from weft._dtypes import BY_NUMPY, int64
 from weft._dtypes import dtype as dtype_class
@@ -89,8 +90,8 @@ def view(input, *args, size=None, dtype=None):
 def _(xp, input, shape):
     if not can_view(input, shape):
         raise RuntimeError(
-            f"view: view size is not compatible with input tensor's size {list(input.shape)} and stride (at least one "
-            f"dimension spans across two contiguous subspaces) for shape {list(shape)}. Use .reshape(...) instead."
+            "view: view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            f"across two contiguous subspaces): {list(input.shape)} as {list(shape)}. Use .reshape(...) instead."
         )
     return input.reshape(shape)
 
@@ -189,18 +190,42 @@ def view_dtype(input, dtype):
     have, want = input.dtype.itemsize, dtype.itemsize
     if have != want:
         if not input.ndim:
-            raise RuntimeError(
-                f"view: self.dim() cannot be 0 to view {input.dtype} as {dtype} (different element sizes)"
-            )
+            raise RuntimeError(f"view: self.dim() cannot be 0 {named_views(input.dtype, dtype)}")
         if input.stride(-1) != 1:
-            raise RuntimeError(
-                f"view: self.stride(-1) must be 1 to view {input.dtype} as {dtype} (different element sizes)"
-            )
+            raise RuntimeError(f"view: self.stride(-1) must be 1 {named_views(input.dtype, dtype)}")
         if input.shape[-1] * have % want:
             raise RuntimeError(
-                f"view: self.size(-1) must be divisible by {want // have} to view {input.dtype} as {dtype}"
+                f"view: self.size(-1) must be divisible by {want // have} {named_views(input.dtype, dtype)}, but got "
+                f"{input.shape[-1]}"
             )
+        if want > have:
+            refuse_uneven(input, dtype, want // have)
     return view_dtype.op(input, dtype)
+
+
+def named_views(have: Any, want: Any) -> str:
+    return f"to view {have.spoken} as {want.spoken} (different element sizes)"
+
+
+def refuse_uneven(input: Any, dtype: Any, times: int) -> None:
+    """Elements that are read as fewer and larger ones begin where larger ones may.
+
+    Raises
+    ------
+    RuntimeError
+        If they begin elsewhere in their storage.
+    """
+    if input.storage_offset() % times:
+        raise RuntimeError(
+            f"view: self.storage_offset() must be divisible by {times} {named_views(input.dtype, dtype)}, but got "
+            f"{input.storage_offset()}"
+        )
+    for dim, step in enumerate(input.stride()[:-1]):
+        if step % times and input.shape[dim] > 1:
+            raise RuntimeError(
+                f"view: self.stride({dim}) must be divisible by {times} {named_views(input.dtype, dtype)}, but got "
+                f"{step}"
+            )
 
 
 @view_dtype.kernel
@@ -262,10 +287,13 @@ def permute(input, *args, dims=None):
     order = integers("permute", one_by_one("permute", args, dims, "dims"), "dims")
     if len(order) != input.ndim:
         raise RuntimeError(
-            f"permute: permute(sparse_coo): number of dimensions in the tensor input ({input.ndim}) does not match the "
-            f"length of the desired ordering of dimensions ({len(order)})"
+            "permute: permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
         )
-    return permute.op(input, wrap_dims("permute", order, input.ndim))
+    wrapped = tuple(wrap_dim("permute", dim, input.ndim) for dim in order)
+    if len(set(wrapped)) < len(wrapped):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed; got {order}")
+    return permute.op(input, wrapped)
 
 
 @permute.kernel
@@ -415,7 +443,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     shape = input._array.shape
     start, end = wrap_dim("flatten", start_dim, len(shape)), wrap_dim("flatten", end_dim, len(shape))
     if start > end:
-        raise RuntimeError("flatten: start_dim cannot come after end_dim")
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
         return reshape(input, 1)
     if start == end:
@@ -451,11 +479,18 @@ def unflatten(input, dim, sizes):
     return reshape(input, (*shape[:dim], *inner, *shape[dim + 1 :]))
 
 
+def moved_dims(what: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    wrapped = tuple(wrap_dim("movedim", dim, ndim) for dim in (dims if isinstance(dims, (tuple, list)) else (dims,)))
+    if len(set(wrapped)) < len(wrapped):
+        raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(dims)})")
+    return wrapped
+
+
 @composite("movedim moveaxis")
 def movedim(input, source, destination):
     """Some dimensions moved to other places; the others keep their order."""
     ndim = input.ndim
-    sources, destinations = wrap_dims("movedim", source, ndim), wrap_dims("movedim", destination, ndim)
+    sources, destinations = moved_dims("source", source, ndim), moved_dims("destination", destination, ndim)
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
@@ -707,7 +742,9 @@ def unfold(input, dimension, size, step):
     dim = wrap_dim("unfold", dimension, len(shape))
     size, step = integer("unfold", size, "size"), integer("unfold", step, "step")
     have = shape[dim] if shape else 1
-    if not 0 <= size <= have:
+    if size < 0:
+        raise RuntimeError(f"unfold: size is {size} but must be >= 0")
+    if size > have:
         raise RuntimeError(f"unfold: maximum size for tensor at dimension {dim} is {have} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"unfold: step is {step} but must be > 0")
@@ -1109,13 +1146,20 @@ def view_as_complex(input):
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
-            f"view_as_complex: only supported for half, float and double tensors, but got a tensor of {input.dtype}"
+            f"view_as_complex: is only supported for half, float and double tensors, but got a tensor of {input.dtype}"
         )
-    if not input.ndim or input.shape[-1] != 2:
+    if not input.ndim:
+        raise RuntimeError("view_as_complex: Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
         raise RuntimeError(f"view_as_complex: Tensor must have a last dimension of size 2; got {list(input.shape)}")
-    if input.stride(-1) != 1 or any(each % 2 for each in input.stride()[:-1]):
+    if input.stride(-1) != 1:
         raise RuntimeError(
-            f"view_as_complex: Tensor must have a last dimension with stride 1 and others even; got {input.stride()}"
+            f"view_as_complex: Tensor must have a last dimension with stride 1; got strides {input.stride()}"
+        )
+    if any(each % 2 for each in input.stride()[:-1]):
+        raise RuntimeError(
+            "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension; got strides "
+            f"{input.stride()}"
         )
     if input.storage_offset() % 2:
         raise RuntimeError(
@@ -1196,10 +1240,10 @@ def split(tensor, split_size_or_sections, dim=0):
             )
         return split_sizes.op(tensor, sizes, dim)
     size = integer("split", split_size_or_sections, "split_size_or_sections")
-    if size < 0 or (size == 0 and total):
-        raise RuntimeError(
-            f"split: split_size can only be 0 if dimension size is 0, and must not be negative; got {size} for {total}"
-        )
+    if size < 0:
+        raise RuntimeError(f"split: split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and total:
+        raise RuntimeError(f"split: split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
     return split_sizes.op(tensor, even_sizes(total, size), dim)
 
 
@@ -1267,8 +1311,8 @@ def tensor_split(
     if isinstance(indices_or_sections, Tensor):
         if indices_or_sections.dtype is not int64 or indices_or_sections.ndim > 1:
             raise RuntimeError(
-                "tensor_split: expected tensor_indices_or_sections to be a 0- or 1-dimensional tensor of int64, but "
-                f"got {indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
+                "tensor_split: expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                f"tensor of int64, but got {indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
             )
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, (tuple, list)):
@@ -1296,16 +1340,15 @@ def along(name: str, dim: Any, least: int) -> Any:
         indices_or_sections = parts_asked_for(name, indices_or_sections, sections, indices)
         if input.ndim < least:
             raise RuntimeError(
-                f"{name}: requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} "
-                "dimensions!"
+                f"{name}: {_spoken.name}.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                f"with {input.ndim} dimensions!"
             )
         where = dim(input.ndim)
         if isinstance(indices_or_sections, int):
             if indices_or_sections <= 0 or input.shape[where] % indices_or_sections:
                 raise RuntimeError(
-                    f"{name}: attempted to split along dimension {where}, but the size of the dimension "
-                    f"{input.shape[where]} "
-                    f"is not divisible by the split_size {indices_or_sections}!"
+                    f"{name}: {_spoken.name}.{name} attempted to split along dimension {where}, but the size of the "
+                    f"dimension {input.shape[where]} is not divisible by the split_size {indices_or_sections}!"
                 )
         return tensor_split(input, indices_or_sections, where)
 
