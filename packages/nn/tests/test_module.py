@@ -456,3 +456,43 @@ def test_a_buffer_does_not_take_the_name_of_an_attribute():
             setattr(layer, name, nn.Buffer(weft.ones(1)))
     assert list(layer.state_dict()) == ["weight", "bias"]
     assert layer.training is True
+
+
+def test_conversions_overwrite_parameters_where_that_is_chosen():
+    layer = nn.Linear(2, 1)
+    layer.weight.grad = weft.ones(1, 2)
+    weight = layer.weight
+    assert weft.__future__.get_overwrite_module_params_on_conversion() is False
+    weft.__future__.set_overwrite_module_params_on_conversion(True)
+    try:
+        layer.double()
+        assert layer.weight is not weight
+        assert weight.dtype is weight.grad.dtype is weft.float32
+        assert layer.weight.dtype is layer.weight.grad.dtype is weft.float64
+        weft.__future__.set_swap_module_params_on_conversion(True)
+        weight = layer.weight
+        layer.float()
+        assert layer.weight is weight and weight.dtype is weft.float32
+    finally:
+        weft.__future__.set_overwrite_module_params_on_conversion(False)
+        weft.__future__.set_swap_module_params_on_conversion(False)
+
+
+def test_a_conversion_to_another_layout_makes_new_parameters():
+    layer = nn.Linear(3, 2)
+    layer.weight.requires_grad_(False)
+    weight = layer.weight
+    layer._apply(lambda tensor: tensor.to_sparse())
+    assert weight.layout is weft.strided
+    assert layer.weight.is_sparse and isinstance(layer.weight, nn.Parameter)
+    assert not layer.weight.requires_grad and layer.bias.requires_grad
+
+
+def test_a_module_takes_no_copy_argument_and_warns_of_complex_numbers():
+    layer = nn.Linear(1, 1)
+    for call in (lambda: layer.to("cpu", copy=True), lambda: layer.to(weft.float64, False, True)):
+        with pytest.raises(RuntimeError, match="does not accept copy argument"):
+            call()
+    with pytest.warns(UserWarning, match="Complex modules"):
+        layer.to(weft.complex64)
+    assert layer.weight.dtype is weft.complex64

@@ -96,7 +96,12 @@ sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_in
 sym_sqrt sym_sum
 """,
 }
-PRIVATE = {"weft.__config__", "weft._dynamo", "weft._utils"}  # modules that programs touch all the same
+PRIVATE = {
+    "weft.__config__",
+    "weft.__future__",
+    "weft._dynamo",
+    "weft._utils",
+}  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
 

@@ -119,3 +119,16 @@ def test_half_precision_norm_is_rounded_once(norm):
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_batch_norm_refuses_tangents_of_running_statistics(place):
+    from weft.autograd import forward_ad
+
+    arguments = [weft.rand(3, 2, 5), weft.rand(2), weft.rand(2)]
+    with forward_ad.dual_level():
+        arguments[place] = forward_ad.make_dual(arguments[place], weft.ones(2))
+        F.batch_norm(*arguments)
+        arguments[0] = forward_ad.make_dual(arguments[0], weft.ones(3, 2, 5))
+        with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and running_var"):
+            F.batch_norm(*arguments)

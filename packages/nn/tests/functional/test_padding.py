@@ -46,3 +46,10 @@ def test_padding_has_first_and_second_derivatives(mode):
 def test_wrong_call_is_explained(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_only_constant_padding_takes_a_value(mode):
+    assert F.pad(weft.ones(1, 1, 3), (1, 1), mode, 0).shape == (1, 1, 5)
+    with pytest.raises(RuntimeError, match="doesn't take in value"):
+        F.pad(weft.ones(1, 1, 3), (1, 1), mode, 1)

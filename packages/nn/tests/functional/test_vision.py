@@ -112,3 +112,25 @@ def test_shuffles_by_a_factor_of_one_are_no_views(shuffle, memory_format):
     image = weft.ones(2, 3, 4, 4).to(memory_format=memory_format)
     shuffle(image, 1).zero_()
     assert image.sum() == image.numel()
+
+
+def test_affine_grid_checks_the_batch_and_warns_of_single_pixels_at_the_corners():
+    with pytest.raises(RuntimeError, match="Expected a batch of 1"):
+        F.affine_grid(weft.zeros(2, 2, 3), [1, 1, 2, 2], align_corners=False)
+    F.affine_grid(weft.zeros(1, 2, 3), [1, 1, 2, 1], align_corners=False)
+    with pytest.warns(UserWarning, match="See the documentation of affine_grid"):
+        F.affine_grid(weft.zeros(1, 2, 3), [1, 1, 2, 1], align_corners=True)
+
+
+@pytest.mark.parametrize(
+    ("input", "grid", "message"),
+    [
+        ((1, 1, 2, 2), (2, 1, 1, 2), "same batch size"),
+        ((1, 1, 2, 2), (1, 1, 1, 3), "size 2 in last dimension"),
+        ((1, 2, 2), (1, 1, 1, 2), "size 1 in last dimension"),
+        ((1, 1, 2, 2), (1, 1, 2), "same number of dimensions"),
+    ],
+)
+def test_grid_sample_says_what_does_not_fit(input, grid, message):
+    with pytest.raises(RuntimeError, match=message):
+        F.grid_sample(weft.zeros(input), weft.zeros(grid), align_corners=False)

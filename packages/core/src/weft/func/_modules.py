@@ -174,8 +174,8 @@ def with_tied(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
                 continue
             if other in given and given[other] is not tensor:
                 raise ValueError(
-                    f"functional_call: {name} and {other} are one tensor of the module (tied), but were given "
-                    "different values; give one of them, or pass tie_weights=False"
+                    f"functional_call got multiple values for keys {sorted([name, other])}, which are one tensor of "
+                    "the module (tied); give one of them, or pass tie_weights=False"
                 )
             wanted[other] = tensor
     return wanted

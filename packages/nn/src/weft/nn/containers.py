@@ -6,7 +6,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ClassVar, TypeVar, cast, overload
 
 from weft import Tensor
 from weft.nn.module import Module
@@ -32,6 +32,8 @@ class _ModuleSequence(Module):
 
     _modules: dict[str, Module]  # type: ignore[assignment]
 
+    _refusal: ClassVar[type[Exception]] = TypeError  # of what is no module, in `insert`
+
     def _name_at(self, index: Any) -> str:
         return next(islice(self._modules, _position(self._get_name(), index, len(self)), None))
 
@@ -52,13 +54,13 @@ class _ModuleSequence(Module):
 
         Raises
         ------
-        TypeError
-            If ``module`` is not a Module.
+        TypeError, AssertionError
+            If ``module`` is not a Module; the second of a Sequential.
         IndexError
             If ``index`` is beyond the end, or before the beginning.
         """
         if not isinstance(module, Module):
-            raise TypeError(f"insert: module should be of type Module, got {type(module).__name__}")
+            raise self._refusal(f"insert: module should be of type Module, got {type(module).__name__}")
         length = len(self)
         if not -length <= index <= length:
             raise IndexError(f"insert: index {index} is out of range for {length} entries")
@@ -91,6 +93,8 @@ class Sequential(_ModuleSequence):
       (2): ReLU()
     )
     """
+
+    _refusal = AssertionError
 
     def __init__(self, *args: Any) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ class _ConvNd(Module):
         dtype: DType = None,
     ) -> None:
         super().__init__()
-        self._check(in_channels, out_channels, stride, padding, groups, padding_mode)
+        self._check(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -81,12 +81,20 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
+        kernel_size: tuple[int, ...],
         stride: tuple[int, ...],
         padding: tuple[int, ...] | str,
+        dilation: tuple[int, ...],
         groups: int,
         padding_mode: str,
     ) -> None:
         name = self._get_name()
+        for option, given in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
+            if len(given) != self._spatial_axes:
+                raise RuntimeError(
+                    f"{name}: expected {option} to be a single integer value or a list of {self._spatial_axes} values "
+                    f"to match the convolution dimensions, but got {option}={list(given)}"
+                )
         if groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
         if in_channels % groups != 0:

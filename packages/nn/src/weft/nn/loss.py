@@ -349,6 +349,10 @@ class NLLLoss(_WeightedLoss):
 class NLLLoss2d(NLLLoss):
     """`NLLLoss` under its older name for images."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn("NLLLoss2d has been deprecated; use NLLLoss instead", FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
+
 
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of the target from the input, which is given as log-probabilities.

@@ -201,7 +201,7 @@ class UninitializedTensorMixin(Tensor):
     def shape(self) -> Any:
         """No shape yet."""
         raise RuntimeError(
-            "shape: can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "shape: Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
             "Call `forward` to initialize the parameters before accessing their attributes."
         )

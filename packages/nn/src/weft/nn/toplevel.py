@@ -372,6 +372,11 @@ def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:
     """The means and biased variances of the channels; the running statistics move a share of the way to them."""
+    if not input.numel():
+        raise RuntimeError(
+            "batch_norm_update_stats: input tensor must have at least one element, but got input_sizes = "
+            f"{list(input.shape)}"
+        )
     dims = (0, *range(2, input.ndim))
     with weft.no_grad():
         mean, variance = input.mean(dims), input.var(dims, correction=0)

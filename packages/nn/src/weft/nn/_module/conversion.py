@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import weft
-from weft import Tensor
+from weft import Tensor, __future__
 from weft.nn._module.traversal import Traversal
 from weft.nn._types import DeviceLike
 
@@ -25,13 +26,20 @@ class Conversion(Traversal):
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        overwrite = __future__.get_overwrite_module_params_on_conversion()
+        overwrite = overwrite and not __future__.get_swap_module_params_on_conversion()
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with weft.no_grad():
                 converted = fn(parameter)
                 gradient = None if parameter.grad is None else fn(parameter.grad)
-            if parameter.grad is not None:
+            if overwrite or converted.layout is not parameter.layout:  # of which the Parameter itself cannot become
+                self._parameters[name] = replaced = type(parameter)(converted, parameter.requires_grad)
+                if gradient is not None:
+                    assert parameter.grad is not None
+                    replaced.grad = gradient.requires_grad_(parameter.grad.requires_grad)
+            elif parameter.grad is not None:
                 gradient_takes_grad = parameter.grad.requires_grad
                 parameter.grad = None  # so that data and gradient never differ in dtype or device
                 parameter.data = converted
@@ -75,6 +83,12 @@ class Conversion(Traversal):
             raise TypeError(
                 f"to: nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}; "
                 "convert a single tensor with tensor.to(dtype)"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "to: Complex modules are a new feature; some modules might not work as expected with complex "
+                "parameters and buffers",
+                stacklevel=2,
             )
 
         def convert(tensor: Tensor) -> Tensor:
@@ -164,6 +178,8 @@ def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, 
         names = ("dtype", "non_blocking", "copy")
     else:
         names = ("device", "dtype", "non_blocking", "copy")
+    if "copy" in options or len(args) == len(names):
+        raise RuntimeError("Module.to: does not accept copy argument; copy.deepcopy(module) makes a copy")
     unknown = options.keys() - {*names, "tensor"}
     repeated = options.keys() & set(names[: len(args)])
     if len(args) > len(names) or unknown or repeated:

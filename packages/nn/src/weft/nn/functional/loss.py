@@ -1246,10 +1246,14 @@ def cosine_embedding_loss(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        wanted = (
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors"
+            if target.ndim in (0, 1)
+            else "0D or 1D target tensor expected, multi-target not supported; inputs have one dimension more"
+        )
         raise RuntimeError(
-            "cosine_embedding_loss: expects inputs of 1 or 2 dimensions and a target of one less, but got sizes: "
-            "input1: "
-            f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
+            f"cosine_embedding_loss: {wanted}, but found sizes: input1 {list(input1.shape)}, input2 "
+            f"{list(input2.shape)}, target {list(target.shape)}"
         )
     eps = 1e-12
     first, second = input1.square().sum(-1) + eps, input2.square().sum(-1) + eps

@@ -213,12 +213,24 @@ def batch_norm(
     if not is_usual_batch_norm(input, parameters, training, eps):
         check_batch_norm(input, parameters, training, eps)
     if not training:
+        if local.levels:
+            refuse_tangents(input, running_mean, running_var)
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
     if weight is not None and weight.kind is not input.kind:
         return mixed_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps)
     result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     return result
+
+
+def refuse_tangents(input: Tensor, *statistics: Tensor | None) -> None:
+    """Raise RuntimeError for running statistics with tangents of forward mode, which would be lost in training."""
+    from weft.autograd.forward_ad import unpack_dual
+
+    if unpack_dual(input).tangent is None:
+        return
+    if any(each is not None and unpack_dual(each).tangent is not None for each in statistics):
+        raise RuntimeError("batch_norm: batch_norm is not differentiable wrt running_mean and running_var")
 
 
 def mixed_batch_norm(

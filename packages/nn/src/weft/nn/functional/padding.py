@@ -164,6 +164,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise NotImplementedError(f"pad: Unrecognised padding mode {mode!r}; expected one of {', '.join(MODES)}")
     before, after = at_ends(input._array.shape, amounts)
     if mode != "constant":
+        if value is not None and value != 0:
+            raise RuntimeError(f"pad: Padding mode {mode!r} doesn't take in value argument, got {value}")
         return in_layout_of(pad_from_inside(input, amounts, before, after, mode), input)
     number: Any = value
     if isinstance(number, int) and number.bit_length() > 64:  # a float is meant, though integers keep their digits

@@ -257,8 +257,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"affine_grid: Expected theta to have floating point type, but got {theta.dtype}")
     if count not in (2, 3):
         raise NotImplementedError(
-            "affine_grid: only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
-            f"{size}"
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
         )
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (count, count + 1):
         raise ValueError(
@@ -268,9 +267,18 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     if min(size) <= 0:
         raise ValueError(f"affine_grid: Expected non-zero, positive output size. Got {size}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            f"affine_grid: Expected a batch of {size[0]} matrices for size {size}, got theta {list(theta.shape)}"
+        )
     if align_corners is None:
         warn_align("affine_grid")
     spatial = size[2:]
+    if align_corners and min(spatial) == 1:
+        warn(
+            "affine_grid: with align_corners=True the only pixel of a dimension of size 1 is at 0, the centre of the "
+            "input (before version 1.3 of PyTorch it was at -1). See the documentation of affine_grid for details."
+        )
     addressable("affine_grid", (theta.shape[0], *spatial, count + 1), theta.itemsize)
     axes = [places(theta, n, bool(align_corners)) for n in spatial]
     shape = [*spatial, 1]
@@ -348,16 +356,20 @@ def grid_sample(
 
 def check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     """Input and grid fit together."""
+    if grid.ndim and grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension, one coordinate for each "
+            f"spatial dimension, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if input.ndim not in (4, 5) or grid.ndim != input.ndim:
         raise RuntimeError(
             f"grid_sample: expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
             f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
-    if grid.shape[0] != input.shape[0] or grid.shape[-1] != input.ndim - 2:
+    if grid.shape[0] != input.shape[0]:
         raise RuntimeError(
-            f"grid_sample: expected grid to have size {input.ndim - 2} in last dimension and the batch size of the "
-            "input, but "
-            f"got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+            f"grid_sample: expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.dtype is not grid.dtype:
         raise RuntimeError(

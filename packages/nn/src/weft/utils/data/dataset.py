@@ -100,7 +100,8 @@ class StackDataset(Dataset[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
-                "StackDataset: samples are either tuples (datasets given by position) or dicts (by name); got both"
+                "StackDataset: Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input/output, got both"
             )
         if not args and not kwargs:
             raise ValueError("StackDataset: At least one dataset should be passed")
