@@ -520,3 +520,31 @@ def test_a_recorded_write_of_chosen_elements_of_an_expanded_tensor_is_refused():
     x = weft.zeros(3, 1, requires_grad=True).clone().expand(3, 4)
     with pytest.raises(RuntimeError, match="single memory location"):
         x.masked_fill_(x == 0, 1.0)
+
+
+WRITES_AT_POSITIONS = {
+    "mask": lambda v: v.__setitem__(weft.tensor([False, True, False, False]), 9),
+    "index": lambda v: v.__setitem__(weft.tensor([1]), 9),
+    "index_put_": lambda v: v.index_put_((weft.tensor([1]),), weft.tensor(9.0)),
+    "masked_fill_": lambda v: v.masked_fill_(weft.tensor([False, True, False, False])[:, None], 9),
+    "index_fill_": lambda v: v.index_fill_(0, weft.tensor([1]), 9),
+    "index_copy_": lambda v: v.index_copy_(0, weft.tensor([1]), weft.full((1, 2), 9.0)),
+    "scatter_": lambda v: v.scatter_(0, weft.tensor([[1, 1]]), 9.0),
+    "masked_scatter_": lambda v: v.masked_scatter_(
+        weft.tensor([[False], [True], [False], [False]]), weft.full((2,), 9.0)
+    ),
+    "put_": lambda v: v.put_(weft.tensor([2, 3]), weft.full((2,), 9.0)),
+    "slice": lambda v: v.__setitem__(slice(1, 2), 9),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("write", WRITES_AT_POSITIONS.values(), ids=WRITES_AT_POSITIONS)
+def test_what_is_written_at_positions_of_overlapping_windows_stays(write, requires_grad):
+    x = weft.arange(5.0)
+    if requires_grad:
+        x = x.requires_grad_() * 1
+    windows = x.unfold(0, 2, 1)
+    write(windows)
+    assert x.tolist() == [0, 9, 9, 3, 4]
+    assert windows.tolist() == [[0, 9], [9, 9], [9, 3], [3, 4]]

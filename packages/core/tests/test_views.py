@@ -273,3 +273,9 @@ def test_one_row_is_read_as_larger_elements_whatever_its_step():
 def test_dims_and_sizes_that_no_view_has_are_named(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(weft.zeros(2, 3))
+
+
+def test_strides_of_single_elements_do_not_keep_a_tensor_from_being_seen_as_complex():
+    x = weft.arange(2.0).reshape(2, 1).rot90()
+    assert x.shape == (1, 2)
+    assert weft.view_as_complex(x).tolist() == [1j]

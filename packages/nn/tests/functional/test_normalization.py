@@ -132,3 +132,10 @@ def test_batch_norm_refuses_tangents_of_running_statistics(place):
         arguments[0] = forward_ad.make_dual(arguments[0], weft.ones(3, 2, 5))
         with pytest.raises(RuntimeError, match="not differentiable wrt running_mean and running_var"):
             F.batch_norm(*arguments)
+
+
+@pytest.mark.parametrize(("shape", "groups"), [((5, 1), 1), ((2, 4), 4), ((2, 4, 1), 4)])
+def test_groups_of_one_element_are_normalized_to_zero_where_there_are_several_examples(shape, groups):
+    assert not weft.nn.functional.group_norm(weft.rand(shape), groups).any()
+    with pytest.raises(ValueError, match="more than 1 value"):
+        weft.nn.functional.group_norm(weft.rand(1, *shape[1:]), groups)

@@ -108,6 +108,9 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
 
 # In-place writes of chosen elements, which PyTorch still takes of expanded tensors, with a warning.
 SCATTERED = frozenset({"masked_fill_", "index_fill_", "index_put_"})
+# And all that write chosen elements: what the others have is not written again.
+AT_POSITIONS = SCATTERED | {"put_", "masked_scatter_", "fill_diagonal_", "scatter_", "scatter_add_", "scatter_reduce_"}
+AT_POSITIONS |= {"index_add_", "index_copy_", "index_reduce_"}
 
 
 def is_expanded(array: Any) -> bool:
@@ -319,10 +322,7 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         result = into(name, self, function, args, kwargs)
         if result._array is not self._array:
             check_fits(name, self, result._array.shape, result.kind.dtype)
-            if name in SCATTERED and is_expanded(self._array):
-                write_changed(self._array, result._array)
-            else:
-                write_array(self, result._array)
+            write_result(name, self, result._array)
         bump(self, name)
         return self
     before = alias(self)
@@ -341,9 +341,28 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     return self
 
 
-def write_changed(array: Any, result: Any) -> None:
-    """Write only the elements of a result that differ, so that no other one of the same memory undoes them."""
-    numpy.copyto(array, result, where=array != result)
+def write_result(name: str, target: Any, result: Any) -> None:
+    """Write the result of an in-place variant into its tensor.
+
+    Of elements that share memory those are written that differ, lest one that stays as it was undoes another's write.
+    """
+    array = target._array
+    if name in AT_POSITIONS and type(array) is numpy.ndarray and overlaps_itself(array):
+        numpy.copyto(array, result, where=array != result)
+    else:
+        write_array(target, result)
+
+
+def overlaps_itself(array: Any) -> bool:
+    """Whether several elements may be the same memory, as `expand` and `unfold` make them."""
+    if array.flags.c_contiguous or not array.size:
+        return False
+    reach = array.itemsize
+    for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape) if size > 1):
+        if step < reach:
+            return True
+        reach += step * (size - 1)
+    return False
 
 
 FUNCTIONS = "relu rsqrt sigmoid lerp addcmul addcdiv clamp"
@@ -393,7 +412,7 @@ def frozen(tensor: Any) -> Any:
 
 def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
-    write_array(self, result._array)
+    write_result(name, self, result._array)
     bump(self, name)
     take_history(self, result)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from weft._engine.tensor import TensorBase
 from weft.ops._declare import pointwise
 from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial
 
@@ -403,8 +402,7 @@ def xlog1py(xp, input, other):
 
 @xlog1py.gradient("input")
 def _(grad, input, other):
-    log = other.log1p() if isinstance(other, TensorBase) else math.log1p(other) if other > -1 else math.nan
-    return (grad * log).masked_fill((input == 0) & (other <= -1), 0)
+    return xlog1py(grad, other).masked_fill((input == 0) & (other <= -1), 0)
 
 
 @xlog1py.gradient("other")

@@ -1156,7 +1156,7 @@ def view_as_complex(input):
         raise RuntimeError(
             f"view_as_complex: Tensor must have a last dimension with stride 1; got strides {input.stride()}"
         )
-    if any(each % 2 for each in input.stride()[:-1]):
+    if any(n > 1 and each % 2 for each, n in zip(input.stride()[:-1], input.shape)):
         raise RuntimeError(
             "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension; got strides "
             f"{input.stride()}"

@@ -855,7 +855,7 @@ def group_norm(
     """
     if input.ndim < 2:
         raise RuntimeError(f"group_norm: Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    batch, channels = input.shape[:2]
+    channels = input.shape[1]
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(
             f"group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -871,7 +871,7 @@ def group_norm(
     check_parameters("group_norm", input, eps, weight=weight, bias=bias)
     if not input.numel():
         return affine(input, weight, bias)
-    if input.numel() == batch * num_groups:
+    if input.numel() == num_groups:  # as in PyTorch, which counts the elements of all examples together
         raise ValueError(
             "group_norm: Expected more than 1 value per channel when training, here in each group, got input size "
             f"{list(input.shape)}"
