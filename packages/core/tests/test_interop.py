@@ -674,3 +674,25 @@ def test_operators_of_a_tensor_take_arrays(name, dtype):
     found = function(tensor, array)
     assert isinstance(found, weft.Tensor)
     np.testing.assert_allclose(found.numpy(), function(tensor.numpy(), array))
+
+
+class Foreign:
+    """A tensor of another library."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_tensors_of_other_libraries_become_ours():
+    source = np.arange(3.0)
+    shared, copied = weft.as_tensor(Foreign(source)), weft.tensor(Foreign(source))
+    source[0] = 9
+    assert shared.tolist() == [9, 1, 2] and copied.tolist() == [0, 1, 2]
+    assert weft.tensor(Foreign(source), dtype=weft.float32).dtype is weft.float32
+    assert weft.tensor(Foreign(source), requires_grad=True).is_leaf

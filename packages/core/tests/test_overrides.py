@@ -341,3 +341,46 @@ assert weft.overrides.resolve_name(weft.linalg.eigh) == "weft.linalg.eigh"
 assert weft.overrides.resolve_name(weft.Tensor.shape.__get__) == "weft.Tensor.shape.__get__"
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_tensors_of_pytorch_and_ours_refuse_each_other():
+    program = """
+import sys, types
+import pytest
+
+class Tensor:  # as PyTorch's: the default calls the function, which asks again
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+def add(first, second):
+    kinds = [type(each) for each in (first, second) if hasattr(type(each), "__torch_function__")]
+    for kind in kinds:
+        found = kind.__torch_function__(add, tuple(kinds), (first, second))
+        if found is not NotImplemented:
+            return found
+    raise TypeError("no implementation")
+
+add.__module__ = "torch.functional"
+sys.modules["torch"] = types.SimpleNamespace(Tensor=Tensor, add=add)
+import weft
+
+ours, theirs = weft.ones(2), Tensor()
+for call in (
+    lambda: add(ours, 1),
+    lambda: weft.add(theirs, 1),
+    lambda: weft.cat([ours, theirs]),
+    lambda: ours + theirs,
+    lambda: weft.nn.functional.relu(theirs),
+):
+    with pytest.raises(TypeError):
+        call()
+
+class Subclass(weft.Tensor):
+    pass
+
+with pytest.raises(TypeError):
+    add(ours.as_subclass(Subclass), 1)
+assert type(weft.add(ours.as_subclass(Subclass), 1)) is Subclass
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -194,11 +194,36 @@ def overriding(args: Iterable[Any]) -> list[Any]:
             kind = type(each)
             if kind in found or not hasattr(kind, "__torch_function__"):
                 continue
-            if not isinstance(each, TensorBase) or (each.kind.overrides and not local.plain_only):
+            if isinstance(each, TensorBase):
+                if each.kind.overrides and not local.plain_only:
+                    found.append(kind)
+            elif not is_pytorchs(kind):
                 found.append(kind)
     if len(found) > 1:
         found.sort(key=lambda kind: -len(kind.__mro__))
     return found
+
+
+def pytorchs_tensor() -> Any:
+    """The Tensor of PyTorch itself, if the program has imported that too, and its name does not stand for ours."""
+    found = getattr(sys.modules.get("torch"), "Tensor", None)
+    return found if isinstance(found, type) and not issubclass(found, TensorBase) else None
+
+
+def is_pytorchs(kind: type) -> bool:
+    """Whether a class is one of PyTorch's tensors: what it does with a function is to call it, which asks it again."""
+    tensor = pytorchs_tensor()
+    return tensor is not None and issubclass(kind, tensor)
+
+
+def is_pytorchs_function(function: Any) -> bool:
+    """Whether PyTorch itself asks, about a function of its own: to call it would be to be asked again."""
+    if pytorchs_tensor() is None:
+        return False
+    home = getattr(function, "__objclass__", None) or getattr(function, "__self__", None)
+    home = getattr(home, "__objclass__", home)  # of a property's __get__
+    module = getattr(function, "__module__", None) or getattr(home, "__module__", None) or type(home).__module__
+    return str(module).partition(".")[0] == "torch"
 
 
 def call_override(function: Any, types: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -234,7 +259,7 @@ def call_override(function: Any, types: list[Any], args: tuple[Any, ...], kwargs
 
 def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run the function as if its tensors were plain, and give its results the subclass."""
-    if not all(issubclass(cls, each) for each in types):
+    if not all(issubclass(cls, each) for each in types) or is_pytorchs_function(function):
         return NotImplemented
     result = unmasked(flatten((*args, *(kwargs or {}).values())), function, args, kwargs or {})
     return converted(result, cls)

@@ -261,6 +261,9 @@ def tensor(
         )
     elif isinstance(data, TypedStorage | UntypedStorage):
         made = of_storage(data, element).to(data.device if device is None else resolve_device(device), copy=True)
+    elif hasattr(type(data), "__dlpack__"):  # the tensor of another library
+        made = from_dlpack(data)
+        made = made.to(made.kind.device if device is None else resolve_device(device), element, copy=True)
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made
@@ -311,6 +314,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     if isinstance(data, numpy.ndarray):
         data = from_numpy(data)
         device = resolve_device(device)
+    elif not isinstance(data, TensorBase) and hasattr(type(data), "__dlpack__"):
+        data = from_dlpack(data)
     if isinstance(data, TensorBase):
         return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)  # type: ignore[attr-defined]
     return tensor(data, dtype=element, device=device)

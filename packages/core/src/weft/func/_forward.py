@@ -80,8 +80,8 @@ def check_pairs(primals: list[Any], tangents: list[Any]) -> None:
         if primal._array.shape != tangent._array.shape:
             raise RuntimeError(
                 "jvp: Trying to set a forward gradient that has a different size than that of the original Tensor, "
-                f"this is not supported. Tensor is of size {list(primal._array.shape)} while the given forward gradient is "
-                f"of size {list(tangent._array.shape)}."
+                "this is not supported. Tensor is of size "
+                f"{list(primal._array.shape)} while the given forward gradient is of size {list(tangent._array.shape)}."
             )
         if primal.kind.dtype is not tangent.kind.dtype:
             raise RuntimeError(
