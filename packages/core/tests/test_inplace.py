@@ -548,3 +548,24 @@ def test_what_is_written_at_positions_of_overlapping_windows_stays(write, requir
     write(windows)
     assert x.tolist() == [0, 9, 9, 3, 4]
     assert windows.tolist() == [[0, 9], [9, 9], [9, 3], [3, 4]]
+
+
+NUMBERS_THAT_ARE_WRITTEN = {
+    "fill_": lambda z, v: z.fill_(v),
+    "masked_fill_": lambda z, v: z.masked_fill_(z == 0, v),
+    "index_fill_": lambda z, v: z.index_fill_(0, weft.tensor([0, 1, 2]), v),
+    "copy_": lambda z, v: z.copy_(v),
+    "slice": lambda z, v: z.__setitem__(slice(None), v),
+    "mask": lambda z, v: z.__setitem__(z == 0, v),
+    "add_": lambda z, v: z.add_(v),
+}
+
+
+@pytest.mark.parametrize("dtype", [weft.float16, weft.float32, weft.float64, weft.complex64], ids=str)
+@pytest.mark.parametrize("number", [weft.float32, weft.float64, weft.bfloat16], ids=str)
+@pytest.mark.parametrize("write", NUMBERS_THAT_ARE_WRITTEN.values(), ids=NUMBERS_THAT_ARE_WRITTEN)
+def test_a_number_that_is_written_gets_a_gradient_of_its_own_dtype(write, number, dtype):
+    value, target = weft.tensor(2.0, dtype=number, requires_grad=True), weft.zeros(3, dtype=dtype)
+    write(target, value)
+    (target * 3).sum().real.backward()
+    assert value.grad.dtype is number and value.grad == 9

@@ -515,5 +515,5 @@ def filling(name: str, input: Any, value: Any) -> Any:
         )
     kind = value.kind
     if kind.plain and kind.dtype is not input.dtype and kind.device.type == "cpu":
-        fitting(name, value, input.dtype)
+        fitting(name, value.detach(), input.dtype)  # type: ignore[attr-defined]
     return value.to(input.device, input.dtype)  # type: ignore[attr-defined]

@@ -906,6 +906,8 @@ def fill(input, value):
         )
     if not isinstance(value, TensorBase):
         value = fitting("fill", value, input.kind.dtype)
+    elif value._requires_grad and value.kind.dtype is not input.kind.dtype:
+        value = value.to(input.dtype)  # type: ignore[attr-defined]  # so that its gradient is of its own dtype
     return fill.op(input, value)
 
 

@@ -652,7 +652,7 @@ def converted_value(target: Any, value: Any, masked: bool) -> Any:
     """
     if masked and value._array.size == 1:
         if value.kind.plain and value.kind.dtype is not target.kind.dtype:
-            fitting("index_put_", value, target.kind.dtype)
+            fitting("index_put_", value.detach(), target.kind.dtype)
         return value.to(target.device, target.dtype)
     check_same_dtype("index_put_", target, value)
     return value.to(target.device)
