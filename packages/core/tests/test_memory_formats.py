@@ -105,3 +105,10 @@ def test_a_format_for_another_number_of_dimensions_is_refused():
 def test_there_is_no_order_to_keep_for_a_new_tensor():
     with pytest.raises(RuntimeError, match="Preserve"):
         weft.empty(2, 3, memory_format=weft.preserve_format)
+
+
+def test_constant_padding_keeps_the_format():
+    images = weft.rand(1, 2, 5, 3).contiguous(memory_format=weft.channels_last)
+    padded = weft.constant_pad_nd(images, [1, 2], 0.5)
+    assert padded.is_contiguous(memory_format=weft.channels_last)
+    assert weft.equal(padded, weft.constant_pad_nd(images.contiguous(), [1, 2], 0.5))

@@ -81,6 +81,23 @@ def is_channels_last(array: Any) -> bool:
     return bool(flags.c_contiguous)
 
 
+def suggests_channels_last(array: Any) -> bool:
+    """Whether results computed from an array are to have their channels innermost, as PyTorch decides by its strides.
+
+    Rows may lie apart, as where a part of images is taken; of a single image, whose first stride may be anything, only
+    a stride that a batch would have counts.
+    """
+    if array.ndim not in (4, 5) or array.strides[1] == 0:
+        return False
+    least = 0
+    for dim in (1, *range(array.ndim - 1, 1, -1), 0):
+        size, stride = array.shape[dim], array.strides[dim]
+        if size == 0 or stride < least or (dim == 0 and least == array.strides[1]):
+            return False
+        least = stride * max(size, 1)
+    return True
+
+
 def order_of(name: str, format: Any, ndim: int) -> tuple[int, ...] | None:
     """The order of dimensions in memory that a format asks for; None for the tensor's own order.
 

@@ -66,3 +66,21 @@ def test_volumes_keep_it_too():
 def test_indices_of_max_pooling_keep_it():
     _, indices = F.max_pool2d(weft.randn(1, 2, 4, 4).to(memory_format=weft.channels_last), 2, return_indices=True)
     assert indices.is_contiguous(memory_format=weft.channels_last)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+@pytest.mark.parametrize("dtype", [weft.uint8, weft.float32])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_parts_of_channels_last_images_keep_their_format(dtype, mode, batch):
+    images = weft.randint(0, 200, (batch, 3, 12, 12)).to(dtype).contiguous(memory_format=weft.channels_last)
+    for part in (images, images[:, :, 2:-2, 2:-2], images[:, :, ::2, ::2]):
+        result = F.interpolate(part, size=(5, 7), mode=mode)
+        assert result.is_contiguous(memory_format=weft.channels_last)
+        assert weft.equal(result, F.interpolate(part.contiguous(), size=(5, 7), mode=mode))
+
+
+def test_one_image_made_a_batch_of_is_not_channels_last():
+    batch = weft.randn(2, 3, 8, 8).contiguous(memory_format=weft.channels_last)[0].unsqueeze(0)
+    assert batch.stride() == (3, 1, 24, 3)
+    for result in (F.interpolate(batch, size=4, mode="bilinear"), F.max_pool2d(batch, 2), F.avg_pool2d(batch, 2)):
+        assert result.is_contiguous()

@@ -53,3 +53,12 @@ def test_only_constant_padding_takes_a_value(mode):
     assert F.pad(weft.ones(1, 1, 3), (1, 1), mode, 0).shape == (1, 1, 5)
     with pytest.raises(RuntimeError, match="doesn't take in value"):
         F.pad(weft.ones(1, 1, 3), (1, 1), mode, 1)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_padding_takes_no_batches_but_no_empty_images(mode, count):
+    spatial = [4] * count
+    assert F.pad(weft.zeros(0, 2, *spatial), (1, 1) * count, mode).shape == (0, 2, *[6] * count)
+    with pytest.raises(RuntimeError, match=rf"Expected {count + 1}D or {count + 2}D \(batch mode\)"):
+        F.pad(weft.zeros(2, 0, *spatial), (1, 1) * count, mode)

@@ -10,7 +10,7 @@ import numpy
 
 from weft._dtypes import int64, result_dtype
 from weft._engine import dimensions, functions
-from weft._layout import in_order, is_channels_last
+from weft._layout import channels_last, channels_last_3d, in_order, is_channels_last, suggests_channels_last
 from weft._settings import warn_caller_once
 from weft._tensor import Tensor
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -523,6 +523,8 @@ def constant_pad_nd(input, pad, value=0):
         inside = narrow(inside, dim, start, builtins.max(end - start, 0))
         places.append((dim, builtins.max(before, 0)))
     made = input.new_full(shape, value)
+    if suggests_channels_last(input._array):
+        made = made.contiguous(memory_format=channels_last if input.ndim == 4 else channels_last_3d)
     target = made
     for dim, start in places:
         target = narrow(target, dim, start, inside.shape[dim])

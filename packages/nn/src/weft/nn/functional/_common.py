@@ -11,7 +11,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._layout import is_channels_last
+from weft._layout import is_channels_last, suggests_channels_last
 from weft.ops._declare import guarded
 from weft.ops._inplace import write_inplace
 
@@ -170,11 +170,16 @@ def in_single(tensor: Any) -> Any:
 
 
 def in_layout_of(result: Tensor, *inputs: Tensor) -> Tensor:
-    """The result with its channels innermost in memory, if those of an input are."""
+    """The result with its channels innermost in memory if those of an input are, and else with the last dimension."""
+    usual = True
     for each in inputs:
-        if not each._array.flags.c_contiguous and is_channels_last(each._array):
-            return result.contiguous(memory_format=weft.channels_last if result.ndim == 4 else weft.channels_last_3d)
-    return result
+        if not each._array.flags.c_contiguous:
+            if suggests_channels_last(each._array):
+                return result.contiguous(
+                    memory_format=weft.channels_last if result.ndim == 4 else weft.channels_last_3d
+                )
+            usual = False
+    return result if usual or not is_channels_last(result._array) else result.contiguous()
 
 
 def check_floating(name: str, tensor: Tensor) -> None:

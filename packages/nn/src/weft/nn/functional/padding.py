@@ -200,6 +200,11 @@ def pad_from_inside(input: Tensor, amounts: Sizes, before: Sizes, after: Sizes, 
             "last "
             f"1, 2 or 3 dimensions of an input with channels; got pad={list(amounts)} and input {list(input.shape)}"
         )
+    if mode != "circular" and 0 in input._array.shape[input.ndim - count - 1 :]:
+        raise RuntimeError(
+            f"pad: Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got {list(input.shape)}"
+        )
     padded = [dim for dim in range(input.ndim - count, input.ndim) if before[dim] or after[dim]]
     for dim in padded:
         check_amounts(mode, dim, before[dim], after[dim], input._array.shape[dim], amounts, input)

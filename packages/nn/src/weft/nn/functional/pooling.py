@@ -986,6 +986,11 @@ def fractional_sizes(name: str, spatial: Sizes, kernel: Sizes, output_size: Any,
         raise ValueError(f"{name}: requires specifying either an output_size or an output_ratio")
     if output_size is None:
         ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * len(kernel)
+        if len(ratios) != len(kernel):
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of Ints. It needs one ratio, or "
+                f"{len(kernel)}, got {list(ratios)}"
+            )
         output_size = [int(n * ratio) for n, ratio in zip(spatial, ratios)]
     out = sizes(name, "output_size", output_size, len(kernel))
     for n, k, o in zip(spatial, kernel, out):
