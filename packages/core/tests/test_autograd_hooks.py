@@ -293,3 +293,16 @@ def test_callbacks_run_when_a_pass_has_ended_also_those_that_callbacks_queue():
     assert len(seen) == 4
     with pytest.raises(RuntimeError, match="during backward pass"):
         engine.queue_callback(first)
+
+
+def test_nodes_have_the_names_that_programs_search_graphs_for():
+    x, y = weft.ones(2, 2, requires_grad=True), weft.ones(2, 2, requires_grad=True)
+    for out, name in (
+        (x + y, "AddBackward0"),
+        (x @ y, "MmBackward0"),
+        (weft.nn.functional.linear(x, y, y[0]), "AddmmBackward0"),
+        (weft.linalg.vector_norm(x), "LinalgVectorNormBackward0"),
+        (x.double(), "ToCopyBackward0"),
+        (weft.nn.functional.layer_norm(x, (2,)), "NativeLayerNormBackward0"),
+    ):
+        assert out.grad_fn.name() == type(out.grad_fn).__name__ == name

@@ -123,3 +123,10 @@ def test_functions_pay_nothing_for_it_before_it_is_asked_for():
         "weft.masked.masked_tensor; assert weft.sum.__code__ is not before"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["transpose", "swapaxes", "swapdims"])
+def test_two_dimensions_change_places_in_the_mask_too(name):
+    x = masked.masked_tensor(weft.arange(6.0).view(2, 3), weft.tensor([[True, False, True], [False, True, False]]))
+    found = getattr(x, name)(0, 1)
+    assert found.get_mask().tolist() == x.get_mask().T.tolist() and found.get_data().shape == (3, 2)

@@ -34,8 +34,8 @@ ELEMENTWISE = frozenset(
 MOVES = frozenset(
     """
     __getitem__ getitem cat chunk concat concatenate diagonal expand expand_as flatten flip gather index_select movedim
-    moveaxis mT T H narrow permute ravel repeat reshape roll select split squeeze stack swapaxes t take_along_dim
-    tile transpose unbind unflatten unfold unsqueeze view
+    moveaxis mT T H narrow permute ravel repeat reshape roll select split squeeze stack swapaxes swapdims t
+    take_along_dim tile transpose unbind unflatten unfold unsqueeze view
     """.split()
 )
 REDUCTIONS = frozenset("amax amin argmax argmin logsumexp mean norm prod std sum var".split())

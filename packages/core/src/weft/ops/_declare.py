@@ -68,6 +68,7 @@ from weft._tensor import Tensor
 from weft.backend import ask_again
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
+from weft.ops._node_names import node_name
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
 
@@ -128,7 +129,7 @@ class Declaration:
         self.wide: tuple[str, ...] = ()  # those whose numbers they take in float32, and constants without dimensions
         self.narrow: tuple[str, ...] = ()  # those whose numbers the common dtype has to hold
         self.strict = False
-        self.label = "".join(part.title() for part in self.short.split("_")) + "Backward0"
+        self.label = node_name(self.short)
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.complex_kernel: Any = None  # a function of (xp, *arguments) for complex dtypes, where that is another
