@@ -156,3 +156,18 @@ def test_an_element_of_the_tensor_may_fill_some_of_it(size, dtype):
 def test_grids_of_an_empty_vector_have_a_gradient():
     grids = weft.meshgrid(weft.ones(0, requires_grad=True), weft.ones(2, requires_grad=True), indexing="ij")
     assert all(each.requires_grad and each.shape == (0, 2) for each in grids)
+
+
+def test_index_select_beyond_a_later_dimension_is_a_runtime_error():
+    with pytest.raises(RuntimeError, match="INDICES element is out of DATA bounds"):
+        weft.zeros(2, 3).index_select(1, weft.tensor([3]))
+    for shape in ((3,), (3, 2)):
+        with pytest.raises(IndexError, match="out of range"):
+            weft.zeros(shape).index_select(0, weft.tensor([3]))
+
+
+@pytest.mark.parametrize("values", [lambda i: i.clone(), lambda i: i])
+def test_index_put_refuses_an_index_of_the_memory_that_it_writes_to(values):
+    index = weft.tensor([2, 1, 0])
+    with pytest.raises(RuntimeError, match="single memory location"):
+        index.index_put_((index,), values(index))

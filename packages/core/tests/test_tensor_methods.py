@@ -237,3 +237,29 @@ def test_sizes_are_python_integers_of_64_bits():
     with pytest.raises(ValueError, match="64 bits"):
         weft.Size([1 << 63])
     assert all(type(each) is weft.Size for each in (made + (1,), (1,) + made, made * 2, 2 * made, made[1:]))
+
+
+@pytest.mark.parametrize("make", [weft.zeros, weft.ones, weft.empty])
+def test_a_size_must_be_given_but_may_be_of_no_dimensions(make):
+    with pytest.raises(TypeError, match="missing 1 required"):
+        make()
+    assert make(()).shape == make(size=()).shape == ()
+
+
+@pytest.mark.parametrize("name", ["bool", "complex64"])
+def test_counting_in_truth_values_or_complex_numbers_is_refused(name):
+    dtype = getattr(weft, name)
+    with pytest.raises(NotImplementedError, match="arange_cpu"):
+        weft.arange(2, dtype=dtype)
+    with pytest.raises(NotImplementedError, match="arange_cpu"):
+        weft.arange(2, out=weft.empty(2, dtype=dtype))
+    if name == "bool":
+        with pytest.raises(NotImplementedError, match="linspace"):
+            weft.linspace(0, 1, 3, dtype=dtype)
+    assert weft.linspace(0, 1, 3, dtype=weft.complex64).tolist() == [0, 0.5, 1]
+
+
+def test_integers_are_no_part_of_complex_numbers():
+    for dtype in (weft.int32, weft.bool):
+        with pytest.raises(RuntimeError, match="to_complex"):
+            dtype.to_complex()

@@ -83,9 +83,9 @@ class dtype:
         Raises
         ------
         RuntimeError
-            For the 8-bit floating-point dtypes.
+            For integers, bool and the 8-bit floating-point dtypes.
         """
-        if self.is_float8:
+        if self.is_float8 or not (self.is_floating_point or self.is_complex):
             raise RuntimeError(
                 f"to_complex: Unknown Complex ScalarType for {self.spoken}; convert with .to(weft.float32)"
             )

@@ -233,7 +233,12 @@ def same_shape_except(name: str, shapes: Sequence[tuple[int, ...]], dim: int) ->
     """
     first = shapes[0]
     for number, shape in enumerate(shapes):
-        if len(shape) != len(first) or any(a != b for d, (a, b) in enumerate(zip(first, shape)) if d != dim):
+        if len(shape) != len(first):
+            raise RuntimeError(
+                f"{name}: Tensors must have same number of dimensions: got {len(first)} and {len(shape)} (shapes "
+                f"{list(first)} and {list(shape)}). Sizes of tensors must match except in dimension {dim}"
+            )
+        if any(a != b for d, (a, b) in enumerate(zip(first, shape)) if d != dim):
             raise RuntimeError(
                 f"{name}: Sizes of tensors must match except in dimension {dim}. Expected {list(first)}, but got "
                 f"{list(shape)} for tensor number {number} in the list"

@@ -315,6 +315,8 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
+    if name == "index_put_" and args:
+        others += [each for each in args[0] if isinstance(each, TensorBase)]
     if others:
         refuse_shared(name, self, others if name not in FILLING else with_dimensions(others), name in APART)
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))

@@ -82,6 +82,18 @@ def unlikely(element: Any) -> Any:
     return True if element.name == "bool" else iinfo(element).max
 
 
+def require_size(name: str, size: tuple[Any, ...]) -> None:
+    """A size was given, though it may be that of no dimensions.
+
+    Raises
+    ------
+    TypeError
+        If none was.
+    """
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+
+
 def finished(made: Any, requires_grad: bool) -> Any:
     """A new tensor, as a leaf that requires grad if that was asked for."""
     return made.requires_grad_(requires_grad) if requires_grad else made
@@ -111,6 +123,7 @@ def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
         return sparse_zeros(as_shape("empty", size), dtype, device, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("empty: unsupported memory format Preserve: there is no tensor whose order to keep")
+    require_size("empty", size)
     shape = as_shape("empty", size)
     order = order_of("empty", memory_format, len(shape))
     placed = shape if order is None else tuple(shape[dim] for dim in order)
@@ -211,6 +224,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     """
     if layout is not None and not is_strided("zeros", layout, True):
         return sparse_zeros(as_shape("zeros", size), dtype, device, requires_grad)
+    require_size("zeros", size)
     remember_new_kind()
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
@@ -220,6 +234,7 @@ def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_m
     """A tensor of ones."""
     if layout is not None:
         is_strided("ones", layout)
+    require_size("ones", size)
     remember_new_kind()
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
@@ -437,6 +452,7 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
     whole = all(isinstance(each, (int, numpy.integer)) for each in (start, end, step))
     element = element_type("arange", dtype) or (int64 if whole else get_default_dtype())
     refuse_float8("arange", element)
+    refuse_uncounted("arange", element)
     if element is int64 and not whole:
         start, end, step, whole = int(start), int(end), int(step), True
         if step == 0:
@@ -446,6 +462,20 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
         start, step = int(start), int(step)
     elements("arange", (int(count),), element.itemsize)
     return finished(from_host(steps_from(start, step, int(count), element), device), requires_grad)
+
+
+def refuse_uncounted(name: str, element: dtype) -> None:
+    """Numbers that one counts are neither truth values nor complex.
+
+    Raises
+    ------
+    NotImplementedError
+        If the dtype is one of these.
+    """
+    if element.is_complex or element.name == "bool":
+        raise NotImplementedError(
+            f"{name}: \"{name}_cpu\" not implemented for '{element.spoken}'; count in another dtype, and convert with .to()"
+        )
 
 
 def steps_from(start: Any, step: Any, count: int, element: dtype) -> Any:
@@ -490,6 +520,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
         start, end = 0, start
     element = element_type("range", dtype) or get_default_dtype()
     refuse_float8("range", element)
+    refuse_uncounted("range", element)
     if step == 0:
         raise RuntimeError("range: step must be nonzero")
     if (end - start) * step < 0:
@@ -517,6 +548,8 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
     chosen = element_type(name, dtype)
     if chosen is not None:
         refuse_float8(name, chosen)
+        if chosen.name == "bool":
+            refuse_uncounted(name, chosen)
         return chosen
     kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()

@@ -922,7 +922,10 @@ def index_select(input, dim, index):
             f"index_select: self indexing axis dim should be positive; dimension {dim} is empty, and {flat.numel()} "
             "positions were asked for"
         )
-    return positioned("index_select", IndexError, index_select.op, input, dim, flat)
+    if dim == 0:
+        return positioned("index_select", IndexError, index_select.op, input, dim, flat)
+    outside = "index_select: INDICES element is out of DATA bounds"  # PyTorch's other loop
+    return positioned(outside, RuntimeError, index_select.op, input, dim, flat)
 
 
 @index_select.kernel

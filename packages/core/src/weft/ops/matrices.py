@@ -614,6 +614,8 @@ def trace(input):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: trace expects a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
+    if input.dtype.name == "bool":
+        raise NotImplementedError("trace: not implemented for 'Bool'; convert with .to(weft.int64)")
     return input.diagonal().sum()
 
 

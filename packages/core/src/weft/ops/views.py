@@ -465,7 +465,7 @@ def unflatten(input, dim, sizes):
         raise TypeError(f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     dim = wrap_dim("unflatten", dim, len(shape))
     if not shape:
-        raise IndexError(f"unflatten: Dimension specified as {dim} but tensor has no dimensions")
+        raise RuntimeError(f"unflatten: Dimension specified as {dim} but tensor has no dimensions")
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     wanted = integers("unflatten", (sizes,) if isinstance(sizes, (tuple, list)) else sizes)
