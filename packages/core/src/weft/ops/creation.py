@@ -474,7 +474,7 @@ def refuse_uncounted(name: str, element: dtype) -> None:
     """
     if element.is_complex or element.name == "bool":
         raise NotImplementedError(
-            f"{name}: \"{name}_cpu\" not implemented for '{element.spoken}'; count in another dtype, and convert with .to()"
+            f"{name}: \"{name}_cpu\" not implemented for '{element.spoken}'; count in another dtype and convert it"
         )
 
 
