@@ -76,7 +76,7 @@ def test_parts_of_channels_last_images_keep_their_format(dtype, mode, batch):
     for part in (images, images[:, :, 2:-2, 2:-2], images[:, :, ::2, ::2]):
         result = F.interpolate(part, size=(5, 7), mode=mode)
         assert result.is_contiguous(memory_format=weft.channels_last)
-        assert weft.equal(result, F.interpolate(part.contiguous(), size=(5, 7), mode=mode))
+        weft.testing.assert_close(result, F.interpolate(part.contiguous(), size=(5, 7), mode=mode), check_stride=False)
 
 
 def test_one_image_made_a_batch_of_is_not_channels_last():

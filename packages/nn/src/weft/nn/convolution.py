@@ -89,12 +89,6 @@ class _ConvNd(Module):
         padding_mode: str,
     ) -> None:
         name = self._get_name()
-        for option, given in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
-            if len(given) != self._spatial_axes:
-                raise RuntimeError(
-                    f"{name}: expected {option} to be a single integer value or a list of {self._spatial_axes} values "
-                    f"to match the convolution dimensions, but got {option}={list(given)}"
-                )
         if groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
         if in_channels % groups != 0:
@@ -103,10 +97,16 @@ class _ConvNd(Module):
             raise ValueError(f"{name}: out_channels ({out_channels}) must be divisible by groups ({groups})")
         if isinstance(padding, str):
             if padding not in _PADDING_NAMES:
-                raise ValueError(f"{name}: invalid padding string {padding!r}, should be one of {_PADDING_NAMES}")
+                raise ValueError(f"{name}: Invalid padding string {padding!r}, should be one of {_PADDING_NAMES}")
             if padding == "same" and any(step != 1 for step in stride):
                 raise ValueError(
                     f"{name}: padding='same' is not supported for strided convolutions, got stride {stride}"
+                )
+        for option, given in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
+            if len(given) != self._spatial_axes:
+                raise RuntimeError(
+                    f"{name}: expected {option} to be a single integer value or a list of {self._spatial_axes} values "
+                    f"to match the convolution dimensions, but got {option}={list(given)}"
                 )
         if padding_mode not in _PADDING_MODES:
             raise ValueError(f"{name}: padding_mode must be one of {_PADDING_MODES}, but got {padding_mode!r}")
