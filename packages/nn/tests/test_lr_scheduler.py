@@ -368,3 +368,20 @@ def test_cyclic_rates_do_not_write_into_the_callers_tensors(tensor_rate, mode):
         assert got == pytest.approx([group["lr"] for group in expected.optimizer.param_groups])
     assert low.item() == pytest.approx(0.01)
     assert [each.item() for each in high] == pytest.approx([0.1, 0.2])
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_step_that_is_overridden_after_the_schedule_was_made_warns(early):
+    optimizer = optim.SGD([weft.ones(1)], lr=0.1)
+    step = optimizer.step
+    if early:
+        optimizer.step = lambda: step()
+    schedule = schedules.StepLR(optimizer, 1)
+    optimizer.step = optimizer.step if early else lambda: step()
+    optimizer.step()
+    if early:
+        schedule.step()
+        return
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        schedule.step()
+    schedule.step()

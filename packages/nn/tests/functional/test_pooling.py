@@ -155,3 +155,30 @@ def test_unpooling_takes_no_batches_but_no_empty_images(count):
             continue
         with pytest.raises(RuntimeError, match="Expected input to have non-zero size"):
             unpool(input, input.long(), 2)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_gradient_of_adaptive_pooling_to_nothing_is_refused(count):
+    for kind in ("avg", "max"):
+        input = weft.ones(1, 2, *[3] * count, requires_grad=True)
+        result = getattr(F, f"adaptive_{kind}_pool{count}d")(input, 0)
+        assert result.shape == (1, 2, *[0] * count)
+        with pytest.raises(RuntimeError, match="Expected grad_output to have non-zero size for non-batch"):
+            result.sum().backward()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_adaptive_means_of_images_without_channels_are_empty(count):
+    input = weft.ones(0, *[4] * count, requires_grad=True)
+    result = getattr(F, f"adaptive_avg_pool{count}d")(input, 3)
+    assert result.shape == (0, *[3] * count)
+    result.sum().backward()
+    assert input.grad.shape == input.shape
+
+
+def test_unpooling_keeps_the_format():
+    images = weft.randn(2, 3, 6, 6).contiguous(memory_format=weft.channels_last)
+    values, places = F.max_pool2d(images, 2, return_indices=True)
+    result = F.max_unpool2d(values, places, 2)
+    assert result.is_contiguous(memory_format=weft.channels_last)
+    assert weft.equal(result, F.max_unpool2d(values.contiguous(), places.contiguous(), 2))

@@ -63,6 +63,11 @@ def _per_group(name: str, optimizer: Optimizer, option: str, value: Any) -> list
     return [_copy(each) for each in value]
 
 
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()` without it."
+)
+
+
 class LRScheduler:
     """Base class of schedules. A subclass defines :meth:`get_lr`.
 
@@ -100,6 +105,8 @@ class LRScheduler:
                 )
         self.base_lrs: list[Any] = [_copy(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch: float = last_epoch
+        if vars(optimizer).get("step") is not optimizer._step_of_schedules:
+            optimizer._step_of_schedules = vars(optimizer).get("step")
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -134,6 +141,24 @@ class LRScheduler:
         """The rates of epoch ``last_epoch``, from those of the epoch before, one for each group."""
         raise NotImplementedError(f"{type(self).__name__}.get_lr: a subclass of LRScheduler must define get_lr")
 
+    def _warn_of_order(self) -> None:
+        """Warn where the optimizer made no step before the schedule's first, or where nobody can know."""
+        details = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+        if vars(self.optimizer).get("step") is not self.optimizer._step_of_schedules:
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after the schedule was made, which cannot see then "
+                f"whether it is called before `lr_scheduler.step()`, as it should be. {details}",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first rate of the schedule is "
+                f"skipped. Call `optimizer.step()` first in each round. {details}",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def step(self, epoch: int | None = None) -> None:
         """Write the next epoch's rates into the groups.
 
@@ -142,20 +167,11 @@ class LRScheduler:
         epoch : int, optional
             Deprecated: go to this epoch instead.
         """
-        if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first rate of the schedule is "
-                "skipped. Call `optimizer.step()` first in each round.",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._step_count == 1:
+            self._warn_of_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()` without it.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._go_to(epoch)
 
     def _go_to(self, epoch: float | None) -> None:

@@ -145,6 +145,7 @@ class Optimizer:
 
     _in_step = False
     _opt_called = False
+    _step_of_schedules: Any = None  # an overridden `step` that was there when a schedule was made
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -651,23 +651,24 @@ def check_sizes(name: str, stride: Sizes, padding: Sizes, dilation: Sizes, group
 def check_channels(name: str, input: Sizes, weight: Sizes, groups: int, bias: Tensor | None) -> None:
     out_channels, channels = weight[:2]
     if out_channels % groups or out_channels < groups:
+        wanted = "at least" if out_channels < groups else "divisible by"
         raise RuntimeError(
-            f"{name}: expected weight to be divisible into groups={groups} along dimension 0, but got weight of size "
-            f"{list(weight)}"
+            f"{name}: Given groups={groups}, expected weight to be {wanted} {groups} at dimension 0, but got weight of "
+            f"size {list(weight)} instead"
         )
     if input[1] != channels * groups:
         raise RuntimeError(
             f"{name}: Given groups={groups}, weight of size {list(weight)}, expected input{list(input)} to have "
             f"{channels * groups} channels, but got {input[1]} channels instead"
         )
-    check_bias(name, bias, out_channels)
+    check_bias(name, bias, out_channels, weight)
 
 
-def check_bias(name: str, bias: Tensor | None, out_channels: int) -> None:
+def check_bias(name: str, bias: Tensor | None, out_channels: int, weight: Any) -> None:
     if bias is not None and tuple(bias.shape) != (out_channels,):
         raise RuntimeError(
-            f"{name}: expected bias to be 1-dimensional with {out_channels} elements, one for each output channel, but "
-            f"got bias of size {list(bias.shape)}"
+            f"{name}: Given weight of size {list(weight)}, expected bias to be 1-dimensional with {out_channels} "
+            f"elements, but got bias of size {list(bias.shape)} instead"
         )
 
 
@@ -747,11 +748,10 @@ def transposed(count: int, by_input: Any) -> Any:
         if input.shape[1] != in_channels or in_channels % groups:
             raise RuntimeError(
                 f"{name}: Given transposed=1, weight of size {list(weight.shape)}, expected input{list(input.shape)} "
-                "to "
-                f"have {in_channels} channels, divisible into groups={groups}, but got {input.shape[1]} channels "
-                "instead"
+                f"to have {in_channels} channels, but got {input.shape[1]} channels instead; they must be divisible "
+                f"into groups={groups}"
             )
-        check_bias(name, bias, out_channels)
+        check_bias(name, bias, out_channels, weight.shape)
         if 0 in input.shape[2:] or 0 in weight.shape[2:]:
             raise RuntimeError(
                 f"{name}: no spatial size of input or kernel may be 0, got input {list(input.shape)} and "
@@ -782,9 +782,11 @@ def transposed(count: int, by_input: Any) -> Any:
 
 
 def check_extra(name: str, extra: Sizes, stride: Sizes, dilation: Sizes) -> None:
-    if any(e < 0 or (e >= s and e >= d) for e, s, d in zip(extra, stride, dilation)):
+    if any(e < 0 for e in extra):
+        raise RuntimeError(f"{name}: negative output_padding is not supported, got {list(extra)}")
+    if any((e >= s and e >= d) for e, s, d in zip(extra, stride, dilation)):
         raise RuntimeError(
-            f"{name}: output padding must be smaller than either stride or dilation, and not negative, but got "
+            f"{name}: output padding must be smaller than either stride or dilation, but got "
             f"output_padding={list(extra)}, stride={list(stride)}, dilation={list(dilation)}"
         )
 

@@ -155,8 +155,10 @@ def padded_sizes(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, d
     )
 
 
-def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = RuntimeError) -> tuple[Tensor, bool]:
-    """The input with a batch dimension, and whether it had one."""
+def prepared(
+    name: str, count: int, input: Tensor, wrong: type[Exception] = RuntimeError, needs_channels: bool = True
+) -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether it had one; images without channels only where they will do."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     shape = input._array.shape
@@ -167,7 +169,7 @@ def prepared(name: str, count: int, input: Tensor, wrong: type[Exception] = Runt
             f"{list(input.shape)}"
         )
     start = 1 if len(shape) == count + 2 else 0
-    if 0 in shape[start:]:
+    if 0 in shape[start if needs_channels else -count :]:
         raise RuntimeError(
             f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
         )
@@ -350,6 +352,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         out = pooled_sizes(name, input._array.shape[2:], *windows, ceil_mode)
         found = max_pool_with_indices.op(input, *windows, out)
         values, indices = (in_layout_of(each, input) for each in found)
+        values = without_gradient(values)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
     def function(
@@ -618,10 +621,25 @@ def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
     if out and 0 not in out and not any(map(mod, spatial, out)):
         kernel = tuple(map(floordiv, spatial, out))
         return avg_pool.op(input, kernel, kernel, (0,) * len(out), out, (True, None))
-    if 0 in out:
-        return input.new_zeros(*input.shape[:2], *out)
+    if 0 in out or not input._array.size:
+        return without_gradient(input.flatten()[:0].reshape([*input.shape[:2], *out]))
     work = numpy.float64 if input.dtype is weft.float64 else numpy.float32
     return resample.op(input, tuple(None if n == o else segment_taps(n, o, work) for n, o in zip(spatial, out)))
+
+
+def without_gradient(result: Tensor) -> Tensor:
+    """An empty result of adaptive pooling, whose gradient is refused: no element of the output has a window."""
+    if result.requires_grad and 0 in result._array.shape[2:]:
+        result.register_hook(refuse_gradient)
+    return result
+
+
+def refuse_gradient(grad: Tensor) -> None:
+    """Raise RuntimeError for the gradient of an output without elements."""
+    raise RuntimeError(
+        "adaptive pooling: Expected grad_output to have non-zero size for non-batch dimensions, but got "
+        f"{list(grad.shape)}"
+    )
 
 
 def adaptive_average(count: int) -> Any:
@@ -629,7 +647,7 @@ def adaptive_average(count: int) -> Any:
     name = f"adaptive_avg_pool{count}d"
 
     def function(input: Tensor, output_size: Any) -> Tensor:
-        input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
+        input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError, False)
         check_floating(name, input)
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
         return result if batched else result.squeeze(0)
@@ -698,6 +716,7 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
         found = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
         values, indices = (in_layout_of(each, input) for each in found)
+        values = without_gradient(values)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
     def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
@@ -766,7 +785,7 @@ def unpooling(count: int) -> Any:
         check_places(name, indices, total, spatial)
         places = math.prod(input.shape[-count:])
         flat = input.new_zeros(*lead, total).scatter(-1, indices.reshape(*lead, places), input.reshape(*lead, places))
-        return flat.reshape([*lead, *spatial])
+        return in_layout_of(flat.reshape([*lead, *spatial]), input)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Put the values of `max_pool{count}d` back to where they came from; the rest is 0.
@@ -935,6 +954,11 @@ def fractional(count: int) -> tuple[Any, Any]:
             raise RuntimeError(
                 f"{name}: Expect _random_samples of the input's dtype {input.dtype} and of shape (N, C, {count}), got "
                 f"{samples.dtype} {list(samples.shape)}"
+            )
+        if samples.shape[0] < input.shape[0] or samples.shape[1] != input.shape[1]:
+            raise RuntimeError(
+                f"{name}: Expect _random_samples for each image and channel, {list(input.shape[:2])}, got "
+                f"{list(samples.shape)}"
             )
         if samples.device.type == "cpu" and bool(samples.isnan().any()):
             raise RuntimeError(f"{name}: _random_samples must be numbers from 0 to 1, got nan")
