@@ -1,5 +1,7 @@
 """What is saved for backward: hooks on it, and checkpointing, which computes it again."""
 
+import weakref
+
 import pytest
 
 import weft
@@ -397,3 +399,46 @@ def test_results_may_be_written_to_where_the_gradient_needs_other_values(functio
 def test_hooks_that_are_open_are_refused_where_they_may_not_be():
     with saved_tensors_hooks(lambda x: x, lambda x: x), pytest.raises(RuntimeError, match="not here"):
         disable_saved_tensors_hooks("not here").__enter__()
+
+
+def test_a_raw_saved_tensor_shows_what_is_kept_and_the_hook_that_gives_it_back():
+    def unpack(x):
+        return x
+
+    a = weft.tensor(2.0, requires_grad=True)
+    with saved_tensors_hooks(lambda x: x, unpack):
+        b = a**2
+    c = b.exp()
+    d = c**2
+    packed, output, input = b.grad_fn._raw_saved_self, c.grad_fn._raw_saved_result, d.grad_fn._raw_saved_self
+    assert packed.data is a and packed.unpack_hook is unpack
+    assert output.data is not c and not output.data.requires_grad and output.unpack_hook is None
+    assert input.data is c and input.unpack_hook is None
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        input.register_hooks(unpack)
+
+
+def test_what_was_saved_can_be_given_away_when_it_is_read():
+    class Once(Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x, times):
+            ctx.save_for_backward(x)
+            ctx.times = times
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            for _ in range(ctx.times):
+                (kept,) = ctx.saved_tensors
+            watched = weakref.ref(kept)
+            del kept
+            assert watched() is None
+            return grad, None
+
+    x = weft.ones(2, requires_grad=True)
+    Once.apply(x.clone(), 1).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="only be accessed once"):
+        Once.apply(x.clone(), 2).sum().backward()

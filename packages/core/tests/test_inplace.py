@@ -569,3 +569,14 @@ def test_a_number_that_is_written_gets_a_gradient_of_its_own_dtype(write, number
     write(target, value)
     (target * 3).sum().real.backward()
     assert value.grad.dtype is number and value.grad == 9
+
+
+def test_views_that_were_not_recorded_are_refused_as_such_also_those_of_several():
+    x = weft.ones(2, requires_grad=True).clone()
+    with weft.no_grad():
+        views = (*x.unbind(), x.view_as(x))
+    for view in views:
+        with pytest.raises(RuntimeError, match="created in no_grad mode"):
+            view.add_(1)
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        x.unbind()[0].add_(1)

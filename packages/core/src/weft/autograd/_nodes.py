@@ -92,7 +92,27 @@ class SavedTensor:
             return node.saved_values()[self._place]
         return node._unkept(held)
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    @property
+    def data(self) -> Any:
+        """What is kept: what a hook packed, or the tensor; of an output, or of a leaf, without its history."""
+        from weft.autograd.graph import Packed
+
+        held = self._held()
+        return held.value if isinstance(held, Packed) else self.value().detach() if self._is_output() else self.value()
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The hook that gives the tensor back; None where none has packed it."""
+        return getattr(self._held(), "unpack", None)
+
+    def _is_output(self) -> bool:
+        held = self._held()
+        plan = getattr(self._node, "plan", None)
+        return isinstance(held, SavedOutput) or (
+            plan is not None and plan.saves_output and self._place == len(plan.names)
+        )
+
+    def register_hooks(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
         """Let ``pack_hook`` have the tensor, and keep what it returns until ``unpack_hook`` gives it back.
 
         Raises

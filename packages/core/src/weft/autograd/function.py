@@ -86,6 +86,7 @@ class FunctionNode(Node, FunctionCtx):
     _materialize_non_diff_grads = True
     _left_out: tuple[int, ...] = ()  # outputs without gradient, for which backward gets None
     needs_input_grad: tuple[bool, ...] = ()
+    _is_read = False  # what was saved has been given away
 
     def label(self) -> str:
         return type(self).__name__
@@ -129,7 +130,15 @@ class FunctionNode(Node, FunctionCtx):
         kept = self.__dict__.get("_kept", [])
         if kept is None:
             raise freed(self)
-        return tuple(self._unkept(each) for each in kept)
+        if self._is_read:
+            raise RuntimeError(
+                f"{self.label()}: saved_tensors can only be accessed once, since clear_saved_tensors_on_access is set; "
+                "keep what it returned"
+            )
+        found = tuple(self._unkept(each) for each in kept)
+        if self._function is not None and self._function.clear_saved_tensors_on_access:
+            self._kept, self._is_read = [], True
+        return found
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -251,6 +260,7 @@ class Function(metaclass=FunctionMeta):
     _node_class: Any
     _backward_cls: Any
     generate_vmap_rule = False
+    clear_saved_tensors_on_access = False  # let go of what was saved when backward reads it, which it may once
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(

@@ -84,12 +84,6 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     if found is None:
         return
     _, op, _, index, recorded = found
-    if index >= 0:
-        raise RuntimeError(
-            f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
-            "This view is the output of a function that returns multiple views. Such functions do not allow the "
-            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-        )
     if tensor._node is not None and not isinstance(tensor._node, PlannedNode):
         raise RuntimeError(
             f"{name}: Output {output_index(tensor)} of {tensor._node.label()} is a view and is being modified inplace. "
@@ -97,6 +91,12 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
             "custom Function."
+        )
+    if index >= 0 and recorded:
+        raise RuntimeError(
+            f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
+            "This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
         )
     mode = "inference mode" if recorded is None else "no_grad mode"
     raise RuntimeError(
