@@ -1,6 +1,7 @@
 """backward and grad: what they take, what they leave, what they refuse."""
 
 import contextlib
+import math
 import threading
 
 import numpy as np
@@ -440,3 +441,43 @@ def test_a_gradient_of_another_dtype_takes_that_of_what_it_is_of(given):
     (grad,) = weft.autograd.grad(x * 2, x, seed)
     assert grad.dtype is weft.bfloat16
     assert grad.tolist() == [2.0, 2.0, 2.0]
+
+
+PARTS = {  # functions of (1, 2, 3) that have to do with its first element alone
+    "index": lambda x: x[0],
+    "unbind": lambda x: x.unbind(0)[0],
+    "split": lambda x: x.split(1)[0],
+    "chunk": lambda x: x.chunk(3)[0],
+    "tensor_split": lambda x: x.tensor_split(3)[0],
+    "narrow": lambda x: x.narrow(0, 0, 1),
+    "positions": lambda x: x[weft.tensor([0])],
+    "gather": lambda x: x.gather(0, weft.tensor([0])),
+    "index_select": lambda x: x.index_select(0, weft.tensor([0])),
+    "take": lambda x: x.take(weft.tensor([0])),
+    "masked_select": lambda x: x.masked_select(weft.tensor([True, False, False])),
+    "min": lambda x: x.min(),
+    "kthvalue": lambda x: x.kthvalue(1)[0],
+    "sort": lambda x: x.sort()[0][0],
+    "cummax": lambda x: x.cummax(0)[0][0],
+    "cumsum": lambda x: x.cumsum(0)[0],
+    "cumprod": lambda x: x.cumprod(0)[0],
+    "logcumsumexp": lambda x: x.logcumsumexp(0)[0],
+    "unfold": lambda x: x.unfold(0, 1, 1)[0],
+    "as_strided": lambda x: x.as_strided((1,), (1,)),
+    "flip": lambda x: x.flip(0)[2],
+    "roll": lambda x: x.roll(1)[1],
+    "cat": lambda x: weft.cat([x, x])[0],
+    "stack": lambda x: weft.stack([x, x])[0, 0],
+    "repeat": lambda x: x.repeat(2)[0],
+    "pad": lambda x: weft.nn.functional.pad(x, (0, -2)),
+    "embedding": lambda x: weft.nn.functional.embedding(weft.tensor([0]), x[:, None]),
+    "renorm": lambda x: weft.renorm(weft.stack([x[:1] * 0, x[1:2] * float("nan"), x[2:] * 1]), 2, 0, 10.0)[0],
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize("cotangent", [math.nan, math.inf])
+def test_a_gradient_that_is_no_number_stays_with_its_element(part, cotangent):
+    x = weft.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    part(x).backward(weft.full(part(x).shape, cotangent))
+    assert not math.isfinite(x.grad[0]) and x.grad[2] == 0

@@ -95,3 +95,9 @@ def test_differences_of_order_zero_are_a_copy():
     x = weft.arange(3.0)
     assert weft.diff(x, 0).zero_().tolist() == [0, 0, 0]
     assert x.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 0), (0, 3)])
+def test_integrals_over_nothing_are_empty(shape):
+    made = weft.cumulative_trapezoid(weft.ones(shape))
+    assert made.shape == (*shape[:-1], max(shape[-1] - 1, 0))

@@ -147,8 +147,8 @@ def _(grad, input, output, dim):
     # of positive numbers. The lowest number stands for log(0): infinities would make this gradient's own gradient nan.
     lowest = finfo(grad.kind.dtype).min
     size = grad.abs().masked_fill(grad == 0, 1).log()
-    up = (reversed_logcumsumexp(size.masked_fill(~(grad > 0), lowest) - output, dim) + input).exp()
-    down = (reversed_logcumsumexp(size.masked_fill(~(grad < 0), lowest) - output, dim) + input).exp()
+    up = (reversed_logcumsumexp(size.masked_fill(grad <= 0, lowest) - output, dim) + input).exp()
+    down = (reversed_logcumsumexp(size.masked_fill(grad >= 0, lowest) - output, dim) + input).exp()
     return up - down
 
 
@@ -268,8 +268,8 @@ trapz = trapezoid
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     """The running integral along a dimension by the trapezoidal rule."""
     steps, dim = spacing("cumulative_trapezoid", y, x, dx, dim)
-    size = y.shape[dim]
-    pairs = y.narrow(dim, 1, size - 1) + y.narrow(dim, 0, size - 1)
+    size = max(y.shape[dim], 1)
+    pairs = y[(slice(None),) * dim + (slice(1, None),)] + y.narrow(dim, 0, size - 1)
     if not isinstance(steps, TensorBase):
         return (pairs * (steps / 2)).cumsum(dim)  # of integers too: their product with the step would wrap around
     return (pairs * steps).cumsum(dim) / 2

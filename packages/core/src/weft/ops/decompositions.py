@@ -35,7 +35,7 @@ from weft.ops._lapack import (
     triangular_solution,
     with_diagonal,
 )
-from weft.ops.creation import arange
+from weft.ops.creation import arange, zeros_like
 from weft.ops.joining import cat
 from weft.ops.linear_systems import solve_op, solve_triangle
 from weft.ops.matrices import matmul
@@ -358,7 +358,7 @@ def _(grads, outputs):
     inner = matmul.op(V.mH, grad_V)
     if V.is_complex():
         check_phase("linalg_eigh_backward", "eigenvectors", diagonal_of(inner))
-    inner = with_diagonal(inner / gaps(L), (L * 0 if grad_L is None else grad_L).to(inner.dtype))
+    inner = with_diagonal(inner / gaps(L), (zeros_like(L) if grad_L is None else grad_L).to(inner.dtype))
     inner = (inner + inner.mH) / 2  # whichever triangle was read, the gradient is that of a Hermitian matrix
     return matmul.op(V, matmul.op(inner, V.mH))
 
@@ -400,7 +400,7 @@ def _(grads, outputs, A_dtype):
         # Eigenvectors have length 1: what would stretch them does not count.
         inner = inner - matmul.op(V.mH, V) * diagonal_of(inner).real.unsqueeze(-2)
         inner = inner / gaps(L).conj()
-        inner = with_diagonal(inner, L * 0 if grad_L is None else grad_L)
+        inner = with_diagonal(inner, zeros_like(L) if grad_L is None else grad_L)
         inner = matmul.op(inner, V.mH)
     whole = solve_op.op(V.mH, inner)[0]
     return whole if A_dtype.is_complex else whole.real

@@ -17,6 +17,7 @@ from weft.ops._lapack import (
     identity,
     with_diagonal,
 )
+from weft.ops.creation import zeros_like
 from weft.ops.decompositions import is_watched, qr_op, svd_op
 from weft.ops.linear_systems import solve_op
 from weft.ops.matrices import matmul
@@ -353,7 +354,7 @@ def _(grads, A, B, outputs):
     if grad_V is None:
         return None if grad_E is None else matmul.op(V * grad_E.unsqueeze(-2), V.mT)
     turned = matmul.op(V.mT, grad_V)
-    inner = with_diagonal(turned / gaps(E), E * 0 if grad_E is None else grad_E)
+    inner = with_diagonal(turned / gaps(E), zeros_like(E) if grad_E is None else grad_E)
     # What stands at right angles to all of V: there lambda - A can be inverted, and elsewhere the identity is put.
     outside = grad_V - matmul.op(V, turned)
     beside = identity(A, A.shape[-1]) - matmul.op(V, V.mT)

@@ -12,6 +12,7 @@ from weft._engine.unresolved import values_of
 from weft._named import named
 from weft.ops._declare import composite, op
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
+from weft.ops.creation import zeros_like
 from weft.ops.decompositions import svd_op
 from weft.ops.joining import cat
 from weft.ops.linear_systems import inv_op
@@ -83,7 +84,7 @@ def _(grads, A, outputs):
     sign, scale = grads[0], grads[1]
     if A.is_complex() and sign is not None:
         turn = -(sign.conj() * outputs[0]).imag
-        scale = complex_op.op(turn * 0 if scale is None else scale, turn)
+        scale = complex_op.op(zeros_like(turn) if scale is None else scale, turn)
     if scale is None:
         return None
     return scale.unsqueeze(-1).unsqueeze(-1) * inv_op.op(A)[0].mH
@@ -234,7 +235,7 @@ def _(grad, A):
     # The exponential of [[X, G], [0, X]] has the derivative at X along G in its corner.
     size, adjoint = A.shape[-1], A.mH
     top = cat([adjoint, grad], -1)
-    bottom = cat([adjoint * 0, adjoint], -1)
+    bottom = cat([zeros_like(adjoint), adjoint], -1)
     return matrix_exp_op.op(cat([top, bottom], -2))[..., :size, size:]
 
 

@@ -10,8 +10,10 @@ from weft._dtypes import check_bits
 from weft._engine import dimensions
 from weft._layout import in_order
 from weft._tensor import Tensor
+from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
+from weft.ops.creation import zeros_like
 from weft.ops.reductions import axes, peaks, reduce, total
 
 
@@ -232,7 +234,7 @@ def _(grad, input, output, ord, dim, keepdim):
 
     shape = input._array.shape
     if ord == 0:
-        return input * 0
+        return zeros_like(input)
     if ord == 2:  # what is the same for all elements of a norm is computed once
         return input * spread(grad / output.masked_fill(output == 0, 1), shape, dim, keepdim)
     whole, length = spread(grad, shape, dim, keepdim), spread(output, shape, dim, keepdim)
@@ -317,6 +319,8 @@ def renorm(input, p, dim, maxnorm):
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = wrap_dim("renorm", dim, input.ndim)
     rest = tuple(d for d in builtins.range(input.ndim) if d != dim)
-    length = vector_norm.op(input, order, rest, True)
-    scale = (maxnorm / (length + 1e-7)).where(length > maxnorm, length.new_ones(()))
-    return input * scale.to(input.dtype)
+    with no_grad():
+        is_long = vector_norm.op(input, order, rest, True) > maxnorm
+    long = input.where(is_long, input.new_ones(()))  # the rest keep their gradients, whatever their norm is
+    scale = maxnorm / (vector_norm.op(long, order, rest, True) + 1e-7)
+    return (long * scale.to(input.dtype)).where(is_long, input)

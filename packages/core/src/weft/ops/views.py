@@ -1377,10 +1377,10 @@ def _(xp, input, dim):
 
 @unbind.gradient("input")
 def _(grads, input_shape, dim):
-    like = next(grad for grad in grads if grad is not None)
+    nothing = zeros_like(next(grad for grad in grads if grad is not None))
     from weft.ops.joining import stack
 
-    return stack([like * 0 if grad is None else grad for grad in grads], dim)
+    return stack([nothing if grad is None else grad for grad in grads], dim)
 
 
 @unbind.batch
