@@ -442,3 +442,17 @@ def test_what_was_saved_can_be_given_away_when_it_is_read():
     assert x.grad.tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="only be accessed once"):
         Once.apply(x.clone(), 2).sum().backward()
+
+
+def test_copies_of_what_was_written_to_live_as_long_as_graphs_hold_them():
+    with weft.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = weft.ones(2, requires_grad=True).clone()
+        b = a**2
+        a.sin_()
+        c = a**2
+        a.sin_()
+        assert len(context.cloned) == 2
+        del b
+        assert len(context.cloned) == 1
+        c.sum().backward()
+        assert len(context.cloned) == 0

@@ -336,3 +336,29 @@ def test_layouts_that_a_function_has_no_tensors_of_are_refused(name, arguments):
 def test_elements_of_sparse_tensors_are_not_assigned():
     with pytest.raises(TypeError, match="Cannot assign"):
         weft.eye(2).to_sparse()[0] = 1.0
+
+
+def test_the_gradient_of_a_sparse_leaf_is_sparse_for_grad_too():
+    s = weft.eye(3).to_sparse().requires_grad_()
+    (found,) = weft.autograd.grad((s.to_dense() ** 2).sum(), s)
+    assert found.is_sparse and found.to_dense().tolist() == (2 * weft.eye(3)).tolist() and s.grad is None
+    x = weft.ones(2, requires_grad=True)
+    of_dense, of_sparse, unused = weft.autograd.grad(
+        s.to_dense().sum() + x.sum(), (x, s, weft.eye(2).to_sparse().requires_grad_()), allow_unused=True
+    )
+    assert of_dense.tolist() == [1, 1] and of_sparse._values().tolist() == [1, 1, 1] and unused is None
+
+
+def test_a_sparse_gradient_starts_backward_and_adds_to_another():
+    x = weft.tensor([1.5, 1.5], requires_grad=True)
+    for _ in range(2):
+        x.backward(weft.sparse_coo_tensor([[1, 1]], [1.0, 1.0], (2,)))
+    assert x.grad.is_sparse and x.grad.to_dense().tolist() == [0, 4]
+
+
+def test_to_sparse_refuses_more_sparse_dimensions_than_there_are():
+    for count in (-1, 0, 3):
+        with pytest.raises(RuntimeError, match="sparse_dim"):
+            weft.eye(2).to_sparse(count)
+    x = weft.eye(2)
+    assert x.to_sparse(layout=weft.strided) is x

@@ -13,7 +13,7 @@ from typing import Any
 from weft._dtypes import dtype
 from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
-from weft._layout import memory_format, sparse_coo
+from weft._layout import memory_format, sparse_coo, strided
 from weft._portions import method as handed_over
 from weft._settings import warn_caller_once
 from weft._tensor import Tensor, as_subclass, fresh_extra
@@ -417,6 +417,8 @@ def to_sparse(
     layout : layout, optional
         ``weft.sparse_coo``, the only one; the other layouts' ``blocksize`` and ``dense_dim`` are refused.
     """
+    if layout is strided and sparse_dim is None and blocksize is None and dense_dim is None:
+        return self
     if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
         raise NotImplementedError(
             f"to_sparse: layout={layout}, blocksize={blocksize}, dense_dim={dense_dim} are not there; use "

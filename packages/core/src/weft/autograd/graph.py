@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -85,7 +86,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         copy = tensor.detach().clone()
         if not isinstance(tensor._version_counter, Version):
             tensor._version_counter = Version(0)
-        self._saved.append((tensor._version_counter, tensor._version_counter.value, copy))
+        self._saved.append((tensor._version_counter, tensor._version_counter.value, weakref.ref(copy)))
         return copy
 
     def _unpack(self, copy: Any) -> Any:
@@ -98,9 +99,9 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     @property
     def cloned(self) -> dict[int, Any]:
-        """The copies of what was written to since it was saved, one for each state."""
-        changed = {(id(counter), version): copy for counter, version, copy in self._saved if counter.value != version}
-        return dict(enumerate(changed.values()))
+        """The copies that graphs still hold of what was written to since it was saved, one for each state."""
+        changed = {(id(counter), version): copy() for counter, version, copy in self._saved if counter.value != version}
+        return dict(enumerate(copy for copy in changed.values() if copy is not None))
 
     def clear(self) -> None:
         """Forget what was copied; graphs of the context keep what they need."""

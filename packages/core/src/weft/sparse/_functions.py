@@ -156,6 +156,16 @@ def subtraction(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return addition(input, other, alpha=-alpha)
 
 
+@implements("backward")
+def backward(
+    input: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Backward of a dense tensor from a sparse gradient; a sparse tensor's is that of what is computed from it."""
+    if isinstance(input, SparseTensor):
+        raise NotImplementedError("backward: is not there for sparse tensors; take to_dense() of it, or its values()")
+    weft.autograd.backward(input, gradient, *arguments, **options)
+
+
 # In place
 
 

@@ -171,11 +171,15 @@ class SparseTensor(Tensor):
         self._sparse_values.requires_grad_(requires_grad)
         return self
 
+    def with_values(self, values: Any) -> Any:
+        """Other values at the same coordinates."""
+        return made(self._sparse_indices, values, self.shape, self._sparse_coalesced)
+
     @property
     def grad(self) -> Any:
         """The gradient of the values, as a sparse tensor of their coordinates."""
         grad = self._sparse_values.grad
-        return None if grad is None else made(self._sparse_indices, grad, self.shape, self._sparse_coalesced)
+        return None if grad is None else self.with_values(grad)
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -333,6 +337,10 @@ def made(indices: Any, values: Any, size: Any, coalesced: bool) -> Any:
 def to_sparse(input: Any, sparse_dim: int | None = None) -> Any:
     """The elements of a dense tensor that are not zero; with ``sparse_dim``, coordinates for the first dimensions."""
     dims = input.ndim if sparse_dim is None else sparse_dim
+    if not 0 <= dims <= input.ndim or (dims == 0 and input.ndim):
+        raise RuntimeError(
+            f"to_sparse: sparse_dim argument must be in [{min(1, input.ndim)},{input.ndim}] range, but {dims} is given"
+        )
     there = input.detach() != 0
     indices = (there.flatten(dims).any(-1) if dims < input.ndim else there).nonzero().t().contiguous()
     return made(indices, input[tuple(indices)], input.shape, True)
