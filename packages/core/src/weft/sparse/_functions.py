@@ -157,9 +157,7 @@ def subtraction(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 @implements("backward")
-def backward(
-    input: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
-) -> None:
+def backward(input: Any, gradient: Any = None, *arguments: Any, **options: Any) -> None:
     """Backward of a dense tensor from a sparse gradient; a sparse tensor's is that of what is computed from it."""
     if isinstance(input, SparseTensor):
         raise NotImplementedError("backward: is not there for sparse tensors; take to_dense() of it, or its values()")
