@@ -611,7 +611,7 @@ def test_unsafe_globals_are_listed_without_loading(tmp_path):
 
 
 def test_pickle_module_goes_with_full_loading():
-    with pytest.raises(RuntimeError, match=r"^load: pickle_module goes with weights_only=False"):
+    with pytest.raises(RuntimeError, match=r"^load: Can not safely load weights when explicit pickle_module is"):
         weft.load(saved(1), pickle_module=pickle)
     assert weft.load(saved(1), pickle_module=pickle, weights_only=False) == 1
 

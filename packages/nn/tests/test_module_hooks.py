@@ -284,3 +284,12 @@ def test_the_refusal_of_both_kinds_of_backward_hooks_says_why(first):
     getattr(module, first)(lambda *args: None)
     with pytest.raises(RuntimeError, match=f"{second}: Cannot use both regular backward hooks and full"):
         getattr(module, second)(lambda *args: None)
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_full_backward_hooks_that_return_too_few_or_too_many_are_told_how_many(count):
+    for kind in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+        module = nn.Sigmoid()
+        getattr(module, kind)(lambda module, *grads: (weft.ones(2),) * count)
+        with pytest.raises(RuntimeError, match=f"got {count}, but expected 1"):
+            module(weft.ones(2, requires_grad=True)).sum().backward()

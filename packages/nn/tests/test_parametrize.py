@@ -265,3 +265,39 @@ def test_spectral_norm_reads_files_of_its_first_version():
     nn.utils.remove_spectral_norm(layer)
     assert not layer._state_dict_hooks
     assert not layer._load_state_dict_pre_hooks
+
+
+def test_an_original_can_be_parametrized_itself():
+    layer = nn.Linear(2, 2)
+    weight = layer.weight.detach().clone()
+    parametrize.register_parametrization(layer, "weight", Double())
+    inner = layer.parametrizations.weight
+    parametrize.register_parametrization(inner, "original", Double())
+    assert weft.equal(layer.weight, weight * 4)
+    assert len(inner) == 1 and list(inner) == [inner[0]]
+    parametrize.remove_parametrizations(inner, "original", leave_parametrized=False)
+    assert type(inner) is parametrize.ParametrizationList
+    assert weft.equal(layer.weight, weight * 2)
+
+
+def made(forward, right_inverse=None):
+    members = {"forward": forward} | ({"right_inverse": right_inverse} if right_inverse else {})
+    return type("Made", (nn.Module,), members)()
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (made(lambda self, x: x, lambda self, w: None), "a Tensor or a Sequence of"),
+        (made(lambda self, x, y: x, lambda self, w: (None, w)), "of the sequence with type NoneType"),
+        (made(lambda self, x: x.float(), lambda self, w: w.bool()), "outputs one tensor, it may not change the dtype"),
+        (made(lambda self, x: x.bool()), "may not change the dtype"),
+        (made(lambda self, x: x[:-1]), "may not change the shape"),
+        (made(lambda self, x: 2), "must return a tensor"),
+    ],
+)
+def test_what_a_parametrization_may_not_do_is_named(module, message):
+    layer = nn.Linear(3, 4)
+    with pytest.raises(ValueError, match=message):
+        parametrize.register_parametrization(layer, "weight", module)
+    assert not parametrize.is_parametrized(layer)

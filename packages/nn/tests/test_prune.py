@@ -98,3 +98,8 @@ def test_a_mask_of_another_shape_is_refused_and_changes_nothing(shape):
         prune.custom_from_mask(layer, "weight", weft.ones(shape))
     assert list(layer.state_dict()) == ["weight", "bias"]
     assert not prune.is_pruned(layer)
+
+
+def test_only_methods_are_added_to_a_container():
+    with pytest.raises(TypeError, match="not a BasePruningMethod"):
+        prune.PruningContainer().add_pruning_method(3)

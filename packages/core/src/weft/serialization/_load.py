@@ -73,7 +73,10 @@ def load(
     safe = weights_only is None or bool(weights_only)
     if safe and (pickle_module is not None or pickle_load_args):
         given = "pickle_module" if pickle_module is not None else ", ".join(pickle_load_args)
-        raise RuntimeError(f"load: {given} goes with weights_only=False: safe loading has an unpickler of its own")
+        raise RuntimeError(
+            f"load: Can not safely load weights when explicit {given} is specified: safe loading has an unpickler of "
+            "its own; pass weights_only=False where the file is trusted"
+        )
     restore = restore_function(map_location)
     if isinstance(f, str | os.PathLike):
         with open(f, "r+b" if mmap and maps_shared() else "rb") as file:

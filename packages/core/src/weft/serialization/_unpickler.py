@@ -345,12 +345,14 @@ class SafeUnpickler:
         module, name = module[:200], name[:200]  # a message is no place for a megabyte
         if module.partition(".")[0] == "torch":
             raise UnpicklingError(
-                f"load: weights-only load failed: {self._source} holds a {module}.{name}, which weft cannot build "
-                "from a file; save tensors, state dicts and plain containers instead"
+                f"load: Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global "
+                f"by default: {self._source} holds one, which weft cannot build from a file; save tensors, state dicts "
+                "and plain containers instead"
             )
         raise UnpicklingError(
-            f"load: weights-only load failed: {self._source} names {module}.{name}, and weights_only=True builds only "
-            f"tensors, containers, numbers and what you list. If you know what {name} does, list it: "
+            f"load: Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global by "
+            f"default: {self._source} names it, and weights_only=True builds only tensors, containers, numbers and "
+            f"what you list. If you know what {name} does, list it: "
             f"weft.serialization.add_safe_globals([{name}]), or load within "
             f"`with weft.serialization.safe_globals([{name}]):`. weights_only=False loads everything, and lets the "
             "file run any code: give it only for a file whose source you trust."

@@ -172,7 +172,7 @@ def _replacement(result: Any, count: int, kind: str, what: str) -> Gradients | N
     result = tuple(result) if isinstance(result, (tuple, list)) else (result,)
     if len(result) != count:
         raise RuntimeError(
-            f"backward {kind}: returned an invalid number of {what}, got {len(result)}, expected {count}"
+            f"backward {kind}: returned an invalid number of {what}, got {len(result)}, but expected {count}"
         )
     for gradient in result:
         if gradient is not None and not isinstance(gradient, Tensor):

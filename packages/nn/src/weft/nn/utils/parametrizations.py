@@ -64,7 +64,7 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         if Q.shape != self.shape:
             raise ValueError(
-                f"orthogonal: expected a matrix or batch of matrices of shape {tuple(self.shape)}, got {tuple(Q.shape)}"
+                f"orthogonal: Expected a matrix or batch of matrices of shape {tuple(self.shape)}, got {tuple(Q.shape)}"
             )
         is_wide = Q.size(-2) < Q.size(-1)
         tall = Q.mT if is_wide else Q
@@ -148,7 +148,7 @@ def orthogonal(
         raise ValueError(f"orthogonal: {module._get_name()} has no parameter or buffer with name '{name}'")
     if weight.ndim < 2:
         raise ValueError(
-            f"orthogonal: expected a matrix or batch of matrices, got a tensor of {weight.ndim} dimensions"
+            f"orthogonal: Expected a matrix or batch of matrices, got a tensor of {weight.ndim} dimensions"
         )
     if orthogonal_map is None:
         is_free = weight.size(-2) == weight.size(-1) or weight.is_complex()

@@ -62,6 +62,13 @@ class ParametrizationList(ModuleList):
         Or ``original0``, ``original1`` and so on, if there are several.
     """
 
+    def __iter__(self) -> Iterator[Module]:
+        """Iterate over the parametrizations alone: originals can be parametrized themselves."""
+        return iter([module for name, module in self._modules.items() if name.isdecimal()])
+
+    def __len__(self) -> int:
+        return sum(name.isdecimal() for name in self._modules)
+
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules")
@@ -76,7 +83,7 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(start, Tensor)
         if not self.is_tensor and not isinstance(start, Sequence):
             raise ValueError(
-                "register_parametrization: right_inverse must return a Tensor or a sequence of tensors, got "
+                "register_parametrization: right_inverse must return a Tensor or a Sequence of tensors, got "
                 f"{type(start).__name__}"
             )
         starts = [start] if self.is_tensor else list(start)
@@ -84,13 +91,13 @@ class ParametrizationList(ModuleList):
         for value in starts:
             if not isinstance(value, Tensor):
                 raise ValueError(
-                    "register_parametrization: right_inverse must return a Tensor or a sequence of tensors, got a "
-                    f"sequence with {type(value).__name__}"
+                    "register_parametrization: right_inverse must return a Tensor or a Sequence of tensors, got an "
+                    f"element of the sequence with type {type(value).__name__}"
                 )
         if self.is_tensor and start.dtype != original.dtype:
             raise ValueError(
-                f"register_parametrization: right_inverse may not change the dtype, {original.dtype} became "
-                f"{start.dtype}"
+                "register_parametrization: where right_inverse outputs one tensor, it may not change the dtype: "
+                f"{original.dtype} became {start.dtype}"
             )
         before = original.data
         try:
@@ -252,11 +259,12 @@ def _check_unchanged(result: Any, like: Tensor, method: str) -> None:
     what = f"register_parametrization: a parametrization{method}"
     if not isinstance(result, Tensor):
         raise ValueError(f"{what} must return a tensor, got {type(result).__name__}")
-    if result.dtype != like.dtype or result.shape != like.shape:
-        raise ValueError(
-            f"{what} may not change dtype or shape, {like.dtype} {tuple(like.shape)} became "
-            f"{result.dtype} {tuple(result.shape)}; unsafe=True allows it"
-        )
+    for name, found, wanted in (("dtype", result.dtype, like.dtype), ("shape", result.shape, like.shape)):
+        if found != wanted:
+            raise ValueError(
+                f"{what} may not change the {name}: what it returns must have the same {name}, but {wanted} became "
+                f"{found}; unsafe=True allows it"
+            )
 
 
 def _check_link(parametrization: Module, value: Tensor) -> None:
@@ -311,8 +319,8 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         original = Parameter(value.detach()) if value.requires_grad else value
     else:
         raise ValueError(
-            "remove_parametrizations: a parametrization of several originals has no single one to go back to; pass "
-            "leave_parametrized=True"
+            "remove_parametrizations: with leave_parametrized=False a parametrization of several originals has no "
+            "single one to go back to; pass leave_parametrized=True"
         )
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]

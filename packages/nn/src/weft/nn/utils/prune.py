@@ -127,9 +127,13 @@ class PruningContainer(BasePruningMethod):
 
         Raises
         ------
+        TypeError
+            If it is no method.
         ValueError
             If it prunes another parameter.
         """
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"prune: {type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name and method._tensor_name != self._tensor_name:
             raise ValueError(
                 f"prune: can only add pruning methods acting on the parameter named {self._tensor_name!r}, found "
@@ -168,14 +172,41 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def _validate_pruning_amount_init(amount: Any) -> None:
+    """Raise TypeError or ValueError for an amount that no tensor could be pruned by."""
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        raise TypeError(f"prune: Invalid type for amount: {amount!r}. Must be int or float.")
+    if amount < 0 or (isinstance(amount, float) and amount > 1):
+        raise ValueError(f"prune: amount={amount} should be a float in [0, 1] or a non-negative int")
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    """Raise ValueError if there are fewer elements or slices than are to go."""
+    if isinstance(amount, int) and amount > tensor_size:
+        raise ValueError(f"prune: amount={amount} should be smaller than the number to prune from ({tensor_size})")
+
+
+def _validate_structured_pruning(t: Tensor) -> None:
+    """Raise ValueError if the tensor has no slices."""
+    if t.ndim < 2:
+        raise ValueError(f"prune: structured pruning needs at least 2 dimensions, got shape {tuple(t.shape)}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    """How many of ``tensor_size`` go: an integral amount, or so large a part."""
+    return amount if isinstance(amount, int) else builtins.round(amount * tensor_size)
+
+
+def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
+    """The norms of order ``n`` of the slices along ``dim``."""
+    return weft.norm(t, p=n, dim=[other for other in range(t.ndim) if other != dim % t.ndim])
+
+
 class Amount(BasePruningMethod):
     """A method that prunes a number of elements or slices, or a part of them."""
 
     def __init__(self, amount: Any) -> None:
-        if isinstance(amount, bool) or not isinstance(amount, int | float):
-            raise TypeError(f"prune: Invalid type for amount: {amount!r}. Must be int or float.")
-        if amount < 0 or (isinstance(amount, float) and amount > 1):
-            raise ValueError(f"prune: amount={amount} should be a float in [0, 1] or a non-negative int")
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def count(self, size: int) -> int:
@@ -186,11 +217,8 @@ class Amount(BasePruningMethod):
         ValueError
             If there are not as many.
         """
-        if isinstance(self.amount, float):
-            return builtins.round(self.amount * size)
-        if self.amount > size:
-            raise ValueError(f"prune: amount={self.amount} should be smaller than the number to prune from ({size})")
-        return int(self.amount)
+        _validate_pruning_amount(self.amount, size)
+        return _compute_nparams_toprune(self.amount, size)
 
 
 def without_lowest(scores: Tensor, mask: Tensor, count: int) -> Tensor:
@@ -242,8 +270,7 @@ class Structured(Amount):
         ValueError
             If the tensor has fewer than two dimensions.
         """
-        if t.ndim < 2:
-            raise ValueError(f"prune: structured pruning needs at least 2 dimensions, got shape {tuple(t.shape)}")
+        _validate_structured_pruning(t)
         size = t.shape[self.dim]
         return size, self.count(size)
 
@@ -272,8 +299,7 @@ class LnStructured(Structured):
         size, count = self.sizes(t)
         if not count:
             return default_mask
-        others = [dim for dim in range(t.ndim) if dim != self.dim % t.ndim]
-        norms = weft.norm(t, p=self.n, dim=others)
+        norms = _compute_norm(t, self.n, self.dim)
         kept = weft.zeros(size, device=t.device)
         kept[weft.topk(norms, size - count).indices] = 1
         return self.keep(t, kept, default_mask)
