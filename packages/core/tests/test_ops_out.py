@@ -92,3 +92,19 @@ def test_functions_that_are_told_a_size_give_it_to_their_output_in_silence(call)
     assert made is out and out.shape[-1] == 3
     with pytest.warns(UserWarning, match="resized"):
         weft.add(weft.ones(4), 1, out=out)
+
+
+@pytest.mark.parametrize("name", "neg sign sgn floor ceil trunc round frac bitwise_not nan_to_num".split())
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "int64"])
+def test_functions_that_only_move_elements_on_their_axis_write_into_their_own_dtype(name, dtype):
+    if (name == "frac") == dtype.startswith("int") or (name == "bitwise_not") == dtype.startswith("float"):
+        dtype = "float32" if name == "frac" else "int64"
+    x = weft.tensor([1, 0, 3]).to(getattr(weft, dtype))
+    function = getattr(weft, name)
+    out = weft.empty(3, dtype=x.dtype)
+    assert function(x, out=out) is out
+    assert out.tolist() == function(x).tolist()
+    for other in ("int8", "int64", "float16", "float32", "float64"):
+        if other != dtype:
+            with pytest.raises(RuntimeError, match="dtype"):
+                function(x, out=weft.empty(3, dtype=getattr(weft, other)))

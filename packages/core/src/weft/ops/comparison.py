@@ -126,7 +126,7 @@ def bitwise_xor(input, other):
     """The bits that are set in exactly one."""
 
 
-@pointwise("bitwise_not", "bitwise_not_", kernel="invert", accepts=BITS)
+@pointwise("bitwise_not", "bitwise_not_", kernel="invert", accepts=BITS, out="exact")
 def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
 

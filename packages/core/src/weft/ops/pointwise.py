@@ -443,6 +443,7 @@ def _(grad, input, other):
     kernel="negative",
     accepts=NUMBERS,
     refusal=RuntimeError,
+    out="exact",
     hint="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
     "`~` or `logical_not()` operator instead.",
 )
@@ -508,7 +509,7 @@ def real_sign(xp: Any, input: Any) -> Any:
     return xp.subtract(input > 0, input < 0, dtype=xp.int8).astype(input.dtype)
 
 
-@pointwise("sign", "sign_", accepts=REAL)
+@pointwise("sign", "sign_", accepts=REAL, out="exact")
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
     return input.copy() if input.dtype.kind == "b" else real_sign(xp, input)
@@ -519,7 +520,7 @@ def _(grad):
     return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
 
 
-@pointwise("sgn", "sgn_")
+@pointwise("sgn", "sgn_", out="exact")
 def sgn(xp, input):
     """Each element divided by its absolute value; 0 stays 0."""
     if input.dtype.kind == "b":
@@ -1204,7 +1205,7 @@ def _(grad, input, other):
 # Rounding
 
 
-@pointwise("floor", "floor_", accepts="int float")
+@pointwise("floor", "floor_", accepts="int float", out="exact")
 def floor(xp, input):
     """The largest integer not above each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.floor(input)
@@ -1215,7 +1216,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise("ceil", "ceil_", accepts="int float")
+@pointwise("ceil", "ceil_", accepts="int float", out="exact")
 def ceil(xp, input):
     """The smallest integer not below each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.ceil(input)
@@ -1226,7 +1227,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise("trunc fix", "trunc_ fix_", accepts="int float")
+@pointwise("trunc fix", "trunc_ fix_", accepts="int float", out="exact")
 def trunc(xp, input):
     """Each element without its fraction."""
     return input.copy() if input.dtype.kind in "iu" else xp.trunc(input)
@@ -1240,7 +1241,7 @@ def _(grad):
 fix = trunc
 
 
-@op("round", "round_", result="same", half="float32", accepts="int float", out=True, batch="elementwise")
+@op("round", "round_", result="same", half="float32", accepts="int float", out="exact", batch="elementwise")
 def round(input, *, decimals=0):
     """Each element rounded to the nearest value with so many decimals; halves to even.
 
@@ -1272,7 +1273,7 @@ def _(grad):
 Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
 
 
-@pointwise("frac", "frac_", accepts="float")
+@pointwise("frac", "frac_", accepts="float", out="exact")
 def frac(xp, input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)
@@ -1459,7 +1460,7 @@ def clamp_max(input, max):
     "nan_to_num_",
     result="same",
     half="float32",
-    out=True,
+    out="exact",
     batch="elementwise",
     scalars="nan posinf neginf",
 )
