@@ -334,6 +334,12 @@ def multi_head_attention_forward(
     """
     name = "multi_head_attention_forward"
     batched = check_heads(name, query, key, value, key_padding_mask, attn_mask)
+    if not batched and attn_mask is not None and attn_mask.ndim == 3:
+        expected = num_heads, query.shape[0], key.shape[0]
+        if tuple(attn_mask.shape) != expected:
+            raise AssertionError(
+                f"{name}: Expected `attn_mask` shape to be {expected} but got {tuple(attn_mask.shape)}"
+            )
     if is_causal and attn_mask is None:
         raise RuntimeError(f"{name}: Need attn_mask if specifying the is_causal hint.")
     if not batched:
@@ -373,6 +379,9 @@ def multi_head_attention_forward(
     if (bias_k is None) != (bias_v is None):
         raise AssertionError(f"{name}: bias_k and bias_v must be given together")
     if bias_k is not None and bias_v is not None:
+        for label, static in (("key", static_k), ("value", static_v)):
+            if static is not None:
+                raise AssertionError(f"{name}: bias cannot be added to static {label}.")
         k, v = weft.cat([k, bias_k.repeat(1, batch, 1)]), weft.cat([v, bias_v.repeat(1, batch, 1)])
     q = by_head(q, num_heads)
     k = by_head(k, num_heads) if static_k is None else static_k.reshape(batch, num_heads, *static_k.shape[1:])
@@ -401,16 +410,18 @@ def check_heads(
         raise AssertionError(f"{name}: query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
     if key.ndim != query.ndim or value.ndim != query.ndim:
         raise AssertionError(
-            f"{name}: For {query.ndim}-D query, expected key and value to be {query.ndim}-D but found {key.ndim}-D and "
-            f"{value.ndim}-D tensors"
+            f"{name}: For {query.ndim}-D query, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D "
+            f"and {value.ndim}-D tensors respectively"
         )
     if key_padding_mask is not None and key_padding_mask.ndim != query.ndim - 1:
         raise AssertionError(
-            f"{name}: For {query.ndim}-D query, expected key_padding_mask to be {query.ndim - 1}-D but found "
-            f"{key_padding_mask.ndim}-D tensor"
+            f"{name}: For {query.ndim}-D query, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but "
+            f"found {key_padding_mask.ndim}-D tensor instead"
         )
     if attn_mask is not None and attn_mask.ndim not in (2, 3):
-        raise AssertionError(f"{name}: expected attn_mask to be 2-D or 3-D but found {attn_mask.ndim}-D tensor")
+        raise AssertionError(
+            f"{name}: expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead"
+        )
     return query.ndim == 3
 
 
