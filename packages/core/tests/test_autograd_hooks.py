@@ -306,3 +306,21 @@ def test_nodes_have_the_names_that_programs_search_graphs_for():
         (weft.nn.functional.layer_norm(x, (2,)), "NativeLayerNormBackward0"),
     ):
         assert out.grad_fn.name() == type(out.grad_fn).__name__ == name
+
+
+def test_nodes_have_an_edge_for_each_argument_that_may_have_a_gradient():
+    x, y = weft.rand(3, 3, requires_grad=True), weft.rand(3, 3)
+    index = weft.zeros(3, 1, dtype=weft.int64)
+    for out, edges in (
+        (x + y, 2),
+        (x.gather(1, index), 1),
+        (x.index_select(0, index[:, 0]), 1),
+        (weft.where(x > 0, y, x), 2),
+        (x.scatter_add(1, index, y), 2),
+    ):
+        seen = []
+        assert len(out.grad_fn.next_functions) == edges
+        assert sum(node is not None for node, _ in out.grad_fn.next_functions) == 1
+        out.grad_fn.register_hook(lambda given, _, seen=seen: seen.append([each is None for each in given]))
+        out.sum().backward()
+        assert len(seen[0]) == edges and sum(seen[0]) == edges - 1

@@ -109,6 +109,7 @@ class Plan:
         self.unsaved = tuple([-1] * len(saves))
         self.keeps_memory = keeps_memory
         self.pattern = pattern
+        self.shown = pattern  # to users: without arguments that never have a gradient, such as an index
         self.pair = -1
         self.first: Any = None
         self.second: Any = None

@@ -181,7 +181,7 @@ def pattern_of(node: Node) -> list[int]:
     edges = len(node.edges())
     if not isinstance(node, PlannedNode):
         return [1] * edges
-    pattern = node.plan.pattern
+    pattern = node.plan.shown
     members = edges - pattern.count(1)  # a list of tensors has all the other edges
     found: list[int] = []
     for each in pattern:

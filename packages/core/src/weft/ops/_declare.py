@@ -278,6 +278,11 @@ class Declaration:
         plan.names = tuple(
             self.arguments[place] if place >= 0 else "_".join(map(str, self.op.facts[-1 - place])) for place in saves
         )
+        plan.shown = tuple(
+            each
+            for each, position in zip(pattern, self.op.positions)
+            if each or self.arguments[position] in self.gradients or not self.gradients
+        )
         plan.skips = int(saved_outputs == {"later_outputs"})
         if not self.op.differentiable:
             plan.pair = -1  # off the fast path, which would record it
