@@ -696,3 +696,15 @@ def test_tensors_of_other_libraries_become_ours():
     assert shared.tolist() == [9, 1, 2] and copied.tolist() == [0, 1, 2]
     assert weft.tensor(Foreign(source), dtype=weft.float32).dtype is weft.float32
     assert weft.tensor(Foreign(source), requires_grad=True).is_leaf
+
+
+@pytest.mark.parametrize("make", [lambda x: weft.tensor([x, 2.0]), lambda x: weft.tensor([[x]]), lambda x: float(x)])
+def test_a_gradient_that_a_number_does_not_take_along_is_mentioned(make):
+    weft.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match="requires_grad=True to a scalar"):
+            made = make(weft.tensor(1.0, requires_grad=True))
+    finally:
+        weft.set_warn_always(False)
+    assert not getattr(made, "requires_grad", False)
+    weft.tensor([weft.tensor(1.0), 2.0])  # a warning here would be an error

@@ -33,7 +33,7 @@ from weft._errors import warn_caller
 from weft._float8 import converted
 from weft._levels import refuse_values
 from weft._nested import array_of, unsupported
-from weft._settings import is_first, warn_caller_once
+from weft._settings import is_first, warn_of_history
 from weft._tensor import Tensor
 from weft._unresolved import refuse_bits
 from weft.storage import TypedStorage, UntypedStorage, own_storage
@@ -770,14 +770,6 @@ def real_scalar(self: Any, name: str) -> Any:
     if value.imag:
         raise RuntimeError(f"{name}: value cannot be converted to a real number without overflow: {value}")
     return value.real
-
-
-def warn_of_history(tensor: Any) -> None:
-    if tensor._requires_grad:
-        warn_caller_once(
-            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-            "tensor.detach() first."
-        )
 
 
 @method

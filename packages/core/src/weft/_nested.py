@@ -24,7 +24,7 @@ from weft._dtypes import (
 )
 from weft._engine.tensor import TensorBase, run_quietly
 from weft._float8 import converted
-from weft._settings import warn_caller_once
+from weft._settings import warn_caller_once, warn_of_history
 
 MAX_DIMS = 64  # NumPy's
 NO_SEQUENCES = (str, bytes, dict, set, frozenset)
@@ -175,6 +175,7 @@ def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any]
             if number._array.size != 1:
                 raise no_scalar(number)
             found.add(number.kind.dtype)
+            warn_of_history(number)
             number = number.item()  # type: ignore[attr-defined]
         elif isinstance(number, complex | float | int):  # subclasses too, such as IntEnum
             kind: Any = next(kind for kind in (bool, int, float, complex) if isinstance(number, kind))

@@ -199,6 +199,15 @@ def warn_of_lost_part() -> None:
     warn_caller_once("Casting complex values to real discards the imaginary part. Take x.real where that is meant")
 
 
+def warn_of_history(tensor: Any) -> None:
+    """Say once that a number takes no gradient along, if a tensor requires grad that becomes one."""
+    if tensor._requires_grad:
+        warn_caller_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            "tensor.detach() first."
+        )
+
+
 def is_first(subject: str) -> bool:
     """Whether something is to be said: it has not been, or `set_warn_always` asks for it each time."""
     if subject in _said and not state["warn_always"]:
