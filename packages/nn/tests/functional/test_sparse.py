@@ -83,7 +83,7 @@ def test_one_hot_counts_the_classes_if_it_must():
         (lambda: F.embedding(weft.tensor([4]), table()), IndexError, "embedding.*4.*size 4"),
         (lambda: F.embedding(weft.tensor([-1]), table()), IndexError, "embedding.*-1"),
         (lambda: F.embedding(weft.ones(2), table()), RuntimeError, "embedding.*Long, Int.*Float"),
-        (lambda: F.embedding(weft.tensor([0]), table(), padding_idx=4), AssertionError, "padding_idx"),
+        (lambda: F.embedding(weft.tensor([0]), table(), padding_idx=4), AssertionError, "Padding_idx"),
         (lambda: F.embedding_bag(weft.tensor([0]), table()), ValueError, "embedding_bag.*offsets"),
         (lambda: F.embedding_bag(weft.tensor([0]), table(), weft.tensor([1])), RuntimeError, "embedding_bag.*offsets"),
         (lambda: F.one_hot(weft.tensor([3]), 2), RuntimeError, "one_hot.*3.*2"),
@@ -106,3 +106,22 @@ def test_sparse_gradients_have_indices_and_values_of_their_own(mode):
     indices.zero_()  # as a loop does that reuses its batch
     grad.zero_()
     assert weight.grad.to_dense().tolist() == [[1.0, 1.0]] * 3
+
+
+def test_shrinking_rows_keeps_their_tangents():
+    from weft.autograd import forward_ad
+
+    weight, index = weft.full((4, 2), 3.0), weft.tensor([[0, 1], [2, 2]])
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(weight, weft.ones(4, 2))
+        found = forward_ad.unpack_dual(F.embedding(index, dual, max_norm=1.0))
+    assert found.tangent.tolist() == weft.ones(2, 2, 2).tolist()
+    weft.testing.assert_close(found.primal.norm(dim=-1), weft.ones(2, 2))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0)])
+def test_sparse_gradients_of_empty_tables_are_empty(shape):
+    weight = weft.zeros(shape, requires_grad=True)
+    index = weft.zeros(shape[0] // 2, dtype=weft.int64)
+    F.embedding(index, weight, sparse=True).sum().backward()
+    assert weight.grad.is_sparse and weight.grad.shape == shape

@@ -43,8 +43,8 @@ class _Table(Module):
             return None
         if not -self.num_embeddings <= padding_idx < self.num_embeddings:
             raise AssertionError(
-                f"{self._get_name()}: padding_idx must be within num_embeddings ({self.num_embeddings}), "
-                f"got {padding_idx}"
+                f"{self._get_name()}: {'P' if isinstance(self, Embedding) else 'p'}adding_idx must be within "
+                f"num_embeddings ({self.num_embeddings}), got {padding_idx}"
             )
         return padding_idx % self.num_embeddings
 

@@ -155,7 +155,7 @@ def embedding(
     if padding_idx is not None:
         rows = weight.shape[0]
         if not -rows <= padding_idx < rows:
-            raise AssertionError(f"embedding: padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
+            raise AssertionError(f"embedding: Padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
         padding_idx %= rows
     check_indices("embedding", input)
     if max_norm is not None or sparse:  # what follows takes negative ones
@@ -182,7 +182,8 @@ def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
     with weft.no_grad():
         chosen = indices.reshape(-1).unique()
         if chosen.numel():
-            weight.index_copy_(0, chosen, weight.detach()[chosen].renorm(norm_type, 0, max_norm))
+            rows = weight.detach()  # no other tensor has tangents of forward mode to lose
+            rows.index_copy_(0, chosen, rows[chosen].renorm(norm_type, 0, max_norm))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

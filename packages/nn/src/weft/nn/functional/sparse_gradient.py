@@ -25,7 +25,7 @@ class Rows(Function):
         if ctx.scale_grad_by_freq:
             raise RuntimeError("embedding: scale_grad_by_freq is not supported with sparse gradients")
         (indices,) = ctx.saved_tensors
-        indices, values = indices.reshape(-1), grad.reshape(-1, ctx.size[1])
+        indices, values = indices.reshape(-1), grad.reshape(indices.numel(), ctx.size[1])
         if ctx.padding_idx is not None:
             kept = indices != ctx.padding_idx
             indices, values = indices[kept], values[kept]
