@@ -602,3 +602,12 @@ def test_norms_are_not_taken_in_a_dtype_that_loses_values(norm):
             norm(x.to(given), dtype=wanted)
     with pytest.raises(RuntimeError, match="Expected a floating point"):
         norm(x.int(), dtype=weft.float32)
+
+
+def test_dot_says_what_its_operands_are():
+    with pytest.raises(RuntimeError, match="1D tensors expected, but got 2D and 1D"):
+        weft.dot(weft.ones(2, 2), weft.ones(2))
+    with pytest.raises(RuntimeError, match="same dtype, but found Float and Double"):
+        weft.dot(weft.ones(2), weft.ones(2, dtype=weft.float64))
+    with pytest.raises(TypeError, match="must be Tensor"):
+        weft.dot(weft.ones(2), 1)

@@ -252,6 +252,8 @@ def heaviside(input, values):
             f"heaviside: heaviside is not yet implemented for tensors with different dtypes; got {input.dtype} and "
             f"{values.dtype}"
         )
+    if input.kind.is_complex:
+        raise NotImplementedError("heaviside: heaviside is not yet implemented for complex tensors; they have no order")
     return heaviside_op(input, values)
 
 

@@ -278,10 +278,14 @@ def mv(input, vec):
 @composite("dot", out="exact")
 def dot(input, tensor):
     """The sum of the products of two vectors' elements."""
-    same_dtype("dot", input, tensor)
+    require_tensors("dot", input=input, tensor=tensor)
     sizes = input._array.shape, tensor._array.shape
     if len(sizes[0]) != 1 or len(sizes[1]) != 1:
-        expect("dot", input=(input, 1), tensor=(tensor, 1))
+        raise RuntimeError(f"dot: 1D tensors expected, but got {len(sizes[0])}D and {len(sizes[1])}D tensors")
+    if input.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {input.dtype.spoken} and {tensor.dtype.spoken}"
+        )
     if sizes[0] != sizes[1]:
         raise RuntimeError(
             f"dot: inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} to "
