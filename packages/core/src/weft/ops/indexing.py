@@ -924,8 +924,10 @@ def index_select(input, dim, index):
         )
     if dim == 0:
         return positioned("index_select", IndexError, index_select.op, input, dim, flat)
-    outside = "index_select: INDICES element is out of DATA bounds"  # PyTorch's other loop
-    return positioned(outside, RuntimeError, index_select.op, input, dim, flat)
+    try:
+        return index_select.op(input, dim, flat)
+    except OutOfRange as wrong:  # PyTorch has another loop for these, with an error of its own
+        raise RuntimeError(f"index_select: {wrong}: INDICES element is out of DATA bounds") from None
 
 
 @index_select.kernel
