@@ -612,3 +612,15 @@ def test_the_mode_of_kumaraswamy_has_the_greatest_density():
 def test_no_samples_have_the_shape_of_samples():
     for made in (D.Wishart(t(3.0, 4.0), weft.eye(2, dtype=weft.float64)), D.VonMises(t(0.0, 1.0), t(1.0, 2.0))):
         assert made.sample((0,)).shape == (0, *made.batch_shape, *made.event_shape)
+
+
+def test_the_gradient_of_a_dirichlet_sample_can_be_had_by_itself():
+    from weft.distributions.dirichlet import _Dirichlet_backward
+
+    weft.manual_seed(0)
+    concentration = weft.tensor([[1.0, 2.0, 3.0], [0.5, 4.0, 0.1]], dtype=weft.float64, requires_grad=True)
+    sample = D.Dirichlet(concentration).rsample()
+    grad = weft.tensor([[1.0, -2.0, 0.5], [0.0, 1.0, 3.0]], dtype=weft.float64)
+    (expected,) = weft.autograd.grad(sample, concentration, grad)
+    found = _Dirichlet_backward(sample.detach(), concentration.detach(), grad)
+    weft.testing.assert_close(found, expected)

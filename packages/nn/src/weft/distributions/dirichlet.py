@@ -13,6 +13,14 @@ from weft.ops.reparametrized import _sample_dirichlet
 __all__ = ["Dirichlet"]
 
 
+def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
+    """The gradient of a sample ``x`` with respect to the concentration; PyTorch's name, which programs use."""
+    total = concentration.sum(-1, True).expand_as(concentration)
+    grad = weft._dirichlet_grad(x, concentration, total)  # type: ignore[attr-defined]  # made by name
+    found: Tensor = grad * (grad_output - (x * grad_output).sum(-1, True))
+    return found
+
+
 class Dirichlet(ExponentialFamily):
     """Points of the simplex, with a density proportional to ``prod(x**(concentration - 1))``.
 

@@ -629,7 +629,7 @@ def grid_sampler(
     ValueError
         For other numbers.
     """
-    words = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    words = tuple(F.GRID_SAMPLE_INTERPOLATION_MODES), tuple(F.GRID_SAMPLE_PADDING_MODES)
     for argument, value, known in zip(
         ("interpolation_mode", "padding_mode"), (interpolation_mode, padding_mode), words
     ):

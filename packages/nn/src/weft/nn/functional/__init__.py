@@ -129,6 +129,12 @@ from weft.nn.functional.pooling import (
 from weft.nn.functional.sparse import embedding, embedding_bag, one_hot
 from weft.nn.functional.upsampling import interpolate, upsample, upsample_bilinear, upsample_nearest
 from weft.nn.functional.vision import (
+    GRID_SAMPLE_INTERPOLATION_MODES as GRID_SAMPLE_INTERPOLATION_MODES,
+)
+from weft.nn.functional.vision import (
+    GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES,
+)
+from weft.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
     fold,

@@ -312,6 +312,11 @@ def warn_align(name: str) -> None:
     )
 
 
+# The numbers of the modes, as `grid_sampler` takes them.
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
 @in_full_precision
 def grid_sample(
     input: Tensor,
