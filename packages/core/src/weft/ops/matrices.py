@@ -90,7 +90,7 @@ def check_product(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
                 if len(a) == 1
                 else f"size mismatch, got input ({a[0]}), mat ({'x'.join(map(str, a))}), vec ({rows})"
             )
-            raise RuntimeError(f"{name}: {said}")
+            raise RuntimeError(f"{name}: {said}; the shapes are {list(a)} and {list(b)}")
         hint = " Did you mean input @ other.mT?" if len(b) > 1 and b[-1] == columns else ""
         raise RuntimeError(
             f"{name}: mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, a))} and {'x'.join(map(str, b))}): "
@@ -281,7 +281,10 @@ def dot(input, tensor):
     require_tensors("dot", input=input, tensor=tensor)
     sizes = input._array.shape, tensor._array.shape
     if len(sizes[0]) != 1 or len(sizes[1]) != 1:
-        raise RuntimeError(f"dot: 1D tensors expected, but got {len(sizes[0])}D and {len(sizes[1])}D tensors")
+        raise RuntimeError(
+            f"dot: 1D tensors expected, but got {len(sizes[0])}D and {len(sizes[1])}D tensors; it takes two vectors, "
+            "and matmul() takes any"
+        )
     if input.dtype is not tensor.dtype:
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {input.dtype.spoken} and {tensor.dtype.spoken}"

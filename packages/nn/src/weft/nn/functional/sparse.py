@@ -29,7 +29,7 @@ def check_indices(name: str, indices: Any) -> None:
     if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(
             f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-            f"but got {indices.dtype.spoken} instead. Convert with .long()"
+            f"but got {indices.dtype.spoken} instead ({indices.dtype}). Convert with .long()"
         )
 
 
