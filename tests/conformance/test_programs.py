@@ -1,4 +1,5 @@
-"""Random programs do the same on PyTorch and on weft: indexing, views and gradients, ``out=``, promotion.
+"""Random programs do the same on PyTorch and on weft: indexing, views and gradients, ``out=``, promotion, and all
+mixed with other functions.
 
 `WEFT_PROGRAMS` is how many of each kind there are; the seed is fixed, so that one commit has one verdict. What differs
 on purpose is in differences.toml.
@@ -20,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from programs import indexing, interpreter, out, promotion, views
+from programs import indexing, interpreter, mixed, out, promotion, views
 
 import weft
 
-KINDS = [indexing, views, out, promotion]
+KINDS = [indexing, views, out, promotion, mixed]
 COUNT = int(os.environ.get("WEFT_PROGRAMS", "300"))
 fixed = settings(
     max_examples=COUNT,

@@ -78,3 +78,15 @@ def test_zero_features_of_what_is_not_finite_are_nan(value):
         assert F.linear(x, weight).isnan().all() and F.linear(weight, x, weft.zeros(rows)).isnan().all()
         assert F.linear(x[None], weight).isnan().all()
         assert F.conv1d(x[None, :, :1], weft.full((columns, rows, 1), value)).isnan().all()
+
+
+@pytest.mark.parametrize("rows", [(), (2,), (0,), (2, 2), (2, 0)])
+@pytest.mark.parametrize(("inputs", "outputs"), [(0, 1), (0, 0), (3, 0), (0, 3), (3, 2)])
+def test_layers_of_no_features_have_results_and_gradients(rows, inputs, outputs):
+    x, weight = weft.ones(*rows, inputs, requires_grad=True), weft.ones(outputs, inputs, requires_grad=True)
+    bias = weft.ones(outputs, requires_grad=True)
+    result = F.linear(x, weight, bias)
+    assert result.shape == (*rows, outputs) and (result == inputs + 1).all()
+    result.sum().backward()
+    assert x.grad.shape == x.shape and (x.grad == outputs).all()
+    assert weight.grad.shape == weight.shape and (bias.grad == weft.ones(rows).numel()).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from threading import RLock
 from typing import Any
@@ -88,7 +89,8 @@ def by_vector(input: Any, other: Any) -> Any:
 
 def linear(input: Any, weight: Any, bias: Any) -> Any:
     """``input @ weight.T + bias``, all but the last dimension of the input being rows."""
-    rows = input if input.ndim == 2 else in_order(numpy, input).reshape(-1, input.shape[-1])
+    *shape, size = input.shape
+    rows = input if input.ndim == 2 else in_order(numpy, input).reshape(math.prod(shape), size)
     product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
     if product is None:
         product = in_turn(product_of(rows), rows, weight.T)

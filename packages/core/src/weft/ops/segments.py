@@ -235,7 +235,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
         )
     if lengths.is_floating_point() or lengths.is_complex():
         raise NotImplementedError(f"segment_reduce: not implemented for lengths of '{lengths.dtype.spoken}'; use int64")
-    table = lengths.cpu().numpy().reshape(-1, lengths.shape[-1])
+    table = lengths.cpu().numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
     if not unsafe and ((table < 0).any() or (table.sum(1) != data.shape[axis]).any()):
         raise RuntimeError(f"segment_reduce(): lengths must add up to the size of axis {axis}, {data.shape[axis]}")
     segments = lengths.shape[-1]

@@ -870,7 +870,7 @@ def group_norm(
             )
     check_parameters("group_norm", input, eps, weight=weight, bias=bias)
     if not input.numel():
-        return affine(input, weight, bias)
+        return affine(input * 1, weight, bias)
     if input.numel() == num_groups:  # as in PyTorch, which counts the elements of all examples together
         raise ValueError(
             "group_norm: Expected more than 1 value per channel when training, here in each group, got input size "
