@@ -101,3 +101,27 @@ def test_differences_of_order_zero_are_a_copy():
 def test_integrals_over_nothing_are_empty(shape):
     made = weft.cumulative_trapezoid(weft.ones(shape))
     assert made.shape == (*shape[:-1], max(shape[-1] - 1, 0))
+
+
+@pytest.mark.parametrize("zeros", [[0], [3], [0, 1], [2, 5], [6], [1, 2, 3, 4, 5, 6]])
+@pytest.mark.parametrize("dtype", [weft.float64, weft.complex128], ids=str)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_gradients_of_products_about_zeros_are_sums_of_the_products_of_the_others(zeros, dtype, dim):
+    x = weft.arange(1.0, 15).reshape(7, 2).to(dtype)
+    x = x if dim == 0 else x.t().contiguous()
+    x.index_fill_(dim, weft.tensor(zeros), 0)
+    x.requires_grad_()
+    weights = weft.linspace(-1, 2, 14, dtype=weft.float64).reshape(x.shape).to(dtype)
+    values, graph = x.cumprod(dim), (x.cumprod(dim) * weights).sum()
+    first = weft.autograd.grad(values, x, weights, retain_graph=True)[0]
+    again = weft.autograd.grad(graph.real if dtype.is_complex else graph, x, create_graph=True)[0]
+    assert weft.allclose(first, again.detach())
+    assert weft.autograd.gradcheck(lambda each: each.cumprod(dim), x)
+
+
+def test_products_of_many_numbers_with_a_zero_have_a_gradient_at_once():
+    x = weft.ones(100_000, requires_grad=True)
+    with weft.no_grad():
+        x[50_000] = 0
+    x.cumprod(0).sum().backward()
+    assert x.grad[0] == 50_000 and x.grad[49_999] == 1 and x.grad[50_000] == 50_000 and not x.grad[50_001:].any()

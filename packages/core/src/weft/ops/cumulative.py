@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._dtypes import finfo
+from weft._dtypes import finfo, int64
 from weft._engine import dimensions
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
 from weft._layout import in_order
 from weft._levels import is_wrapped
 from weft._named import named
@@ -99,7 +99,25 @@ def _(grad, input, output, dim):
         return grad
     if not is_wrapped(input) and not (input == 0).any():  # of a batch no single answer could be read
         return reversed_cumsum(grad * conj(output), dim) / conj(input)
-    return cumprod_gradient_with_zeros(grad, input, dim)
+    if local.grad_enabled or is_wrapped(input):
+        return cumprod_gradient_with_zeros(grad, input, dim)
+    return cumprod_gradient_about_zeros(grad, input, output, dim)
+
+
+def cumprod_gradient_about_zeros(grad: Any, input: Any, output: Any, dim: int) -> Any:
+    """The gradient's values where there are zeros, in time that grows with the size.
+
+    Before the first zero all later products are 0. Of itself the products without it are the derivatives; behind it
+    there are none.
+    """
+    zero = input == 0
+    count = zero.to(int64).cumsum(dim)
+    before, first = count == 0, zero & (count == 1)
+    by_quotient = reversed_cumsum((grad * conj(output)).masked_fill(~before, 0), dim)
+    by_quotient = by_quotient / conj(input.masked_fill(~before, 1))
+    others = cumprod.op(input.masked_fill(first, 1), dim)
+    by_others = reversed_cumsum((grad * conj(others)).masked_fill(before, 0), dim)
+    return by_others.masked_fill(~first, 0) + by_quotient.masked_fill(~before, 0)
 
 
 def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
