@@ -106,11 +106,12 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     )
 
 
-# In-place writes of chosen elements, which PyTorch still takes of expanded tensors, with a warning.
-SCATTERED = frozenset({"masked_fill_", "index_fill_", "index_put_"})
+# In-place writes of one value to chosen elements: taken of expanded tensors, with a warning, as in PyTorch, which warns
+# of index_put_ too. There each element may have a value of its own, of which all but one would be lost.
+SCATTERED = frozenset({"masked_fill_", "index_fill_"})
 # And all that write chosen elements: what the others have is not written again.
 AT_POSITIONS = SCATTERED | {"put_", "masked_scatter_", "fill_diagonal_", "scatter_", "scatter_add_", "scatter_reduce_"}
-AT_POSITIONS |= {"index_add_", "index_copy_", "index_reduce_"}
+AT_POSITIONS |= {"index_add_", "index_copy_", "index_put_", "index_reduce_"}
 
 
 def is_expanded(array: Any) -> bool:
