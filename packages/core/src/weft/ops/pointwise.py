@@ -1713,6 +1713,8 @@ def ldexp(input, other):
     require_tensors("ldexp", input=input, other=other)
     if input.kind.is_real_float and other.dtype.category == 1:
         return scaled_by_power(input, other)
+    if input.kind.is_complex and other.dtype.category == 1:
+        other = other.to(input.dtype.to_real())
     return mul(input, power(2.0, other))
 
 
