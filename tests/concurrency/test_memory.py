@@ -94,3 +94,15 @@ def test_a_result_larger_than_memory_is_an_error_of_its_op_and_leaves_operands_a
         assert x.sum() == 1 << 14
     """
     in_process(code)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="a system without /proc")
+def test_kernels_that_there_is_no_memory_to_compile_are_compiled_when_there_is(tmp_path):
+    pytest.importorskip("numba")
+    code = """
+    x = weft.linspace(-3, 3, 300_000)
+    powers = x.neg().exp()  # by now the compiler itself is there
+    assert not limited(lambda: x.sigmoid(), 40_000_000)
+    assert weft.allclose(x.sigmoid(), 1 / (1 + powers))
+    """
+    in_process(code, WEFT_CPU_PATIENCE="0", NUMBA_CACHE_DIR=str(tmp_path))

@@ -55,7 +55,7 @@ def test_integers_of_32_bits_go_around_only_beyond_their_range():
         ({"weight": weft.ones(3, 2, 3, dtype=weft.uint8)}, "_int_conv1d: weight must be weft.int8, got weft.uint8"),
         ({"bias": weft.ones(3)}, "_int_conv1d: bias must be weft.int32, got weft.float32"),
         ({"scale": weft.ones(2)}, "_int_conv1d: scale must be one number, or one for each of the 3 output channels"),
-        ({"groups": 2}, "_int_conv1d: expected weight to be divisible into groups=2"),
+        ({"groups": 2}, "_int_conv1d: Given groups=2, expected weight to be divisible by 2"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

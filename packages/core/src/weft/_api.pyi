@@ -16,6 +16,7 @@ import weft.distributions as distributions
 import weft.fft as fft
 import weft.func as func
 import weft.functional as functional
+import weft.futures as futures
 import weft.fx as fx
 import weft.hub as hub
 import weft.jit as jit

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import mmap
 import os
 import sys
 import threading
@@ -149,11 +150,25 @@ def limit_openmp(num: int) -> None:
         library.omp_set_num_threads(1 if is_forked else num)
 
 
+ROOM = 128 << 20  # bytes of addresses, of which a compiler that finds none ends the process
+
+
 def uninterrupted(work: Callable[[], Result]) -> Result:
     """Do some work that Ctrl+C must not leave half done: on another thread, since it reaches the main one alone.
 
     The interrupt ends the waiting for it. For libraries that are imported or compile, and do not clean up after one.
+
+    Raises
+    ------
+    MemoryError
+        If there is not the memory that such libraries take.
     """
+    try:
+        mmap.mmap(-1, ROOM).close()  # addresses alone: nothing is written there
+    except OSError:
+        raise MemoryError(
+            f"compiled kernels need {ROOM >> 20} MiB of memory to be made or read; there is less"
+        ) from None
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[Callable[[], Result]] = []
