@@ -640,6 +640,9 @@ class Outputs:
     def __len__(self) -> int:
         return len(self.saved)
 
+    def __iter__(self) -> Any:
+        return iter([unpack_output(self.node, each) for each in self.saved])
+
     def __getitem__(self, place: Any) -> Any:
         found = self.saved[place]
         if isinstance(found, list):
