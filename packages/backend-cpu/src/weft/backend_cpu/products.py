@@ -89,11 +89,15 @@ def by_vector(input: Any, other: Any) -> Any:
 
 def linear(input: Any, weight: Any, bias: Any) -> Any:
     """``input @ weight.T + bias``, all but the last dimension of the input being rows."""
-    *shape, size = input.shape
-    rows = input if input.ndim == 2 else in_order(numpy, input).reshape(math.prod(shape), size)
+    rows = input
+    if input.ndim != 2:
+        *shape, size = input.shape
+        rows = in_order(numpy, input).reshape(math.prod(shape), size)
     product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
-    if product is None:
+    if product is None and (rows.shape[1] == 1 or rows.size * weight.shape[0] >= SERIAL):
         product = in_turn(product_of(rows), rows, weight.T)
+    elif product is None:
+        product = numpy.dot(rows, weight.T)
     if bias is not None:
         product += bias
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])

@@ -122,9 +122,11 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True")
     keep = create_graph if retain_graph is None else retain_graph
-    sparse = {number: target for number, target in enumerate(targets) if is_sparse(target)}
-    for number, target in sparse.items():
-        targets[number] = target._sparse_values
+    sparse: dict[int, Any] = {}
+    for number, target in enumerate(targets):
+        if isinstance(target, TensorBase) and target.kind.overrides and target.is_sparse:  # type: ignore[attr-defined]
+            sparse[number] = target  # whose gradient is that of its values
+            targets[number] = target._sparse_values  # type: ignore[attr-defined]
     check_requires_grad("grad", targets)
     if is_grads_batched:
         return batched(roots, targets, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
@@ -148,11 +150,6 @@ def grad(
     for number, target in sparse.items():
         found[number] = None if found[number] is None else target.with_values(found[number])
     return tuple(found)
-
-
-def is_sparse(target: Any) -> bool:
-    """Whether a tensor is a sparse one, whose gradient is that of its values."""
-    return isinstance(target, TensorBase) and target.kind.overrides and target.is_sparse  # type: ignore[attr-defined]
 
 
 def batched(

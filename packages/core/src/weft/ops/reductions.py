@@ -81,7 +81,7 @@ def sum_in_blocks(input: Any, axis: Any, keepdim: bool) -> Any:
     dims = range(ndim) if axis is None else [d % ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if math.prod([shape[d] for d in dims]) <= FEW:
         return add_reduce(input, axis, input.dtype, None, keepdim)
-    if builtins.any(shape[d] > 1 and not input.strides[d] for d in dims):
+    if 0 in input.strides and builtins.any(shape[d] > 1 and not input.strides[d] for d in dims):
         input = sum_of_repeated(input, dims)
     while True:
         left = [d for d in dims if input.shape[d] > 1]
