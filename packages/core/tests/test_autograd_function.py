@@ -387,6 +387,18 @@ def test_a_jvp_returns_a_tangent_for_each_output(tangents, says):
             made.apply(dual)
 
 
+class Nothing(Function):
+    """Has no gradient of its argument, although that requires one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
 def test_a_custom_function_gets_zeros_where_the_one_after_it_had_no_gradient():
     seen = []
 
@@ -400,15 +412,6 @@ def test_a_custom_function_gets_zeros_where_the_one_after_it_had_no_gradient():
             seen.append([each.tolist() for each in grads])
             return weft.cat(grads)
 
-    class Nothing(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return None
-
     x = weft.ones(3, requires_grad=True)
     first, second = Halves.apply(x)
     Nothing.apply(second).sum().backward(retain_graph=True)
@@ -418,15 +421,6 @@ def test_a_custom_function_gets_zeros_where_the_one_after_it_had_no_gradient():
 
 
 def test_no_gradient_passes_operations_and_adds_to_those_that_come_after_it():
-    class Nothing(Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return None
-
     x = weft.tensor([1.0, 2.0], requires_grad=True)
     y = x * x  # an old node, which hears of nothing first, and of a gradient later
     z = y.exp()

@@ -357,7 +357,7 @@ class Declaration:
     def slow_operator(self, args: tuple[Any, ...]) -> Any:
         """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
         for arg in args:
-            if isinstance(arg, (TensorBase, *NUMBERS)):
+            if isinstance(arg, OPERANDS):
                 continue
             if hasattr(type(arg), "__torch_function__"):
                 break  # check_types comes to it
@@ -690,6 +690,7 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
 
 
 NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
+OPERANDS = (TensorBase, *NUMBERS)
 # In PyTorch's graph the tensor comes first of these, whose operands may be exchanged.
 EXCHANGED = ("__radd__", "__rmul__")
 NOT_REFLECTED = ("__round__", "__rshift__", *EXCHANGED)

@@ -109,9 +109,15 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
 # In-place writes of one value to chosen elements: taken of expanded tensors, with a warning, as in PyTorch, which warns
 # of index_put_ too. There each element may have a value of its own, of which all but one would be lost.
 SCATTERED = frozenset({"masked_fill_", "index_fill_"})
-# And all that write chosen elements: what the others have is not written again.
-AT_POSITIONS = SCATTERED | {"put_", "masked_scatter_", "fill_diagonal_", "scatter_", "scatter_add_", "scatter_reduce_"}
-AT_POSITIONS |= {"index_add_", "index_copy_", "index_put_", "index_reduce_"}
+# In-place variants that take one number, which is read before they write: an element of the tensor itself will do.
+FILLING = SCATTERED | {"fill_"}
+# In-place variants that read their arguments while they write, so that these may not be the tensor itself either.
+APART = frozenset(
+    "scatter_ scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_ index_reduce_ index_put_ put_ "
+    "masked_scatter_ addr_".split()
+)
+# All that write chosen elements: what the others have is not written again.
+AT_POSITIONS = (APART - {"addr_"}) | {"masked_fill_", "fill_diagonal_"}
 
 
 def is_expanded(array: Any) -> bool:
@@ -142,17 +148,6 @@ def refuse_expanded(name: str, array: Any) -> None:
             f"{name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
         )
-
-
-# In-place variants that read their arguments while they write, so that these may not be the tensor itself either.
-APART = frozenset(
-    "scatter_ scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_ index_reduce_ index_put_ put_ "
-    "masked_scatter_ addr_".split()
-)
-
-
-# In-place variants that take one number, which is read before they write: an element of the tensor itself will do.
-FILLING = frozenset("masked_fill_ index_fill_ fill_".split())
 
 
 def with_dimensions(tensors: Sequence[Any]) -> list[Any]:

@@ -1278,7 +1278,7 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
     IndexError
         If a source without dimensions has another number of indices than one.
     RuntimeError
-        If the source has another dtype, or its slices another shape or number.
+        If the source has another dtype.
     """
     require_tensors(name, input=input, index=index, source=source)
     dim = wrap_dim(name, dim, input.ndim)
@@ -1292,16 +1292,20 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
         )
     if not source.ndim and index.numel() != 1:
         raise IndexError(f"{name}(): a source without dimensions takes one index, not {index.numel()}")
+    return dim, index
+
+
+def check_slices(name: str, input: Any, dim: int, index: Any, source: Any) -> None:
+    """The source has a slice of the input for each index."""
     expected = list(input.shape)
     if expected:
         expected[dim] = index.numel()
-    if list(source.shape) != expected and name != "index_copy":
+    if list(source.shape) != expected:
         raise RuntimeError(
             f"{name}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
             f"({source.shape[dim] if source.ndim > dim else None}), for dim: {dim}; the shape of source is "
             f"{list(source.shape)}, and that of self {list(input.shape)}"
         )
-    return dim, index
 
 
 @composite("index_add", "index_add_", out="exact")
@@ -1309,6 +1313,7 @@ def index_add(input, dim, index, source, *, alpha=1):
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
     outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
     dim, index = index_write("index_add", input, dim, index, source)
+    check_slices("index_add", input, dim, index, source)
     alpha = fitting("index_add", alpha, input.dtype)
     return positioned("index_add", outside, index_added.op, input, dim, index, source, alpha)
 

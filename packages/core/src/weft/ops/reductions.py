@@ -81,8 +81,9 @@ def sum_in_blocks(input: Any, axis: Any, keepdim: bool) -> Any:
     dims = range(ndim) if axis is None else [d % ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
     if math.prod([shape[d] for d in dims]) <= FEW:
         return add_reduce(input, axis, input.dtype, None, keepdim)
-    if 0 in input.strides and builtins.any(shape[d] > 1 and not input.strides[d] for d in dims):
-        input = sum_of_repeated(input, dims)
+    repeated = [d for d in dims if shape[d] > 1 and not input.strides[d]] if 0 in input.strides else []
+    if repeated:
+        input = sum_of_repeated(input, repeated)
     while True:
         left = [d for d in dims if input.shape[d] > 1]
         inner = innermost(input, left)
@@ -99,11 +100,10 @@ def sum_in_blocks(input: Any, axis: Any, keepdim: bool) -> Any:
     return input if keepdim else input.reshape([size for d, size in enumerate(shape) if d not in dims])[()]
 
 
-def sum_of_repeated(array: Any, dims: Any) -> Any:
-    """The sums along those of some dims in which an expanded array has one element again and again: multiples of it."""
-    repeated = [d for d in dims if array.shape[d] > 1 and not array.strides[d]]
-    count = math.prod([array.shape[d] for d in repeated])
-    once = array[tuple(slice(1) if d in repeated else slice(None) for d in builtins.range(array.ndim))]
+def sum_of_repeated(array: Any, dims: list[int]) -> Any:
+    """The sums along dims in which an expanded array has one element again and again: multiples of it."""
+    count = math.prod([array.shape[d] for d in dims])
+    once = array[tuple(slice(1) if d in dims else slice(None) for d in builtins.range(array.ndim))]
     result = numpy.array(once, order="C")
     parts = result.view(result.real.dtype)  # a complex number times one would make nan of infinite parts
     parts *= parts.dtype.type(count)

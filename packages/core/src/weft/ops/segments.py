@@ -13,6 +13,7 @@ from weft.ops._geometry import wrap_dim
 from weft.ops.creation import from_host
 from weft.ops.indexing import (
     check_positions,
+    check_slices,
     checked_along,
     combine_at,
     gather,
@@ -176,6 +177,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     warn_caller_once("index_reduce() is in beta and the API may change at any time.")
     check_order("index_reduce", input, reduce)
     dim, index = index_write("index_reduce", input, dim, index, source)
+    check_slices("index_reduce", input, dim, index, source)
     in_range("index_reduce", index, input.shape[dim] if input.ndim else 1, dim, IndexError)  # also of empty slices
     if source.ndim:
         index = index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
