@@ -641,7 +641,7 @@ class Outputs:
         return len(self.saved)
 
     def __iter__(self) -> Any:
-        return iter([unpack_output(self.node, each) for each in self.saved])
+        return iter(self[:])
 
     def __getitem__(self, place: Any) -> Any:
         found = self.saved[place]
