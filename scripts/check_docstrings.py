@@ -1,0 +1,249 @@
+"""Check that public functions and layers have the docstrings that CONTRIBUTING.md asks for.
+
+python scripts/check_docstrings.py [--lower] [module ...]
+
+A function with two or more arguments has a ``Parameters`` section that names each, and ``Examples`` with ``>>>``. A
+layer has both, and ``Shapes`` with an entry ``output``. With modules (or packages), what is missing in them is listed;
+without, the exit status says whether the numbers in ``MISSING`` are true. With ``--lower`` those that are too large are
+lowered.
+"""
+
+import inspect
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import weft
+import weft.linalg
+import weft.nn.utils
+import weft.special
+import weft.vision.ops
+import weft.vision.transforms.functional
+from weft.ops import all_functions
+from weft.ops._declare import public_functions
+
+# How many functions and layers of a module are not documented yet. The numbers only shrink; a module at 0 is no entry.
+MISSING = {
+    "weft._dtypes": 2,
+    "weft._files": 1,
+    "weft._settings": 2,
+    "weft._symbolic": 5,
+    "weft.amp._autocast": 1,
+    "weft.fft": 21,
+    "weft.linalg": 32,
+    "weft.nn.activation": 28,
+    "weft.nn.adaptive": 1,
+    "weft.nn.containers": 5,
+    "weft.nn.convolution": 6,
+    "weft.nn.distance": 2,
+    "weft.nn.dropout": 6,
+    "weft.nn.flatten": 2,
+    "weft.nn.fold": 2,
+    "weft.nn.functional.activation": 28,
+    "weft.nn.functional.attention": 2,
+    "weft.nn.functional.convolution": 7,
+    "weft.nn.functional.dropout": 6,
+    "weft.nn.functional.linear": 1,
+    "weft.nn.functional.loss": 22,
+    "weft.nn.functional.normalization": 6,
+    "weft.nn.functional.padding": 1,
+    "weft.nn.functional.pooling": 28,
+    "weft.nn.functional.sparse": 3,
+    "weft.nn.functional.upsampling": 4,
+    "weft.nn.functional.vision": 8,
+    "weft.nn.init": 11,
+    "weft.nn.lazy": 13,
+    "weft.nn.linear": 3,
+    "weft.nn.loss": 23,
+    "weft.nn.multihead_attention": 1,
+    "weft.nn.normalization": 12,
+    "weft.nn.padding": 15,
+    "weft.nn.parallel": 1,
+    "weft.nn.pixelshuffle": 3,
+    "weft.nn.pooling": 20,
+    "weft.nn.rnn": 8,
+    "weft.nn.sparse": 2,
+    "weft.nn.toplevel": 42,
+    "weft.nn.transformer": 5,
+    "weft.nn.upsampling": 3,
+    "weft.nn.utils.clip_grad": 5,
+    "weft.nn.utils.convert_parameters": 1,
+    "weft.nn.utils.fusion": 3,
+    "weft.nn.utils.memory_format": 2,
+    "weft.nn.utils.spectral_norm_hook": 2,
+    "weft.nn.utils.weight_norm_hook": 2,
+    "weft.ops._declare": 2,
+    "weft.ops.comparison": 24,
+    "weft.ops.copies": 23,
+    "weft.ops.creation": 21,
+    "weft.ops.cumulative": 8,
+    "weft.ops.decompositions": 10,
+    "weft.ops.distance": 4,
+    "weft.ops.fourier": 1,
+    "weft.ops.gamma_functions": 4,
+    "weft.ops.indexing": 16,
+    "weft.ops.joining": 13,
+    "weft.ops.linear_systems": 1,
+    "weft.ops.low_rank": 1,
+    "weft.ops.matrices": 16,
+    "weft.ops.matrix_functions": 1,
+    "weft.ops.norms": 2,
+    "weft.ops.orthogonal_polynomials": 11,
+    "weft.ops.pointwise": 27,
+    "weft.ops.queries": 2,
+    "weft.ops.random": 10,
+    "weft.ops.reductions": 21,
+    "weft.ops.segments": 2,
+    "weft.ops.softmax": 4,
+    "weft.ops.sorting": 12,
+    "weft.ops.statistics": 5,
+    "weft.ops.views": 31,
+    "weft.ops.windows": 5,
+    "weft.sparse._products": 4,
+    "weft.sparse._tensor": 1,
+    "weft.vision.ops.boxes": 6,
+    "weft.vision.ops.focal_loss": 1,
+    "weft.vision.ops.stochastic_depth": 1,
+    "weft.vision.transforms.functional.color": 7,
+    "weft.vision.transforms.functional.conversion": 3,
+    "weft.vision.transforms.functional.filtering": 1,
+    "weft.vision.transforms.functional.geometry": 7,
+}
+
+NAMESPACES = (
+    weft,
+    weft.nn.functional,
+    weft.nn.init,
+    weft.nn.utils,
+    weft.linalg,
+    weft.fft,
+    weft.special,
+    weft.vision.ops,
+    weft.vision.transforms.functional,
+)
+# What means the same in every function: the tensor that the result is written into, NumPy's words for dim and keepdim.
+EVERYWHERE = {"out", "axis", "keepdims"}
+HEADING = re.compile(r"^(\S.*)\n-{3,}$", re.MULTILINE)
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """The sections of a NumPy-style docstring, by their titles."""
+    pieces = HEADING.split(docstring)
+    return {title.strip(): body.strip("\n") for title, body in zip(pieces[1::2], pieces[2::2])}
+
+
+def entries(section: str) -> set[str]:
+    """The names that a section describes: those of ``stride, dilation : int``, without the stars of ``*size``."""
+    lines = [line for line in section.splitlines() if line and not line.startswith(" ")]
+    return {name.strip().lstrip("*") for line in lines for name in line.partition(" : ")[0].split(",")}
+
+
+def arguments(function: Any, method: bool = False) -> list[str]:
+    """The parameters to be described: all but private ones, those that are the same everywhere, and ``**kwargs``."""
+    try:
+        listed = list(inspect.signature(function).parameters.values())
+    except ValueError:  # builtin
+        return []
+    return [
+        each.name
+        for each in listed[1 if method else 0 :]
+        if not each.name.startswith("_")
+        and each.name not in EVERYWHERE
+        and each.kind is not each.VAR_KEYWORD
+        and not (each.kind is each.VAR_POSITIONAL and each.name == "args")
+    ]
+
+
+def lacks(value: Any, names: list[str]) -> list[str]:
+    """What the docstring of a function or class with these parameters lacks."""
+    found = sections(inspect.getdoc(value) or "")
+    described = entries(found.get("Parameters", ""))
+    missing = [name for name in names if name not in described]
+    if ">>>" not in found.get("Examples", ""):
+        missing.append("Examples")
+    if isinstance(value, type) and computes(value) and "output" not in entries(found.get("Shapes", "")):
+        missing.append("Shapes")
+    return missing
+
+
+def computes(layer: Any) -> bool:
+    """Whether a layer has a ``forward``, as containers have none."""
+    return layer.forward is not weft.nn.Module.forward
+
+
+def public(namespace: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What a namespace offers, by name."""
+    for name in getattr(namespace, "__all__", None) or dir(namespace):
+        if not name.startswith("_"):
+            yield name, getattr(namespace, name, None)
+
+
+def documented() -> Iterator[tuple[str, Any, list[str]]]:
+    """Every function and layer to be checked: its name for people, itself, its parameters."""
+    for namespace in NAMESPACES:
+        for name, value in public(namespace):
+            if inspect.isfunction(value) and home(value).startswith("weft") and len(arguments(value)) > 1:
+                yield f"{namespace.__name__}.{name}", value, arguments(value)
+    for name, value in vars(weft.Tensor).items():
+        written = isinstance(value, FunctionType) and value.__qualname__ == f"Tensor.{name}" and not hasattr(weft, name)
+        if written and not name.startswith("_") and len(arguments(value, method=True)) > 1:
+            yield f"weft.Tensor.{name}", value, arguments(value, method=True)
+    for name, value in public(weft.nn):
+        if inspect.isclass(value) and issubclass(value, weft.nn.Module) and value is not weft.nn.Module:
+            yield f"weft.nn.{name}", value, arguments(value.__init__, method=True)
+
+
+# Functions that are made of declarations, which are shown as weft's own once somebody asks for overrides.
+HOMES = {id(value): value.__module__ for value in (all_functions() | public_functions([weft.special])).values()}
+
+
+def home(value: Any) -> str:
+    """The module that a function or class is written in."""
+    if isinstance(value, type):
+        return value.__module__
+    return HOMES.get(id(value)) or str(inspect.unwrap(value).__globals__["__name__"])
+
+
+def main(arguments: list[str]) -> int:
+    """Compare with ``MISSING``, or list what is missing in the modules that are asked for."""
+    found: dict[str, list[str]] = defaultdict(list)
+    seen = set()
+    for name, value, names in documented():
+        if id(value) not in seen and (missing := lacks(value, names)):
+            found[home(value)].append(f"{name}: {', '.join(missing)}")
+        seen.add(id(value))
+    if "--lower" in arguments:
+        lower(found)
+        return 0
+    for module in sorted(found):
+        if any(f"{module}.".startswith(f"{asked}.") for asked in arguments):
+            print(f"{module}: {len(found[module])}", *found[module], sep="\n    ")
+    wrong = (
+        []
+        if arguments
+        else [each for each in sorted(found.keys() | MISSING) if len(found[each]) != MISSING.get(each, 0)]
+    )
+    for module in wrong:
+        count, listed = len(found.get(module, ())), MISSING.get(module, 0)
+        advice = "--lower writes that" if count < listed else f"python scripts/check_docstrings.py {module} lists them"
+        print(f"check_docstrings: {module}: {count} are not documented, not {listed}; {advice}", file=sys.stderr)
+    return int(bool(wrong))
+
+
+def lower(found: dict[str, list[str]]) -> None:
+    """Write the numbers that became smaller into this file."""
+    file = Path(__file__)
+    text = file.read_text(encoding="utf-8")
+    for module, listed in MISSING.items():
+        count = len(found.get(module, ()))
+        if count < listed:
+            text = text.replace(f'    "{module}": {listed},\n', f'    "{module}": {count},\n' if count else "")
+    file.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
