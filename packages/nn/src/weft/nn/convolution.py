@@ -10,6 +10,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._docstrings import SPATIAL, documented
 from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3, expanded
 from weft.nn.linear import _uniform_by_fan_in
 from weft.nn.module import Module
@@ -19,6 +20,82 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 _PADDING_NAMES = ("same", "valid")
+
+CONVOLUTION = """\
+Parameters
+----------
+{channels} : int
+kernel_size, stride, dilation : {size}
+    Elements; ``dilation`` is the distance between the elements that one kernel meets.
+padding : {size}, "valid" or "same"
+    Elements added on both sides. "valid" adds none; "same" keeps the size, for stride 1.
+groups : int
+    Into how many groups the channels fall; each output sees the inputs of its own group.
+bias : bool
+    Whether to add a bias.
+padding_mode : {"zeros", "reflect", "replicate", "circular"}
+    What the padding holds.
+device, dtype : optional
+    Of the parameters.
+
+Shapes
+------
+input : (N, in_channels, {spatial}) or (in_channels, {spatial})
+output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
+    Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
+Attributes
+----------
+weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
+    Drawn uniformly from ±1/sqrt(in_channels / groups * elements of the kernel).
+bias : Parameter, shape (out_channels,), or None
+    Drawn likewise.
+
+Raises
+------
+ValueError
+    If channels are not divisible by ``groups``, or "same" is asked for with a stride.
+RuntimeError
+    If the input has other channels or dimensions, or is smaller than the kernel."""
+
+TRANSPOSED_CONVOLUTION = """\
+Parameters
+----------
+{channels} : int
+kernel_size, stride, dilation : {size}
+    Of the convolution that this one is the transpose of.
+padding : {size}
+    What that convolution pads; it shortens the output.
+output_padding : {size}
+    Elements added to one side of the output, to choose among the sizes that the stride leaves open.
+groups : int
+    Into how many groups the channels fall; each output sees the inputs of its own group.
+bias : bool
+    Whether to add a bias.
+padding_mode : "zeros"
+    There is no other.
+device, dtype : optional
+    Of the parameters.
+
+Shapes
+------
+input : (N, in_channels, {spatial}) or (in_channels, {spatial})
+output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
+    Each size becomes ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
+
+Attributes
+----------
+weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
+    Drawn uniformly from ±1/sqrt(out_channels / groups * elements of the kernel).
+bias : Parameter, shape (out_channels,), or None
+    Drawn likewise.
+
+Raises
+------
+ValueError
+    If channels are not divisible by ``groups``, or an output size is asked for that no ``output_padding`` gives.
+RuntimeError
+    If the input has other channels or dimensions, or ``output_padding`` reaches both stride and dilation."""
 
 
 class _ConvNd(Module):
@@ -195,29 +272,16 @@ class _PlainConv(_ConvNd):
         return F.pad(input, amounts, mode=self.padding_mode), (0,) * self._spatial_axes
 
 
+@documented(sections=CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])
 class Conv1d(_PlainConv):
-    """Convolution over 1 spatial axis (L), as a cross-correlation.
+    """Convolution over {axes} (L), as a cross-correlation.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int, tuple of int, "valid" or "same"
-        Added on both sides. "same" keeps the size, for stride 1.
-    groups : int
-        Into how many groups the channels fall; each output sees the inputs of its own group.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-        Drawn uniformly from ±1/sqrt(fan_in).
-    bias : Parameter, shape (out_channels,), or None
-        Drawn likewise.
+    Examples
+    --------
+    >>> weft.nn.Conv1d(16, 33, 3, stride=2)(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 33, 24])
     """
 
     _spatial_axes = 1
@@ -256,29 +320,21 @@ class Conv1d(_PlainConv):
         return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
+@documented(sections=CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[2])
 class Conv2d(_PlainConv):
-    """Convolution over 2 spatial axes (H and W), as a cross-correlation.
+    """Convolution over {axes} (H and W), as a cross-correlation.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int, tuple of int, "valid" or "same"
-        Added on both sides. "same" keeps the size, for stride 1.
-    groups : int
-        Into how many groups the channels fall; each output sees the inputs of its own group.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-        Drawn uniformly from ±1/sqrt(fan_in).
-    bias : Parameter, shape (out_channels,), or None
-        Drawn likewise.
+    Examples
+    --------
+    >>> weft.nn.Conv2d(16, 33, 3, stride=2)(weft.zeros(4, 16, 20, 30)).shape
+    weft.Size([4, 33, 9, 14])
+
+    "same" keeps the spatial sizes, and groups as many as channels convolve each channel by itself:
+
+    >>> weft.nn.Conv2d(8, 8, 5, padding="same", groups=8)(weft.zeros(8, 28, 28)).shape
+    weft.Size([8, 28, 28])
     """
 
     _spatial_axes = 2
@@ -317,29 +373,16 @@ class Conv2d(_PlainConv):
         return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
+@documented(sections=CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[3])
 class Conv3d(_PlainConv):
-    """Convolution over 3 spatial axes (D, H and W), as a cross-correlation.
+    """Convolution over {axes} (D, H and W), as a cross-correlation.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int, tuple of int, "valid" or "same"
-        Added on both sides. "same" keeps the size, for stride 1.
-    groups : int
-        Into how many groups the channels fall; each output sees the inputs of its own group.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros", "reflect", "replicate", "circular"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-        Drawn uniformly from ±1/sqrt(fan_in).
-    bias : Parameter, shape (out_channels,), or None
-        Drawn likewise.
+    Examples
+    --------
+    >>> weft.nn.Conv3d(8, 12, 3, stride=2)(weft.zeros(2, 8, 6, 10, 10)).shape
+    weft.Size([2, 12, 2, 4, 4])
     """
 
     _spatial_axes = 3
@@ -452,29 +495,24 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(padding)
 
 
+@documented(sections=TRANSPOSED_CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])
 class ConvTranspose1d(_ConvTransposeNd):
-    """Transposed convolution over 1 spatial axis (L): each input spreads over the output.
+    """Transposed convolution over {axes} (L): each input spreads over the output.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int or tuple of int
-        What the matching convolution would pad; it shortens the output.
-    output_padding : int or tuple of int
-        Added to one side of the output, to choose among the sizes that the stride leaves open.
-    groups : int
-        Into how many groups the channels fall.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
-    bias : Parameter, shape (out_channels,), or None
+    Examples
+    --------
+    >>> weft.nn.ConvTranspose1d(16, 33, 4, stride=2, padding=1)(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 33, 100])
+
+    The stride leaves the output's size open where it is not 1; ``output_size`` says which is meant:
+
+    >>> down = weft.nn.Conv1d(3, 6, 3, stride=2, padding=1)
+    >>> up = weft.nn.ConvTranspose1d(6, 3, 3, stride=2, padding=1)
+    >>> signal = weft.zeros(3, 12)
+    >>> up(down(signal)).shape, up(down(signal), output_size=[12]).shape
+    (weft.Size([3, 11]), weft.Size([3, 12]))
     """
 
     _spatial_axes = 1
@@ -526,29 +564,16 @@ class ConvTranspose1d(_ConvTransposeNd):
         )
 
 
+@documented(sections=TRANSPOSED_CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[2])
 class ConvTranspose2d(_ConvTransposeNd):
-    """Transposed convolution over 2 spatial axes (H and W): each input spreads over the output.
+    """Transposed convolution over {axes} (H and W): each input spreads over the output.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int or tuple of int
-        What the matching convolution would pad; it shortens the output.
-    output_padding : int or tuple of int
-        Added to one side of the output, to choose among the sizes that the stride leaves open.
-    groups : int
-        Into how many groups the channels fall.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
-    bias : Parameter, shape (out_channels,), or None
+    Examples
+    --------
+    >>> weft.nn.ConvTranspose2d(16, 33, 4, stride=2, padding=1)(weft.zeros(4, 16, 20, 30)).shape
+    weft.Size([4, 33, 40, 60])
     """
 
     _spatial_axes = 2
@@ -600,29 +625,16 @@ class ConvTranspose2d(_ConvTransposeNd):
         )
 
 
+@documented(sections=TRANSPOSED_CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[3])
 class ConvTranspose3d(_ConvTransposeNd):
-    """Transposed convolution over 3 spatial axes (D, H and W): each input spreads over the output.
+    """Transposed convolution over {axes} (D, H and W): each input spreads over the output.
 
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of int
-    padding : int or tuple of int
-        What the matching convolution would pad; it shortens the output.
-    output_padding : int or tuple of int
-        Added to one side of the output, to choose among the sizes that the stride leaves open.
-    groups : int
-        Into how many groups the channels fall.
-    bias : bool
-        Whether to add a bias.
-    padding_mode : {"zeros"}
-    device, dtype : optional
-        Of the parameters.
+    {sections}
 
-    Attributes
-    ----------
-    weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
-    bias : Parameter, shape (out_channels,), or None
+    Examples
+    --------
+    >>> weft.nn.ConvTranspose3d(8, 12, 4, stride=2, padding=1)(weft.zeros(2, 8, 6, 10, 10)).shape
+    weft.Size([2, 12, 12, 20, 20])
     """
 
     _spatial_axes = 3

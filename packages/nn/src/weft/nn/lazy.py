@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import weft
 from weft import Tensor
 from weft.nn import convolution, linear, normalization
+from weft.nn._docstrings import SPATIAL, documented
 from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3
 from weft.nn.module import Module
 from weft.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
@@ -79,6 +80,24 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
         Whether to add a bias.
     device, dtype : optional
         Of the parameters.
+
+    Shapes
+    ------
+    input : (..., in_features)
+    output : (..., out_features)
+
+    Attributes
+    ----------
+    weight, bias
+        As of `Linear`, from the first call on; before it they have no shape.
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyLinear(30)
+    >>> layer(weft.zeros(128, 20)).shape
+    weft.Size([128, 30])
+    >>> layer
+    Linear(in_features=20, out_features=30, bias=True)
     """
 
     cls_to_become = linear.Linear
@@ -183,8 +202,20 @@ class _LazyNorm(LazyModuleMixin):
             self.reset_parameters()
 
 
+@documented(sections=convolution.CONVOLUTION, channels="out_channels", **SPATIAL[1])
 class LazyConv1d(_LazyConv, convolution.Conv1d):
-    """A `Conv1d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `Conv1d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConv1d(33, 3, stride=2)
+    >>> layer(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 33, 24])
+    >>> layer.in_channels, type(layer).__name__
+    (16, 'Conv1d')
+    """
 
     cls_to_become = convolution.Conv1d
 
@@ -205,8 +236,20 @@ class LazyConv1d(_LazyConv, convolution.Conv1d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=convolution.CONVOLUTION, channels="out_channels", **SPATIAL[2])
 class LazyConv2d(_LazyConv, convolution.Conv2d):
-    """A `Conv2d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `Conv2d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConv2d(33, 3, stride=2)
+    >>> layer(weft.zeros(4, 16, 20, 30)).shape
+    weft.Size([4, 33, 9, 14])
+    >>> layer.in_channels, type(layer).__name__
+    (16, 'Conv2d')
+    """
 
     cls_to_become = convolution.Conv2d
 
@@ -227,8 +270,20 @@ class LazyConv2d(_LazyConv, convolution.Conv2d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=convolution.CONVOLUTION, channels="out_channels", **SPATIAL[3])
 class LazyConv3d(_LazyConv, convolution.Conv3d):
-    """A `Conv3d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `Conv3d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConv3d(12, 3, stride=2)
+    >>> layer(weft.zeros(2, 8, 6, 10, 10)).shape
+    weft.Size([2, 12, 2, 4, 4])
+    >>> layer.in_channels, type(layer).__name__
+    (8, 'Conv3d')
+    """
 
     cls_to_become = convolution.Conv3d
 
@@ -249,8 +304,20 @@ class LazyConv3d(_LazyConv, convolution.Conv3d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=convolution.TRANSPOSED_CONVOLUTION, channels="out_channels", **SPATIAL[1])
 class LazyConvTranspose1d(_LazyConv, convolution.ConvTranspose1d):
-    """A `ConvTranspose1d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `ConvTranspose1d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConvTranspose1d(33, 4, stride=2, padding=1)
+    >>> layer(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 33, 100])
+    >>> layer.in_channels, type(layer).__name__
+    (16, 'ConvTranspose1d')
+    """
 
     cls_to_become = convolution.ConvTranspose1d
 
@@ -274,8 +341,20 @@ class LazyConvTranspose1d(_LazyConv, convolution.ConvTranspose1d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=convolution.TRANSPOSED_CONVOLUTION, channels="out_channels", **SPATIAL[2])
 class LazyConvTranspose2d(_LazyConv, convolution.ConvTranspose2d):
-    """A `ConvTranspose2d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `ConvTranspose2d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConvTranspose2d(33, 4, stride=2, padding=1)
+    >>> layer(weft.zeros(4, 16, 20, 30)).shape
+    weft.Size([4, 33, 40, 60])
+    >>> layer.in_channels, type(layer).__name__
+    (16, 'ConvTranspose2d')
+    """
 
     cls_to_become = convolution.ConvTranspose2d
 
@@ -299,8 +378,20 @@ class LazyConvTranspose2d(_LazyConv, convolution.ConvTranspose2d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=convolution.TRANSPOSED_CONVOLUTION, channels="out_channels", **SPATIAL[3])
 class LazyConvTranspose3d(_LazyConv, convolution.ConvTranspose3d):
-    """A `ConvTranspose3d` whose ``in_channels`` are those of its first input; other parameters as there."""
+    """A `ConvTranspose3d` whose ``in_channels`` are those of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyConvTranspose3d(12, 4, stride=2, padding=1)
+    >>> layer(weft.zeros(2, 8, 6, 10, 10)).shape
+    weft.Size([2, 12, 12, 20, 20])
+    >>> layer.in_channels, type(layer).__name__
+    (8, 'ConvTranspose3d')
+    """
 
     cls_to_become = convolution.ConvTranspose3d
 
@@ -324,37 +415,109 @@ class LazyConvTranspose3d(_LazyConv, convolution.ConvTranspose3d):
         self._become_lazy(out_channels, bias, device, dtype)
 
 
+@documented(sections=normalization.BATCH_NORM, num_features="", shapes=normalization.SHAPES["BatchNorm1d"])
 class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
-    """A `BatchNorm1d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """A `BatchNorm1d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyBatchNorm1d()
+    >>> layer(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 16, 50])
+    >>> layer
+    BatchNorm1d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.BatchNorm1d
 
 
+@documented(sections=normalization.BATCH_NORM, num_features="", shapes=normalization.SHAPES["BatchNorm2d"])
 class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
-    """A `BatchNorm2d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """A `BatchNorm2d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyBatchNorm2d()
+    >>> layer(weft.zeros(20, 16, 28, 28)).shape
+    weft.Size([20, 16, 28, 28])
+    >>> layer
+    BatchNorm2d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.BatchNorm2d
 
 
+@documented(sections=normalization.BATCH_NORM, num_features="", shapes=normalization.SHAPES["BatchNorm3d"])
 class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
-    """A `BatchNorm3d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """A `BatchNorm3d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyBatchNorm3d()
+    >>> layer(weft.zeros(20, 16, 4, 28, 28)).shape
+    weft.Size([20, 16, 4, 28, 28])
+    >>> layer
+    BatchNorm3d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.BatchNorm3d
 
 
+@documented(sections=normalization.INSTANCE_NORM, num_features="", shapes=normalization.SHAPES["InstanceNorm1d"])
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
-    """An `InstanceNorm1d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """An `InstanceNorm1d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyInstanceNorm1d()
+    >>> layer(weft.zeros(20, 16, 50)).shape
+    weft.Size([20, 16, 50])
+    >>> layer
+    InstanceNorm1d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.InstanceNorm1d
 
 
+@documented(sections=normalization.INSTANCE_NORM, num_features="", shapes=normalization.SHAPES["InstanceNorm2d"])
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
-    """An `InstanceNorm2d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """An `InstanceNorm2d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyInstanceNorm2d()
+    >>> layer(weft.zeros(20, 16, 28, 28)).shape
+    weft.Size([20, 16, 28, 28])
+    >>> layer
+    InstanceNorm2d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.InstanceNorm2d
 
 
+@documented(sections=normalization.INSTANCE_NORM, num_features="", shapes=normalization.SHAPES["InstanceNorm3d"])
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
-    """An `InstanceNorm3d` whose ``num_features`` are the channels of its first input; other parameters as there."""
+    """An `InstanceNorm3d` whose ``num_features`` are the channels of its first input.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.LazyInstanceNorm3d()
+    >>> layer(weft.zeros(20, 16, 4, 28, 28)).shape
+    weft.Size([20, 16, 4, 28, 28])
+    >>> layer
+    InstanceNorm3d(16, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = normalization.InstanceNorm3d

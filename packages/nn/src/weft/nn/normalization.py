@@ -11,6 +11,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._docstrings import documented
 from weft.nn._types import DeviceLike, DType
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -29,6 +30,94 @@ __all__ = [
     "RMSNorm",
     "SyncBatchNorm",
 ]
+
+NUM_FEATURES = """
+num_features : int
+    The number of channels, C."""
+
+BATCH_NORM = """\
+In training mode by the mean and the (biased) variance of the batch, which also move the running ones (there the
+variance is the unbiased one); in evaluation mode by the running ones.
+
+Parameters
+----------{num_features}
+eps : float
+    Added to the variance, in the units of input squared.
+momentum : float or None
+    The weight of the newest batch in the running statistics. None: each batch so far weighs the same.
+affine : bool
+    Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
+track_running_stats : bool
+    Whether to keep running statistics; without them each batch is normalized by its own, always.
+device, dtype : optional
+    Of the parameters and the statistics.
+bias : bool
+    Whether ``affine`` includes a bias.
+
+Shapes
+------
+input, output : {shapes}
+
+Attributes
+----------
+weight, bias : Parameter, shape (C,), or None
+running_mean, running_var : Tensor, shape (C,), or None
+num_batches_tracked : Tensor of int64, shape (), or None
+
+Raises
+------
+ValueError
+    If the input has other dimensions, or in training mode one value for each channel.
+RuntimeError
+    If the input has other channels.
+
+References
+----------
+arXiv:1502.03167."""
+
+INSTANCE_NORM = """\
+Parameters
+----------{num_features}
+eps : float
+    Added to the variance, in the units of input squared.
+momentum : float
+    The weight of the newest batch in the running statistics.
+affine : bool
+    Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
+track_running_stats : bool
+    Whether to keep running statistics and use them in evaluation mode.
+device, dtype : optional
+    Of the parameters and the statistics.
+bias : bool
+    Whether ``affine`` includes a bias.
+
+Shapes
+------
+input, output : {shapes}
+
+Attributes
+----------
+weight, bias : Parameter, shape (C,), or None
+running_mean, running_var : Tensor, shape (C,), or None
+num_batches_tracked : Tensor of int64, shape (), or None
+
+Raises
+------
+ValueError
+    If the input has other dimensions, or with ``affine`` other channels.
+
+References
+----------
+arXiv:1607.08022."""
+
+SHAPES = {
+    "BatchNorm1d": "(N, C) or (N, C, L)",
+    "BatchNorm2d": "(N, C, H, W)",
+    "BatchNorm3d": "(N, C, D, H, W)",
+    "InstanceNorm1d": "(N, C, L) or (C, L)",
+    "InstanceNorm2d": "(N, C, H, W) or (C, H, W)",
+    "InstanceNorm3d": "(N, C, D, H, W) or (C, D, H, W)",
+}
 
 
 def _affine_parameters(module: Module, shape: Any, affine: bool, bias: bool, device: Any, dtype: Any) -> None:
@@ -152,47 +241,59 @@ def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
         )
 
 
+@documented(sections=BATCH_NORM, num_features=NUM_FEATURES, shapes=SHAPES["BatchNorm1d"])
 class BatchNorm1d(_BatchNorm):
-    """`BatchNorm2d` for an input (N, C) or (N, C, L)."""
+    """Normalize each channel over the batch (and the sequence), then scale and shift it.
+
+    {sections}
+
+    Examples
+    --------
+    >>> layer = weft.nn.BatchNorm1d(2)
+    >>> batch = weft.tensor([[1.0, 10.0], [3.0, 30.0]])
+    >>> layer(batch).detach().round(decimals=3)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    >>> layer.running_mean  # a tenth of the way from 0 to the batch's
+    tensor([0.2000, 2.0000])
+    >>> layer.eval()(batch).detach().round(decimals=3)  # by the running statistics
+    tensor([[0.7630, 1.7500],
+            [2.6700, 6.1250]])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, 2, 3)
 
 
+@documented(sections=BATCH_NORM, num_features=NUM_FEATURES, shapes=SHAPES["BatchNorm2d"])
 class BatchNorm2d(_BatchNorm):
-    """Normalize each channel over the batch and the 2 spatial axes of an input (N, C, H, W), then scale and shift it.
+    """Normalize each channel over the batch and the 2 spatial axes, then scale and shift it.
 
-    In training mode by the mean and the (biased) variance of the batch, which also move the running ones (there the
-    variance is the unbiased one); in evaluation mode by the running ones.
+    {sections}
 
-    Parameters
-    ----------
-    num_features : int
-        The number of channels.
-    eps : float
-        Added to the variance, in the units of input squared.
-    momentum : float or None
-        The weight of the newest batch in the running statistics. None: each batch so far weighs the same.
-    affine : bool
-        Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
-    track_running_stats : bool
-        Whether to keep running statistics; without them each batch is normalized by its own, always.
-    device, dtype : optional
-        Of the parameters and the statistics.
-    bias : bool
-        Whether ``affine`` includes a bias.
-
-    References
-    ----------
-    arXiv:1502.03167.
+    Examples
+    --------
+    >>> layer = weft.nn.BatchNorm2d(3)
+    >>> output = layer(weft.randn(8, 3, 32, 32) * 5 + 2)
+    >>> output.shape, output.mean().abs() < 1e-6, abs(output.std() - 1) < 1e-3
+    (weft.Size([8, 3, 32, 32]), tensor(True), tensor(True))
     """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, 4)
 
 
+@documented(sections=BATCH_NORM, num_features=NUM_FEATURES, shapes=SHAPES["BatchNorm3d"])
 class BatchNorm3d(_BatchNorm):
-    """`BatchNorm2d` for an input (N, C, D, H, W)."""
+    """Normalize each channel over the batch and the 3 spatial axes, then scale and shift it.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.BatchNorm3d(3)(weft.randn(2, 3, 4, 8, 8)).shape
+    weft.Size([2, 3, 4, 8, 8])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, 5)
@@ -207,6 +308,19 @@ class SyncBatchNorm(_BatchNorm):
         As in `BatchNorm2d`.
     process_group : optional
         Of the processes that share their statistics.
+
+    Shapes
+    ------
+    input, output : (N, C, ...)
+
+    Examples
+    --------
+    >>> model = weft.nn.Sequential(weft.nn.Conv2d(3, 8, 3), weft.nn.BatchNorm2d(8))
+    >>> weft.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    Sequential(
+      (0): Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1))
+      (1): SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    )
     """
 
     def __init__(
@@ -306,42 +420,48 @@ class _InstanceNorm(_NormBase):
         )
 
 
+@documented(sections=INSTANCE_NORM, num_features=NUM_FEATURES, shapes=SHAPES["InstanceNorm1d"])
 class InstanceNorm1d(_InstanceNorm):
-    """`InstanceNorm2d` for an input (N, C, L) or (C, L)."""
+    """Normalize each channel of each example over its sequence.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.InstanceNorm1d(2)(weft.tensor([[1.0, 3.0], [10.0, 30.0]])).round(decimals=3)
+    tensor([[-1.,  1.],
+            [-1.,  1.]])
+    """
 
     _spatial_axes = 1
 
 
+@documented(sections=INSTANCE_NORM, num_features=NUM_FEATURES, shapes=SHAPES["InstanceNorm2d"])
 class InstanceNorm2d(_InstanceNorm):
-    """Normalize each channel of each example over its 2 spatial axes, of an input (N, C, H, W).
+    """Normalize each channel of each example over its 2 spatial axes.
 
-    Parameters
-    ----------
-    num_features : int
-        The number of channels.
-    eps : float
-        Added to the variance, in the units of input squared.
-    momentum : float
-        The weight of the newest batch in the running statistics.
-    affine : bool
-        Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
-    track_running_stats : bool
-        Whether to keep running statistics and use them in evaluation mode.
-    device, dtype : optional
-        Of the parameters and the statistics.
-    bias : bool
-        Whether ``affine`` includes a bias.
+    {sections}
 
-    References
-    ----------
-    arXiv:1607.08022.
+    Examples
+    --------
+    >>> weft.nn.InstanceNorm2d(3)(weft.randn(8, 3, 32, 32)).shape
+    weft.Size([8, 3, 32, 32])
     """
 
     _spatial_axes = 2
 
 
+@documented(sections=INSTANCE_NORM, num_features=NUM_FEATURES, shapes=SHAPES["InstanceNorm3d"])
 class InstanceNorm3d(_InstanceNorm):
-    """`InstanceNorm2d` for an input (N, C, D, H, W) or (C, D, H, W)."""
+    """Normalize each channel of each example over its 3 spatial axes.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.InstanceNorm3d(3)(weft.randn(2, 3, 4, 8, 8)).shape
+    weft.Size([2, 3, 4, 8, 8])
+    """
 
     _spatial_axes = 3
 
@@ -351,7 +471,7 @@ def _shape_tuple(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalize each example over its last axes, then scale and shift.
+    """Normalize each example over its last axes to mean 0 and variance 1, then scale and shift.
 
     Parameters
     ----------
@@ -366,14 +486,27 @@ class LayerNorm(Module):
     device, dtype : optional
         Of the parameters.
 
+    Shapes
+    ------
+    input, output : (..., *normalized_shape)
+
+    Attributes
+    ----------
+    weight, bias : Parameter, shape normalized_shape, or None
+
+    Raises
+    ------
+    RuntimeError
+        If the input's shape does not end in ``normalized_shape``.
+
     References
     ----------
     arXiv:1607.06450.
 
     Examples
     --------
-    >>> weft.nn.LayerNorm(3)(weft.tensor([1.0, 2.0, 3.0])).round(decimals=2).tolist()[1]
-    0.0
+    >>> weft.nn.LayerNorm(3)(weft.tensor([1.0, 2.0, 3.0])).detach().round(decimals=2)
+    tensor([-1.2200,  0.0000,  1.2200])
     """
 
     def __init__(
@@ -422,9 +555,27 @@ class RMSNorm(Module):
     device, dtype : optional
         Of the weight.
 
+    Shapes
+    ------
+    input, output : (..., *normalized_shape)
+
+    Attributes
+    ----------
+    weight : Parameter, shape normalized_shape, or None
+
+    Raises
+    ------
+    RuntimeError
+        If the input's shape does not end in ``normalized_shape``.
+
     References
     ----------
     arXiv:1910.07467.
+
+    Examples
+    --------
+    >>> weft.nn.RMSNorm(2)(weft.tensor([1.0, 7.0])).detach()  # divided by sqrt((1 + 49) / 2) = 5
+    tensor([0.2000, 1.4000])
     """
 
     def __init__(
@@ -475,9 +626,29 @@ class GroupNorm(Module):
     bias : bool
         Whether ``affine`` includes a bias.
 
+    Shapes
+    ------
+    input, output : (N, num_channels, ...)
+
+    Attributes
+    ----------
+    weight, bias : Parameter, shape (num_channels,), or None
+
+    Raises
+    ------
+    ValueError
+        If ``num_channels`` is not divisible by ``num_groups``.
+
     References
     ----------
     arXiv:1803.08494.
+
+    Examples
+    --------
+    >>> weft.nn.GroupNorm(3, 6)(weft.randn(20, 6, 10, 10)).shape
+    weft.Size([20, 6, 10, 10])
+
+    One group is a layer norm of the whole example, as many groups as channels an instance norm.
     """
 
     def __init__(
@@ -526,10 +697,20 @@ class LocalResponseNorm(Module):
         How many neighbouring channels count.
     alpha, beta, k : float
 
+    Shapes
+    ------
+    input, output : (N, C, ...)
+
     References
     ----------
     Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural networks, 2012,
     section 3.3; there the sum rather than the mean.
+
+    Examples
+    --------
+    >>> layer = weft.nn.LocalResponseNorm(2, alpha=1.0, beta=1.0)
+    >>> layer(weft.ones(1, 2, 1)).flatten()  # the first channel has no neighbour before it
+    tensor([0.6667, 0.5000])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
@@ -549,7 +730,23 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """`LocalResponseNorm` of an input (N, C, H, W), under its older name."""
+    """`LocalResponseNorm` of images, under its older name.
+
+    Parameters
+    ----------
+    size : int
+        How many neighbouring channels count.
+    alpha, beta, k : float
+
+    Shapes
+    ------
+    input, output : (N, C, H, W)
+
+    Examples
+    --------
+    >>> weft.nn.CrossMapLRN2d(2, alpha=1.0, beta=1.0)(weft.ones(1, 2, 1, 1)).flatten()
+    tensor([0.6667, 0.5000])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)

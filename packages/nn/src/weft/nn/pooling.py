@@ -6,6 +6,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
+from weft.nn._docstrings import SPATIAL, documented
 from weft.nn._types import Size1, Size2, Size3, SizeAny, expanded
 from weft.nn.module import Module
 
@@ -31,6 +32,138 @@ __all__ = [
     "MaxUnpool2d",
     "MaxUnpool3d",
 ]
+
+MAX_POOL = """\
+Parameters
+----------
+kernel_size, stride : {size}
+    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+padding : {size}
+    Elements added on both sides, counted as minus infinity; at most half of ``kernel_size``.
+dilation : {size}
+    The distance between the elements of a window.
+return_indices : bool
+    Whether to return also where each value came from, as `MaxUnpool1d` and its like want it.
+ceil_mode : bool
+    Whether a window may begin inside the input and end outside.
+
+Shapes
+------
+input : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``, rounded up with
+    ``ceil_mode``.
+indices : the shape of output, int64, with ``return_indices``
+    Positions in the flattened spatial axes.
+
+Raises
+------
+RuntimeError
+    If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input."""
+
+MAX_UNPOOL = """\
+Parameters
+----------
+kernel_size, stride, padding : {size}
+    As given to the pooling; ``stride`` is ``kernel_size`` by default.
+
+Shapes
+------
+input, indices : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    Each size becomes ``(size - 1) * stride - 2 * padding + kernel_size``, or what ``output_size`` says, which may differ
+    by less than ``stride``.
+
+Raises
+------
+ValueError
+    If ``output_size`` is too far from that.
+RuntimeError
+    If an index is outside of the output."""
+
+AVG_POOL = """\
+Parameters
+----------
+kernel_size, stride : {size}
+    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+padding : {size}
+    Zeros added on both sides; at most half of ``kernel_size``.
+ceil_mode : bool
+    Whether a window may begin inside the input and end outside.
+count_include_pad : bool
+    Whether the padding counts in the mean.{divisor}
+
+Shapes
+------
+input : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    Each size becomes ``floor((size + 2 * padding - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``.
+
+Raises
+------
+RuntimeError
+    If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input."""
+
+DIVISOR = """
+divisor_override : int, optional
+    What to divide the sums by instead of the count."""
+
+ADAPTIVE_POOL = """\
+Parameters
+----------
+output_size : {size}, or None
+    The sizes of the spatial axes of the output; None keeps that of the input.{indices}
+
+Shapes
+------
+input : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    The sizes in ``output_size``."""
+
+RETURN_INDICES = """
+return_indices : bool
+    Whether to return also where each value came from, as positions in the flattened spatial axes."""
+
+LP_POOL = """\
+Parameters
+----------
+norm_type : float
+    p.
+kernel_size, stride : {size}
+    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+ceil_mode : bool
+    Whether a window may begin inside the input and end outside.
+
+Shapes
+------
+input : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    Each size becomes ``floor((size - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``."""
+
+FRACTIONAL_MAX_POOL = """\
+Parameters
+----------
+kernel_size : {size}
+output_size : {size}, optional
+output_ratio : float or tuple of float in (0, 1), optional
+    Of the output's size to the input's; give one of the two.
+return_indices : bool
+    Whether to return also where each value came from, as positions in the flattened spatial axes.
+
+Shapes
+------
+input : (N, C, {spatial}) or (C, {spatial})
+output : (N, C, {spatial_out}) or (C, {spatial_out})
+    The sizes in ``output_size``, or the input's times ``output_ratio``, rounded down.
+
+Raises
+------
+ValueError
+    If both or none of ``output_size`` and ``output_ratio`` are given, or a ratio is not in (0, 1).
+
+References
+----------
+arXiv:1412.6071."""
 
 
 class _MaxPoolNd(Module):
@@ -163,8 +296,17 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {output_ratio})")
 
 
+@documented(sections=MAX_POOL, **SPATIAL[1])
 class MaxPool1d(_MaxPoolNd):
-    """`MaxPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The greatest value of each window of a sequence.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.MaxPool1d(2)(weft.tensor([[1.0, 5.0, 2.0, 3.0]]))
+    tensor([[5., 3.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
@@ -173,21 +315,18 @@ class MaxPool1d(_MaxPoolNd):
         )
 
 
+@documented(sections=MAX_POOL, **SPATIAL[2])
 class MaxPool2d(_MaxPoolNd):
-    """The greatest value of each window.
+    """The greatest value of each window of an image.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        Added on both sides, counted as minus infinity; at most half of ``kernel_size``.
-    dilation : int or tuple of int
-        The distance between the elements of a window.
-    return_indices : bool
-        Whether to return also where each value came from, as `MaxUnpool2d` and its like want it.
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.MaxPool2d(3, stride=2, padding=1)(weft.zeros(20, 16, 50, 32)).shape
+    weft.Size([20, 16, 25, 16])
+    >>> weft.nn.MaxPool2d(2, return_indices=True)(weft.tensor([[[1.0, 4.0], [2.0, 3.0]]]))
+    (tensor([[[4.]]]), tensor([[[1]]]))
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -197,8 +336,17 @@ class MaxPool2d(_MaxPoolNd):
         )
 
 
+@documented(sections=MAX_POOL, **SPATIAL[3])
 class MaxPool3d(_MaxPoolNd):
-    """`MaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The greatest value of each window of a volume.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.MaxPool3d((2, 3, 3))(weft.zeros(2, 3, 8, 9, 9)).shape
+    weft.Size([2, 3, 4, 3, 3])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
@@ -207,8 +355,18 @@ class MaxPool3d(_MaxPoolNd):
         )
 
 
+@documented(sections=MAX_UNPOOL, **SPATIAL[1])
 class MaxUnpool1d(_MaxUnpoolNd):
-    """`MaxUnpool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The partial inverse of `MaxPool1d`: each value goes back to where it came from, the rest is 0.
+
+    {sections}
+
+    Examples
+    --------
+    >>> pooled, indices = weft.nn.MaxPool1d(2, return_indices=True)(weft.tensor([[1.0, 5.0, 2.0, 3.0]]))
+    >>> weft.nn.MaxUnpool1d(2)(pooled, indices)
+    tensor([[0., 5., 0., 3.]])
+    """
 
     def __init__(self, kernel_size: Size1, stride: Size1 | None = None, padding: Size1 = 0) -> None:
         super().__init__()
@@ -219,15 +377,18 @@ class MaxUnpool1d(_MaxUnpoolNd):
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
+@documented(sections=MAX_UNPOOL, **SPATIAL[2])
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The partial inverse of max pooling: each value goes back to where it came from, the rest is 0.
+    """The partial inverse of `MaxPool2d`: each value goes back to where it came from, the rest is 0.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        As given to the pooling.
+    {sections}
+
+    Examples
+    --------
+    >>> pool, unpool = weft.nn.MaxPool2d(2, return_indices=True), weft.nn.MaxUnpool2d(2)
+    >>> pooled, indices = pool(weft.rand(1, 5, 5))
+    >>> unpool(pooled, indices, output_size=[5, 5]).shape  # without it (1, 4, 4), to which these indices do not belong
+    weft.Size([1, 5, 5])
     """
 
     def __init__(self, kernel_size: Size2, stride: Size2 | None = None, padding: Size2 = 0) -> None:
@@ -239,8 +400,18 @@ class MaxUnpool2d(_MaxUnpoolNd):
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
+@documented(sections=MAX_UNPOOL, **SPATIAL[3])
 class MaxUnpool3d(_MaxUnpoolNd):
-    """`MaxUnpool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The partial inverse of `MaxPool3d`: each value goes back to where it came from, the rest is 0.
+
+    {sections}
+
+    Examples
+    --------
+    >>> pooled, indices = weft.nn.MaxPool3d(2, return_indices=True)(weft.rand(2, 4, 4, 4))
+    >>> weft.nn.MaxUnpool3d(2)(pooled, indices).shape
+    weft.Size([2, 4, 4, 4])
+    """
 
     def __init__(self, kernel_size: Size3, stride: Size3 | None = None, padding: Size3 = 0) -> None:
         super().__init__()
@@ -251,8 +422,22 @@ class MaxUnpool3d(_MaxUnpoolNd):
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
+@documented(sections=AVG_POOL, divisor="", **SPATIAL[1])
 class AvgPool1d(_AvgPoolNd):
-    """`AvgPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The mean of each window of a sequence.
+
+    {sections}
+
+    Examples
+    --------
+    >>> signal = weft.tensor([[1.0, 3.0, 5.0, 7.0]])
+    >>> weft.nn.AvgPool1d(2)(signal)
+    tensor([[2., 6.]])
+    >>> weft.nn.AvgPool1d(2, padding=1)(signal)  # zeros beside it count
+    tensor([[0.5000, 4.0000, 3.5000]])
+    >>> weft.nn.AvgPool1d(2, padding=1, count_include_pad=False)(signal)
+    tensor([[1., 4., 7.]])
+    """
 
     def __init__(
         self,
@@ -274,21 +459,18 @@ class AvgPool1d(_AvgPoolNd):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
+@documented(sections=AVG_POOL, divisor=DIVISOR, **SPATIAL[2])
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window.
+    """The mean of each window of an image.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    padding : int or tuple of int
-        Zeros added on both sides; at most half of ``kernel_size``.
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
-    count_include_pad : bool
-        Whether the padding counts in the mean.
-    divisor_override : int, optional
-        What to divide the sums by instead of the count (2 and 3 axes).
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AvgPool2d(3, stride=2, padding=1)(weft.zeros(20, 16, 50, 32)).shape
+    weft.Size([20, 16, 25, 16])
+    >>> weft.nn.AvgPool2d(2, divisor_override=1)(weft.ones(1, 2, 2))  # the sum
+    tensor([[[4.]]])
     """
 
     def __init__(
@@ -321,8 +503,17 @@ class AvgPool2d(_AvgPoolNd):
         )
 
 
+@documented(sections=AVG_POOL, divisor=DIVISOR, **SPATIAL[3])
 class AvgPool3d(_AvgPoolNd):
-    """`AvgPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The mean of each window of a volume.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AvgPool3d((2, 3, 3))(weft.zeros(2, 3, 8, 9, 9)).shape
+    weft.Size([2, 3, 4, 3, 3])
+    """
 
     def __init__(
         self,
@@ -354,21 +545,33 @@ class AvgPool3d(_AvgPoolNd):
         )
 
 
+@documented(sections=ADAPTIVE_POOL, indices="", **SPATIAL[1])
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """`AdaptiveAvgPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The means of as many windows as the output has elements, which cover the input evenly.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveAvgPool1d(2)(weft.tensor([[1.0, 3.0, 5.0]]))  # windows of 2 that overlap
+    tensor([[2., 4.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
+@documented(sections=ADAPTIVE_POOL, indices="", **SPATIAL[2])
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The mean of each of ``output_size`` windows that cover the input evenly.
+    """The means of as many windows as the output has elements, which cover the input evenly.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int or None
-        None keeps the size of that axis.
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveAvgPool2d((5, None))(weft.zeros(1, 64, 10, 9)).shape
+    weft.Size([1, 64, 5, 9])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -376,31 +579,50 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
+@documented(sections=ADAPTIVE_POOL, indices="", **SPATIAL[3])
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """`AdaptiveAvgPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The means of as many windows as the output has elements, which cover the input evenly.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveAvgPool3d(1)(weft.zeros(2, 8, 4, 5, 6)).shape
+    weft.Size([2, 8, 1, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
+@documented(sections=ADAPTIVE_POOL, indices=RETURN_INDICES, **SPATIAL[1])
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """`AdaptiveMaxPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The greatest values of as many windows as the output has elements, which cover the input evenly.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveMaxPool1d(2)(weft.tensor([[1.0, 3.0, 5.0]]))
+    tensor([[3., 5.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
+@documented(sections=ADAPTIVE_POOL, indices=RETURN_INDICES, **SPATIAL[2])
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The greatest value of each of ``output_size`` windows that cover the input evenly.
+    """The greatest values of as many windows as the output has elements, which cover the input evenly.
 
-    Parameters
-    ----------
-    output_size : int or tuple of int or None
-        None keeps the size of that axis.
-    return_indices : bool
-        Whether to return also where each value came from.
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveMaxPool2d((5, None))(weft.zeros(1, 64, 10, 9)).shape
+    weft.Size([1, 64, 5, 9])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -408,33 +630,50 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
+@documented(sections=ADAPTIVE_POOL, indices=RETURN_INDICES, **SPATIAL[3])
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """`AdaptiveMaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The greatest values of as many windows as the output has elements, which cover the input evenly.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.AdaptiveMaxPool3d(1)(weft.zeros(2, 8, 4, 5, 6)).shape
+    weft.Size([2, 8, 1, 1, 1])
+    """
 
     def forward(self, input: Tensor) -> Any:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
+@documented(sections=LP_POOL, **SPATIAL[1])
 class LPPool1d(_LPPoolNd):
-    """`LPPool2d` over one spatial axis: inputs are (N, C, L) or (C, L)."""
+    """The p-norm of each window: ``sum(x ** p) ** (1 / p)``.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.LPPool1d(2, 2)(weft.tensor([[3.0, 4.0, 5.0, 12.0]]))
+    tensor([[ 5., 13.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, L); N may be absent."""
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
+@documented(sections=LP_POOL, **SPATIAL[2])
 class LPPool2d(_LPPoolNd):
     """The p-norm of each window: ``sum(x ** p) ** (1 / p)``.
 
-    Parameters
-    ----------
-    norm_type : float
-        p.
-    kernel_size : int or tuple of int
-    stride : int or tuple of int, default kernel_size
-    ceil_mode : bool
-        Whether a window may begin inside the input and end outside.
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.LPPool2d(2, 3, stride=2)(weft.zeros(20, 16, 50, 32)).shape
+    weft.Size([20, 16, 24, 15])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -442,29 +681,35 @@ class LPPool2d(_LPPoolNd):
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
+@documented(sections=LP_POOL, **SPATIAL[3])
 class LPPool3d(_LPPoolNd):
-    """`LPPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The p-norm of each window: ``sum(x ** p) ** (1 / p)``.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.LPPool3d(1, 2)(weft.ones(1, 2, 2, 2))  # p = 1: the sum
+    tensor([[[[8.]]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Pool ``input`` of shape (N, C, D, H, W); N may be absent."""
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
+@documented(sections=FRACTIONAL_MAX_POOL, **SPATIAL[2])
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The greatest value of windows whose places are drawn at random, so that sizes shrink by any fraction.
+    """The greatest values of windows whose places are drawn at random, so that sizes shrink by any fraction.
 
-    Parameters
-    ----------
-    kernel_size : int or tuple of int
-    output_size : int or tuple of int, optional
-    output_ratio : float or tuple of float in (0, 1), optional
-        Of the output's size to the input's; give one of the two.
-    return_indices : bool
-        Whether to return also where each value came from.
+    {sections}
 
-    References
-    ----------
-    arXiv:1412.6071.
+    Examples
+    --------
+    >>> weft.nn.FractionalMaxPool2d(3, output_size=(13, 12))(weft.rand(20, 16, 50, 32)).shape
+    weft.Size([20, 16, 13, 12])
+    >>> weft.nn.FractionalMaxPool2d(3, output_ratio=0.7)(weft.rand(20, 16, 50, 32)).shape
+    weft.Size([20, 16, 35, 22])
     """
 
     _spatial_axes = 2
@@ -481,8 +726,17 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         )
 
 
+@documented(sections=FRACTIONAL_MAX_POOL, **SPATIAL[3])
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """`FractionalMaxPool2d` over three spatial axes: inputs are (N, C, D, H, W) or (C, D, H, W)."""
+    """The greatest values of windows whose places are drawn at random, so that sizes shrink by any fraction.
+
+    {sections}
+
+    Examples
+    --------
+    >>> weft.nn.FractionalMaxPool3d(2, output_ratio=0.5)(weft.rand(4, 8, 8, 8)).shape
+    weft.Size([4, 4, 4, 4])
+    """
 
     _spatial_axes = 3
 
