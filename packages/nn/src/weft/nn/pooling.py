@@ -71,8 +71,8 @@ Shapes
 ------
 input, indices : (N, C, {spatial}) or (C, {spatial})
 output : (N, C, {spatial_out}) or (C, {spatial_out})
-    Each size becomes ``(size - 1) * stride - 2 * padding + kernel_size``, or what ``output_size`` says, which may differ
-    by less than ``stride``.
+    Each size becomes ``(size - 1) * stride - 2 * padding + kernel_size``, or what ``output_size`` says, which may
+    differ by less than ``stride``.
 
 Raises
 ------
