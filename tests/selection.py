@@ -92,9 +92,7 @@ def served(module: str) -> set[str]:
 
     found = set()
     for library in (compiled, onednn):
-        family = module.removeprefix(f"{library.__name__}.")
-        for op in getattr(library, "FAMILIES", {}).get(family, "").split():
-            found.add(declaring_module(op))
+        found |= {declaring_module(op) for op, name in library.MODULES.items() if library.__name__ + name == module}
     return found
 
 

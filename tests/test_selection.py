@@ -55,7 +55,7 @@ def test_a_function_is_found_in_the_module_that_it_is_written_in(name, module) -
 
 
 def test_a_module_of_kernels_stands_for_the_modules_of_its_ops() -> None:
-    assert "weft.ops.sorting" in selection.served("weft.backend_cpu.compiled.sorting")
+    assert "weft.ops.sorting" in selection.served("weft.backend_cpu.compiled.kernels.sorting")
     assert "weft.nn.functional.convolution" in selection.served("weft.backend_cpu.onednn.convolution")
     assert selection.served("weft.nn.module") == set()
 

@@ -77,13 +77,12 @@ def modules_of(name: str) -> dict[str, bool]:
         if name in library.MODULES:
             module = importlib.import_module(library.MODULES[name], library.__name__)
             own.add(module.__name__)
-            used |= neighbours(module)
+            used |= neighbours(module, library.__name__)
     return {each: each in own for each in sorted(own | used) if each.startswith("weft.")}
 
 
-def neighbours(module: Any) -> set[str]:
-    """The modules beside a module of kernels whose functions it uses."""
-    package = module.__name__.rpartition(".")[0]
+def neighbours(module: Any, package: str) -> set[str]:
+    """The modules of a library's package whose functions a module of kernels uses."""
     used = {getattr(value, "__module__", None) or "" for value in vars(module).values() if callable(value)}
     return {each for each in used if each.startswith(f"{package}.") and each in sys.modules}
 

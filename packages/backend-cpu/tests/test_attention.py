@@ -37,7 +37,7 @@ def masked(kind, batch, heads, length, sources):
 @pytest.mark.parametrize("kind", ["none", "causal", "bool", "of keys", "added", "dropout"])
 @pytest.mark.parametrize("shape", [(5, 7, 8, 4), (150, 70, 8, 4), (70, 150, 40, 70)])
 def test_attention_is_numpys(shape, kind, order, monkeypatch):
-    from weft.backend_cpu.compiled import attention
+    from weft.backend_cpu.compiled.kernels import attention
 
     monkeypatch.setattr(attention, "LEAST", 0)
     batch, heads, (length, sources, width, value_width) = 2, 3, shape

@@ -19,7 +19,7 @@ LAYOUTS = {
 @pytest.fixture(scope="module")
 def batch_norm():
     """The family of kernels."""
-    from weft.backend_cpu.compiled import batch_norm
+    from weft.backend_cpu.compiled.kernels import batch_norm
 
     return batch_norm
 

@@ -26,7 +26,7 @@ def none(*args):
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("swapped", [False, True], ids=["contiguous", "images and channels swapped"])
 def test_a_depthwise_convolution_and_its_gradients_are_those_of_numpy(case, swapped):
-    from weft.backend_cpu.compiled import convolution
+    from weft.backend_cpu.compiled.kernels import convolution
 
     shape, weight_shape, *geometry = case
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_a_depthwise_convolution_and_its_gradients_are_those_of_numpy(case, swap
 
 
 def test_a_transposed_convolution_may_be_larger_than_its_windows_reach():
-    from weft.backend_cpu.compiled import convolution
+    from weft.backend_cpu.compiled.kernels import convolution
 
     grad, weight = np.ones((4, 4, 6, 6)), np.ones((4, 1, 3, 3))
     args = grad, weight, (4, 4, 14, 14), (2, 2), (0, 0), (1, 1), 4
@@ -55,7 +55,7 @@ def test_a_transposed_convolution_may_be_larger_than_its_windows_reach():
 
 
 def test_other_convolutions_are_left_to_others():
-    from weft.backend_cpu.compiled import convolution
+    from weft.backend_cpu.compiled.kernels import convolution
 
     input, weight = np.ones((2, 4, 20, 20)), np.ones((4, 2, 3, 3))
     run = convolution.convolution(lambda *args: "generic")

@@ -16,9 +16,9 @@ def run(formula, *arrays):
     """The results of a formula in a loop, and the loop's machine code."""
     import numba
 
-    from weft.backend_cpu.compiled.instructions import HAS_INSTRUCTIONS
-    from weft.backend_cpu.compiled.parallel import OPTIONS
-    from weft.backend_cpu.compiled.vectors import WideVectors
+    from weft.backend_cpu.compiled.codegen.instructions import HAS_INSTRUCTIONS
+    from weft.backend_cpu.compiled.codegen.parallel import OPTIONS
+    from weft.backend_cpu.compiled.codegen.vectors import WideVectors
 
     if not HAS_INSTRUCTIONS:
         pytest.skip("needs a processor with AVX-512")
@@ -37,7 +37,7 @@ def run(formula, *arrays):
 @pytest.mark.parametrize("size", [1, 7, 16, 77])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_a_number_times_a_power_of_two_is_rounded_once(dtype, size):
-    from weft.backend_cpu.compiled.instructions import times_power
+    from weft.backend_cpu.compiled.codegen.instructions import times_power
 
     most = np.finfo(dtype).maxexp
     x = np.linspace(0.5, 2, size, dtype=dtype)
@@ -51,7 +51,7 @@ def test_a_number_times_a_power_of_two_is_rounded_once(dtype, size):
 @pytest.mark.parametrize("size", [10, 41])
 @pytest.mark.parametrize("dtype", SMALL)
 def test_a_number_is_its_rest_times_its_power(dtype, size):
-    from weft.backend_cpu.compiled.instructions import power_in, rest_of
+    from weft.backend_cpu.compiled.codegen.instructions import power_in, rest_of
 
     least = SMALL[dtype]
     x = np.resize(np.array([least, 3 * least, 1.0, 1.9999999, 2.0, 5e20, 0.0, -0.0, math.inf, math.nan], dtype), size)

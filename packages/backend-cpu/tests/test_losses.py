@@ -20,7 +20,7 @@ DIFFERENCES = [(math.inf, 1.0, math.inf, 0.0), (0.0, 0.0, 1.0, 0.0), (0.7, 0.5 /
 def every_size(monkeypatch):
     """Small arrays take the compiled kernels as well."""
     if compiled in libraries.available():
-        from weft.backend_cpu.compiled import losses
+        from weft.backend_cpu.compiled.kernels import losses
 
         monkeypatch.setattr(losses, "FEW", 0)
 

@@ -32,7 +32,7 @@ def numbers():
 def test_a_function_is_right_within_five_units_in_the_last_place(name):
     import numba
 
-    from weft.backend_cpu.compiled import mathematics
+    from weft.backend_cpu.compiled.codegen import mathematics
 
     function = getattr(mathematics, name)
     apply = numba.vectorize(["float32(float32)"])(lambda value: function(value))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backend_cpu import libraries, products
+from weft.backend_cpu import blas, libraries
 
-compiled = pytest.mark.skipif(not products.has_compiled(), reason="there are no compiled loops")
+compiled = pytest.mark.skipif(not blas.has_compiled(), reason="there are no compiled loops")
 
 FORMS = [
     ((7, 5), (5,)),
@@ -51,7 +51,7 @@ def threads(request):
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(products, "MANY", 1)
+    monkeypatch.setattr(blas, "MANY", 1)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -60,7 +60,7 @@ def always(monkeypatch):
 def test_products_with_vectors_are_those_of_numpy(always, dtype, form, layout):
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(shape).astype(dtype) for shape in form)
-    result = products.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
+    result = blas.matmul(LAYOUTS[layout](a), LAYOUTS[layout](b))
     expected = np.matmul(a.astype(float), b.astype(float))
     assert result.dtype == dtype
     assert result.shape == expected.shape
@@ -75,15 +75,15 @@ def test_compiled_products_do_not_depend_on_the_number_of_threads(always, flippe
     rng = np.random.default_rng(0)
     matrix, vector = rng.standard_normal(shape, np.float32), rng.standard_normal(shape[-1], np.float32)
     matrix = np.ascontiguousarray(matrix.swapaxes(-1, -2)).swapaxes(-1, -2) if flipped else matrix
-    result = products.by_vector(matrix, vector)
+    result = blas.by_vector(matrix, vector)
     weft.set_num_threads(1)
-    assert np.array_equal(result, products.by_vector(matrix, vector))
+    assert np.array_equal(result, blas.by_vector(matrix, vector))
 
 
 @pytest.mark.parametrize("form", [((0, 5), (5,)), ((5, 0), (0,)), ((0, 3, 5), (0, 5, 1)), ((1, 5), (5, 0))], ids=str)
 def test_products_with_nothing_in_them(always, form):
     a, b = (np.ones(shape, np.float32) for shape in form)
-    assert np.array_equal(products.matmul(a, b), np.matmul(a, b))
+    assert np.array_equal(blas.matmul(a, b), np.matmul(a, b))
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
@@ -94,7 +94,7 @@ def test_numbers_that_are_not_finite_stay_in_their_sums(always, value, flipped):
     matrix = np.asfortranarray(matrix) if flipped else matrix
     expected = np.full(9, 9, np.float32)
     expected[3] = value
-    np.testing.assert_array_equal(products.matmul(matrix, np.ones(9, np.float32)), expected)
+    np.testing.assert_array_equal(blas.matmul(matrix, np.ones(9, np.float32)), expected)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -103,7 +103,7 @@ def test_numbers_that_are_not_finite_stay_in_their_sums(always, value, flipped):
 def test_one_row_through_a_linear_map(dtype, shape, bias):
     weft.manual_seed(0)
     x, weight = weft.randn(shape, dtype=dtype), weft.randn(400, 700, dtype=dtype)
-    assert weight.numel() > products.MANY
+    assert weight.numel() > blas.MANY
     bias = weft.randn(400, dtype=dtype) if bias else None
     expected = x.numpy().astype(float) @ weight.numpy().T.astype(float) + (0 if bias is None else bias.numpy())
     result = weft.nn.functional.linear(x, weight, bias).numpy()
@@ -114,5 +114,5 @@ def test_one_row_through_a_linear_map(dtype, shape, bias):
 @compiled
 @pytest.mark.skipif(not libraries.LEAST, reason="every product takes the compiled kernel")
 def test_small_products_stay_with_numpy(monkeypatch):
-    monkeypatch.setattr(products, "by_vector", None)  # it would raise
-    assert products.matmul(np.ones((9, 9), np.float32), np.ones(9, np.float32)).tolist() == [9] * 9
+    monkeypatch.setattr(blas, "by_vector", None)  # it would raise
+    assert blas.matmul(np.ones((9, 9), np.float32), np.ones(9, np.float32)).tolist() == [9] * 9

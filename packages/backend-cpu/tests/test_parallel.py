@@ -11,7 +11,10 @@ import weft.backend_cpu
 from weft.backend_cpu import compiled, libraries
 from weft.nn import functional as F
 
-SOURCES = sorted((Path(weft.backend_cpu.__file__).parent / "compiled").glob("*.py"))
+SOURCES = sorted((Path(weft.backend_cpu.__file__).parent / "compiled").rglob("*.py"))
+
+
+COMPILING = {"loop", "launcher", "function", "c_function", "cached_njit", "njit", "overload", "intrinsic"}
 
 
 def decorators(node):
@@ -20,7 +23,7 @@ def decorators(node):
 
 def called_from_python(node, loops):
     """Names of loops that a piece of source calls outside of what is compiled."""
-    if decorators(node) & {"loop", "launcher", "function", "c_function", "keeping", "njit", "overload", "intrinsic"}:
+    if decorators(node) & COMPILING:
         return []
     found = [node.func.id] if isinstance(node, ast.Call) and getattr(node.func, "id", None) in loops else []
     return found + [name for child in ast.iter_child_nodes(node) for name in called_from_python(child, loops)]

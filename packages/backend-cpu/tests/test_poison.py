@@ -42,7 +42,7 @@ assert result[-1].isnan().all() and (result[:-1] == 1).all()
 COMPILED = """
 import weft
 weft.ones(1)
-from weft.backend_cpu.compiled import parallel
+from weft.backend_cpu.compiled.codegen import parallel
 from numba import njit
 import numpy as np
 new = njit(lambda n: np.empty(n))

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="n
 @pytest.fixture(scope="module")
 def pooling():
     """The family of kernels."""
-    from weft.backend_cpu.compiled import pooling
+    from weft.backend_cpu.compiled.kernels import pooling
 
     return pooling
 

@@ -26,14 +26,14 @@ SIZES = {
 
 @pytest.fixture(autouse=True)
 def every_size(monkeypatch):
-    from weft.backend_cpu.compiled import recurrent
+    from weft.backend_cpu.compiled.kernels import recurrent
 
     monkeypatch.setattr(recurrent, "LEAST_GATES", 0)
 
 
 def kernels(op):
     """NumPy's and the compiled one."""
-    from weft.backend_cpu.compiled import recurrent
+    from weft.backend_cpu.compiled.kernels import recurrent
 
     def generic(*args):
         return op.declaration.generic(np, *args)
@@ -92,7 +92,7 @@ def test_layers_and_gradients_are_those_of_numpys_kernel(op, options, sizes, wid
 
 @pytest.mark.parametrize(("op", "options"), [(LSTM, ()), (RNN, (False,))], ids=["lstm", "rnn"])
 def test_gradients_of_large_weights_are_those_of_numpys_kernel(op, options, monkeypatch):
-    from weft.backend_cpu.compiled import recurrent
+    from weft.backend_cpu.compiled.kernels import recurrent
 
     monkeypatch.setattr(recurrent, "LEAST_PRODUCT", 0)
     monkeypatch.setattr(recurrent, "LEAST_COLUMNS", 0)
@@ -130,7 +130,7 @@ def test_infinities_and_nan_are_those_of_numpys_kernel():
 def test_a_projected_state_is_left_to_numpys_kernel():
     args = arguments(LSTM, (2, 2), 4, True, np.float32)
     args[-1] = np.ones((4, 4), np.float32)
-    from weft.backend_cpu.compiled import recurrent
+    from weft.backend_cpu.compiled.kernels import recurrent
 
     assert recurrent.lstm_layer(lambda *given: len(given))(*args, (2, 2), False) == 10
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="n
 def roots():
     from numba import njit
 
-    from weft.backend_cpu.compiled.vectors import SeveralVectors
+    from weft.backend_cpu.compiled.codegen.vectors import SeveralVectors
 
     @njit(error_model="numpy", pipeline_class=SeveralVectors)
     def roots(x, y):

@@ -1,6 +1,6 @@
 """The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
 
-- `memory`, `namespace`, `products`, `threads`, `transposition`, `windows`: what NumPy lacks, always there.
+- `blas`, `im2col`, `memory`, `namespace`, `threads`, `transpose`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
 - `compiled`: loops in Python that Numba compiles when they are first needed.
 - `libraries`: which of the two has a kernel for an op.
@@ -14,18 +14,18 @@ from typing import Any
 
 from weft import dtype
 from weft.backend import ArrayNamespaceBackend, Backend, import_scientific, small_arrays
-from weft.backend_cpu import libraries, products, threads, windows
+from weft.backend_cpu import blas, im2col, libraries, threads
 from weft.backend_cpu.memory import keep_freed_memory
 from weft.backend_cpu.namespace import direct_numpy
-from weft.backend_cpu.transposition import contiguous_copy
+from weft.backend_cpu.transpose import contiguous_copy
 from weft.plugins import hookimpl
 
 NUMPY_KERNELS: dict[str, Any] = {
     "core::contiguous_copy": contiguous_copy,
-    "core::addmm": products.addmm,
-    "core::int_mm": products.wide_product,
-    "core::matmul": products.matmul,
-    "nn::linear": products.linear,
+    "core::addmm": blas.addmm,
+    "core::int_mm": blas.wide_product,
+    "core::matmul": blas.matmul,
+    "nn::linear": blas.linear,
 }
 # What takes small arrays in place of the kernel that it is given for the others.
 SMALL_ARRAYS: dict[str, Any] = {
@@ -35,9 +35,9 @@ SMALL_ARRAYS: dict[str, Any] = {
     "core::softmax": small_arrays.softmax,
     "core::stack": small_arrays.Stacking,
     "core::sum": small_arrays.summing,
-    "nn::conv1d": windows.convolving,
-    "nn::conv2d": windows.convolving,
-    "nn::conv3d": windows.convolving,
+    "nn::conv1d": im2col.convolving,
+    "nn::conv2d": im2col.convolving,
+    "nn::conv3d": im2col.convolving,
     "nn::layer_norm": small_arrays.layer_norm,
 }
 

@@ -33,14 +33,14 @@ class CompiledStream(MersenneStream):
     def _draw(self, n: int) -> Array:
         if by_numpy(n):
             return super()._draw(n)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         if self._key is None:
-            self._key = mersenne.key_of(self._generator)
+            self._key = mt19937.key_of(self._generator)
         if self._key[BLOCK] != BLOCK:  # `set_state` left it in the middle of a block
             return super()._draw(n)
         out = np.empty(n, np.uint32)
-        mersenne.words(self._key, out)
+        mt19937.words(self._key, out)
         return out
 
     def floats(self, n: int) -> Array:
@@ -52,47 +52,47 @@ class CompiledStream(MersenneStream):
     def bernoulli(self, n: int, p: float) -> Array:
         if by_numpy(n):
             return super().bernoulli(n, p)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
-        limit = mersenne.threshold(p)
+        limit = mt19937.threshold(p)
         return in_chunks(n, np.dtype(bool), lambda count: self._made("below", count, 2, np.bool_, limit))
 
     def _made(self, name: str, n: int, each: int, dtype: Any, *args: Any) -> Array:
         """Samples that a compiled loop makes of so many words each."""
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty(n, dtype)
-        getattr(mersenne, name)(self.words(each * n), *args, out)
+        getattr(mt19937, name)(self.words(each * n), *args, out)
         return out
 
     def _between(self, standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
         if dtype != standard.dtype or by_numpy(len(standard)):
             return super()._between(standard, low, high, dtype)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         kind = dtype.type
         bottom, top = kind(low), kind(high)
         out = np.empty_like(standard)
-        mersenne.between(standard, float(bottom), float(bottom) + float(top - bottom), out)
+        mt19937.between(standard, float(bottom), float(bottom) + float(top - bottom), out)
         return out
 
     def _normals(self, uniforms: Array) -> Array:
         if len(uniforms) < MANY or not imports_numba():
             return super()._normals(uniforms)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty_like(uniforms)
-        mersenne.normals(uniforms, out)
+        mt19937.normals(uniforms, out)
         return out
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
         if n < LEAST or not imports_numba():
             return super().exponential(n, dtype, rate)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         def sample(count: int) -> Array:
             made = np.empty(count, np.float64 if dtype == np.float64 else np.float32)
-            mersenne.exponentials(self.doubles(count), -1.0 / rate, made)
+            mt19937.exponentials(self.doubles(count), -1.0 / rate, made)
             return made
 
         return in_chunks(n, dtype, sample)
@@ -108,17 +108,17 @@ class CompiledStream(MersenneStream):
     def permutation(self, n: int) -> Array:
         if not 2 <= n < 0xFFFFFFFF // 20 or by_numpy(n):
             return super().permutation(n)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty(n, np.int64)
-        mersenne.exchanged(self.words(n - 1), out)
+        mt19937.exchanged(self.words(n - 1), out)
         return out
 
     def _search(self, weights: Array, uniforms: Array) -> Array:
         if weights.size < LEAST or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not imports_numba():
             return super()._search(weights, uniforms)
-        from weft.backend_cpu.compiled import mersenne
+        from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty(uniforms.shape, np.int64)
-        mersenne.search(weights, uniforms, np.empty(weights.shape[1], weights.dtype), out)
+        mt19937.search(weights, uniforms, np.empty(weights.shape[1], weights.dtype), out)
         return out

@@ -101,14 +101,14 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 # Which kernel an array gets depends on its size and not on what ran before, so that a program that goes on from a
 # checkpoint computes what it would have computed.
 
-WITH_NUMBA = "weft.backend_cpu.compiled.parallel"  # what all compiled kernels import, and nothing else
+WITH_NUMBA = "weft.backend_cpu.compiled.codegen.parallel"  # what all compiled kernels import, and nothing else
 
 
 def least_of(name: str, element: dtype) -> int:
     """From which size on an array is worth a compiled kernel of an op; 0 where there is none, or always."""
     for library in available() if LEAST else ():
         if name in library.MODULES and hasattr(library, "AT_ONCE"):
-            family = library.MODULES[name].removeprefix(".")
+            family = library.MODULES[name].removeprefix(".kernels.")
             few = element.is_half or family in library.FUSED  # NumPy converts halves
             return 0 if family in library.AT_ONCE else FEW if few else LEAST
     return 0
@@ -186,13 +186,13 @@ def may_wait(work: str, seconds: float = 0.0) -> bool:
     """Whether NumPy is to do some work, after so many seconds more; if not, this process and later ones keep to it."""
     if taken.get(work) == math.inf:
         return False
-    from weft.backend_cpu.compiled import keeping
+    from weft.backend_cpu.compiled.codegen import disk_cache
 
-    if work in taken or not keeping.is_decided(work):
+    if work in taken or not disk_cache.is_decided(work):
         taken[work] = taken.get(work, 0.0) + seconds
         if taken[work] < PATIENCE:
             return True
-        keeping.decide(work)
+        disk_cache.decide(work)
     taken[work] = math.inf
     return False
 
@@ -242,11 +242,13 @@ def describe() -> dict[str, str]:
             continue
         state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
-        if module in available() and hasattr(module, "kept"):
-            lines["compiled"] = f"{module.kept()} kernels in {module.folder()}"
+        if module in available() and hasattr(module, "cached_kernels"):
+            folders = module.cache_folders()
+            place = os.path.commonpath(folders) if folders else "no folder that can be written to"
+            lines["compiled"] = f"{module.cached_kernels()} kernels in {place}"
     return lines
 
 
 def compiled_kernels() -> int:
     """How many kernels the libraries keep on disk."""
-    return sum(module.kept() for module in available() if hasattr(module, "kept"))
+    return sum(module.cached_kernels() for module in available() if hasattr(module, "cached_kernels"))

@@ -1,13 +1,13 @@
 """Kernels that are loops in Python, compiled by Numba when they are first needed and kept on disk.
 
-`parallel` has what all of them use: a loop over a range, on one thread or on OpenMP's. `mathematics` has the functions
-that compile to vector code. Each other module is a family of kernels. To write one, read `parallel` first.
+`codegen` makes machine code of Python: parallel loops, vectors, half precision, elementwise operations, the cache on
+disk. `kernels` computes: each of its modules registers the kernels of a family of ops. To write one, read
+`codegen.parallel` first.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from functools import cache
 from importlib.metadata import version as installed
 from pathlib import Path
 
@@ -27,8 +27,10 @@ FAMILIES = {  # module: the ops that it serves
         nn::conv1d nn::conv2d nn::conv3d nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient
         nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient
     """,
-    "copies": "core::convert core::tril core::triu",
-    "moves": "core::assign core::spread core::contiguous_copy core::clone core::flip core::roll core::cat core::stack",
+    "convert": "core::convert core::tril core::triu",
+    "copy_cat": """
+        core::assign core::spread core::contiguous_copy core::clone core::flip core::roll core::cat core::stack
+    """,
     "cumulative": "core::cumsum core::cumprod core::cummax core::cummin core::logcumsumexp",
     "functions": """
         core::sign core::sgn core::angle core::copysign core::frac core::nextafter core::nan_to_num core::exp2
@@ -50,7 +52,7 @@ FAMILIES = {  # module: the ops that it serves
         nn::binary_cross_entropy_with_logits nn::logits_loss_gradient
     """,
     "batch_norm": "nn::batch_norm_training nn::batch_norm_gradient nn::channel_affine nn::normalized",
-    "mersenne": "nn::dropout",
+    "mt19937": "nn::dropout",
     "normalization": """
         nn::layer_norm nn::layer_norm_gradient nn::rms_norm nn::rms_norm_gradient nn::group_norm nn::group_norm_gradient
     """,
@@ -64,7 +66,7 @@ FAMILIES = {  # module: the ops that it serves
         core::clamp core::pow core::add_scaled core::addcmul core::addcdiv
     """,
     "padding": "nn::pad_constant nn::pad_inside",
-    "products": "core::linalg_cross core::kron",
+    "outer_products": "core::linalg_cross core::kron",
     "pooling": "nn::max_pool_with_indices nn::max_pool_gradient nn::avg_pool nn::avg_pool_gradient",
     "recurrent": """
         nn::lstm_layer nn::lstm_layer_gradient nn::gru_layer nn::gru_layer_gradient nn::rnn_layer
@@ -75,7 +77,7 @@ FAMILIES = {  # module: the ops that it serves
         core::vector_norm core::count_nonzero core::amax core::amin core::all core::any
         core::max core::argmax core::min core::argmin
     """,
-    "sampling": "nn::resample nn::sample nn::sample_input_gradient nn::sample_grid_gradient",
+    "resampling": "nn::resample nn::sample nn::sample_input_gradient nn::sample_grid_gradient",
     "sorting": "core::topk core::bincount core::histc",
     "softmax": "core::softmax core::log_softmax core::softmax_backward core::log_softmax_backward",
 }
@@ -86,11 +88,11 @@ FUSED = (
     "cumulative",
     "functions",
     "losses",
-    "mersenne",
+    "mt19937",
     "normalization",
     "pooling",
-    "products",
-    "sampling",
+    "outer_products",
+    "resampling",
     "softmax",
     "sorting",
 )  # what NumPy does in several steps
@@ -107,7 +109,7 @@ EXACT = frozenset(
     nn::leaky_relu_backward nn::max_pool_with_indices nn::pad_constant nn::pad_inside nn::prelu nn::threshold
     """.split()
 )  # ops whose compiled kernels compute the same bits as NumPy's
-MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
+MODULES = {op: f".kernels.{module}" for module, ops in FAMILIES.items() for op in ops.split()}
 
 
 def is_available() -> bool:
@@ -122,14 +124,14 @@ def version() -> str:
     return f"Numba {installed('numba')}"
 
 
-@cache
-def folder() -> Path:
-    """Where Numba keeps what it has compiled: beside the sources, in NUMBA_CACHE_DIR, or in the user's cache."""
-    from weft.backend_cpu.compiled.parallel import loop
+def cache_folders() -> list[Path]:
+    """Where compiled kernels are kept: those of `codegen`, and those of `kernels`."""
+    from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit, folder_of
+    from weft.backend_cpu.compiled.kernels.sorting import topk_kernel
 
-    return Path(loop(version)._cache.cache_path)  # never compiled: asked where it would be
+    return [each for each in map(folder_of, (cached_njit, topk_kernel)) if each is not None]
 
 
-def kept() -> int:
+def cached_kernels() -> int:
     """How many kernels are kept there, each with its combination of types."""
-    return sum(1 for _ in folder().glob("*.nbc"))
+    return sum(1 for folder in cache_folders() for _ in folder.glob("*.nbc"))

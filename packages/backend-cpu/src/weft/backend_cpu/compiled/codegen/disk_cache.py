@@ -1,0 +1,185 @@
+"""How compiled kernels are kept on disk: whole ones, by what they are the kernels of, or none.
+
+Numba numbers the files of what it compiled of a function, by the function's index of them. Two processes that have read
+the same index take the same number, for different kernels; then the index of the one leads to the file of the other,
+and from that day on a program silently computes something else (Numba 0.68). Here a file is named by what it is the
+kernel of. The worst that two processes can do to each other is then to forget a kernel, which is compiled again.
+
+Numba asks whether a function's own file has changed. Here those are asked too that its file takes functions from.
+
+A kernel that is compiled works in this process whether it can be kept or not: a disk may be full. It is compiled on a
+thread of its own, where no interrupt arrives: one while Numba reads its registries would leave them half read, and one
+while LLVM hands the code over is lost, whereupon Numba has no code to keep ("no compiled object yet"). A file that
+cannot be read, as after a loss of power, is none. Only weft's own functions are kept so: Numba's classes stay as
+they are.
+
+Beside them is a file, without content, for each work that was found to be worth compiled kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from numba import njit
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.ccallback import CFunc
+from numba.core.sigutils import normalize_signature
+
+from weft.backend_cpu.threads import uninterrupted
+
+__all__ = ["c_function", "cached", "cached_njit", "decide", "folder", "folder_of", "is_decided"]
+
+
+class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a function's kernels, and the index of them."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep what was compiled: first the data, then the index's line that leads there."""
+        name = self._data_name(int(sha256(self._dump(key)).hexdigest()[:16], 16))
+        self._save_data(name, data)
+        self._save_index(self._readable_index() | {key: name})
+
+    def load(self, key: Any) -> Any:
+        """What was kept under a key; None for what is not there, or cannot be read."""
+        try:
+            return super().load(key)
+        except Exception:
+            return None
+
+    def _readable_index(self) -> dict[Any, str]:
+        try:
+            found: dict[Any, str] = self._load_index()
+        except Exception:  # cut short: what it led to is compiled again
+            return {}
+        return found
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The kernels of a function on disk.
+
+    Parameters
+    ----------
+    py_func : function
+    *modules : str
+        Names of more modules whose functions it calls.
+    """
+
+    def __init__(self, py_func: Any, *modules: str) -> None:
+        super().__init__(py_func)
+        stamp = self._impl.locator.get_source_stamp(), *map(sources_of, (py_func.__module__, *modules))
+        self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load a kernel; None where there is no whole one."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel, if that can be: it is compiled, and serves without."""
+        with suppress(Exception):
+            super().save_overload(sig, data)
+
+
+@cache
+def sources_of(name: str) -> tuple[tuple[str, float, int], ...]:
+    """The files of a module, and of the compiled modules that it has functions of: names, times and sizes."""
+    package, seen, ahead = __name__.rsplit(".", 2)[0], set[str](), [name]
+    while ahead:
+        name = ahead.pop()
+        if name in seen or not name.startswith(package) or name not in sys.modules:
+            continue
+        seen.add(name)
+        values = list(vars(sys.modules[name]).values())
+        ahead += {each.__name__ if isinstance(each, ModuleType) else str(module_of(each)) for each in values}
+    found = [os.stat(file) for file in files_of(seen)]
+    return tuple((name, each.st_mtime, each.st_size) for name, each in zip(sorted(seen), found))
+
+
+def module_of(value: Any) -> Any:
+    """The name of the module where a function was defined, also one that is to be compiled."""
+    return getattr(value, "__module__", None)
+
+
+def files_of(names: set[str]) -> list[str]:
+    """The files of modules that are imported."""
+    return [str(sys.modules[name].__file__) for name in sorted(names)]
+
+
+def cached(dispatcher: Any, *modules: str) -> Any:
+    """A function of `numba.njit` that no interrupt leaves half compiled, and whose kernels are kept on disk.
+
+    Where nothing can be written, they are not.
+    """
+    with suppress(RuntimeError):  # Numba: "no locator available"
+        dispatcher._cache = KernelCache(dispatcher.py_func, *modules)
+    compiled = dispatcher.compile
+    dispatcher.compile = lambda signature: uninterrupted(lambda: compiled(signature))
+    return dispatcher
+
+
+def cached_njit(**options: Any) -> Callable[[Any], Any]:
+    """`numba.njit` with these options, for functions whose kernels are kept on disk."""
+    compiler = njit(**options)
+    return lambda function: cached(compiler(function))
+
+
+def c_function(signature: str, *modules: str, pipeline_class: Any = None, **options: Any) -> Callable[[Any], Any]:
+    """`numba.cfunc`, whose kernels are kept on disk. It takes functions of these modules."""
+    pipeline = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
+
+    def compiled(function: Any) -> Any:
+        made: Any = CFunc(function, normalize_signature(signature), locals={}, options=options, **pipeline)
+        with suppress(RuntimeError):
+            made._cache = KernelCache(function, *modules)
+        uninterrupted(made.compile)
+        return made
+
+    return compiled
+
+
+def folder_of(function: Any) -> Path | None:
+    """Where Numba keeps a function's kernels: beside its source, in NUMBA_CACHE_DIR, or in the user's cache.
+
+    None where it can write to none of them.
+    """
+    try:
+        return Path(FunctionCache(function).cache_path)
+    except RuntimeError:  # "no locator available"
+        return None
+
+
+@cache
+def folder() -> Path | None:
+    """Where notes are kept: beside the kernels of this folder."""
+    return folder_of(cached_njit)
+
+
+def note_of(work: str) -> Path | None:
+    """The file that says that some work is for compiled kernels; None where there can be no files."""
+    found = folder()
+    return None if found is None else found / f"{work.replace('::', '.').replace(' ', '.')}.decided"
+
+
+def is_decided(work: str) -> bool:
+    """Whether some work was found to be worth compiled kernels, by this process or one before."""
+    note = note_of(work)
+    return note is not None and note.exists()
+
+
+def decide(work: str) -> None:
+    """Note that some work is worth compiled kernels, where files can be written."""
+    note = note_of(work)
+    if note is not None:
+        with suppress(OSError):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.touch()

@@ -1,0 +1,552 @@
+"""Operations that compute each element from the elements at its place: on all layouts, with any broadcasting.
+
+What is compiled is one loop for an operation, the dtypes of its operands, and how each of them goes on from one element
+to the next: they follow each other in memory, one is repeated, it is a number, or (one loop for all such) they are any
+distance apart. Half precision is read as float32 and rounded when it is written.
+
+How arrays lie is found in Python, once for arrays of some shapes and strides, and becomes a short table of integers: a
+`Plan`. A small part, compiled once for all operations, goes through the rows of the table and runs the loop on each. A
+number or a column is repeated along a row, and a row is read again for each row of the result: nothing is copied, but
+where rows are so short that several are made one. Most arrays need no plan: see `contiguous`.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, njit, types
+from numba.extending import intrinsic, overload
+
+from weft.backend import destination
+from weft.backend_cpu.compiled.codegen.array_header import ALIGNED, FLAGS, HEAD, word_at
+from weft.backend_cpu.compiled.codegen.disk_cache import c_function
+from weft.backend_cpu.compiled.codegen.float16 import HALVES, loaded, rounded
+from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.codegen.vectors import SeveralVectors
+
+__all__ = ["operation", "results"]
+
+# Operations
+
+FORMULAS: dict[str, Any] = {}
+KEPT: list[Any] = []  # the loops whose addresses were given out
+
+ARRAYS, NUMBERS = 3, 3  # operands of each sort that an operation may have
+
+
+def operation(name: str, formula: Callable[..., Any]) -> str:
+    """Declare an operation by a function of one element of each of its operands; its key.
+
+    At most three operands are arrays, and three are numbers, which the formula gets in the dtype of the arrays.
+    """
+    code = formula.__code__
+    key = f"{name} {zlib.crc32(code.co_code + repr((code.co_consts, code.co_names)).encode())}"  # kept on disk under it
+    FORMULAS[key] = njit(formula, forceinline=True, fastmath={"contract"}, error_model="numpy")
+    return key
+
+
+# How the elements of a row follow each other
+NEXT, SAME, NUMBER = "next", "same", "number"
+
+
+class Place(NamedTuple):
+    """How a loop reads or writes one of its operands: the operand's dtype, and how one element follows another."""
+
+    half: str
+    element: Any
+    follows: str
+
+    @classmethod
+    def all_of(cls, spec: Any) -> list[Place]:
+        """The places that a loop's literal names, the result's first."""
+        _, *marks = spec.literal_value.split("|")
+        return [cls.of(*mark.split()) for mark in marks]
+
+    @classmethod
+    def of(cls, char: str, follows: str) -> Place:
+        half = NAMES.get(char, "")
+        return cls(half, types.float32 if half else from_dtype(np.dtype(char)), follows)
+
+    def pointer(self, context: Any, builder: Any, address: Any, index: Any) -> Any:
+        """Where the element at an index is."""
+        memory = ir.IntType(16) if self.half else context.get_data_type(self.element)
+        place = builder.inttoptr(address, memory.as_pointer())
+        return builder.gep(place, [index]) if self.follows == NEXT else place
+
+
+NAMES = {element.char: name for element, name in HALVES.items()}
+
+# A result may be written over an operand: element i is read before it is written, and no other. The compiler is told
+# that no element that is written is one that is read, since it would not make vector code of what it cannot prove.
+
+
+def scopes(module: Any) -> Any:
+    """What marks the memory that is read, in a module of LLVM's."""
+    domain = module.add_metadata([ir.MetaDataString(module, "weft elementwise")])
+    return module.add_metadata([module.add_metadata([ir.MetaDataString(module, "operands"), domain])])
+
+
+@intrinsic(prefer_literal=True)
+def elements(typingctx: Any, spec: Any, arrays: Any, numbers: Any, index: Any) -> Any:
+    """The elements of all operands at an index, as a tuple."""
+    operands = Place.all_of(spec)[1:]
+    result = types.Tuple([each.element for each in operands])
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _, arrays, numbers, index = values
+        sources = iter([builder.extract_value(arrays, k) for k in range(ARRAYS)])
+        given = iter([builder.extract_value(numbers, k) for k in range(NUMBERS)])
+        found = []
+        for each in operands:
+            if each.follows == NUMBER:
+                found.append(context.cast(builder, next(given), types.float64, each.element))
+                continue
+            pointer = each.pointer(context, builder, next(sources), index)
+            if each.half:
+                instruction, value = loaded(builder, each.half, pointer)
+            else:
+                instruction = builder.load(pointer)
+                value = context.data_model_manager[each.element].from_data(builder, instruction)
+            instruction.set_metadata("alias.scope", scopes(builder.module))
+            found.append(value)
+        return context.make_tuple(builder, result, found)
+
+    return result(spec, arrays, numbers, index), generate
+
+
+@intrinsic(prefer_literal=True)
+def put(typingctx: Any, spec: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write an element of the result."""
+    place = Place.all_of(spec)[0]
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _, array, index, value = values
+        if place.half:
+            value = rounded(builder, place.half, value)
+        else:
+            value = context.data_model_manager[place.element].as_data(builder, value)
+        pointer = place.pointer(context, builder, array, index)
+        builder.store(value, pointer).set_metadata("noalias", scopes(builder.module))
+        return context.get_dummy_value()
+
+    return types.void(spec, array, index, place.element), generate
+
+
+def apply(spec, values):
+    """The result of an operation on one element of each operand, in compiled code."""
+    raise NotImplementedError
+
+
+@overload(apply, prefer_literal=True, jit_options={"forceinline": True})
+def apply_compiled(spec, values):
+    formula = FORMULAS[spec.literal_value.partition("|")[0]]
+    return lambda spec, values: formula(*values)
+
+
+# All loops have this signature, so that one can stand for another. The address is of the part of a table after STEPS.
+LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
+OPTIONS: Any = {
+    "fastmath": {"contract"},
+    "error_model": "numpy",
+    "pipeline_class": SeveralVectors,
+}
+
+
+@cache
+def compiled(spec: str) -> int:
+    """The address of a loop: an operation's key, and for the result and each operand a dtype and how it goes on."""
+    formula = FORMULAS[spec.partition("|")[0]].py_func
+
+    @c_function(LOOP, formula.__module__, **OPTIONS)
+    def run(out, a, b, c, size, steps, p, q, r):
+        for i in range(size):
+            put(spec, out, i, apply(spec, elements(spec, (a, b, c), (p, q, r), i)))
+
+    KEPT.append(run)
+    return int(run.address)
+
+
+# Tables: words at these places, and behind them, for each dimension above the row, from the innermost on, its size and
+# the distances in bytes of the result's and the operands' elements
+ROW, ABOVE, STEPS = 0, 1, 2  # elements of a row; how many dimensions there are above; distances within a row
+COPIERS = STEPS + 1 + ARRAYS  # what copies elements that are apart, 0 for those that are not
+ITEMS = COPIERS + 1 + ARRAYS  # bytes of an element
+FUNCTION = ITEMS + 1 + ARRAYS  # the loop, if `in_order` is run in its place
+DIMS = FUNCTION + 1
+WIDTH = 2 + ARRAYS
+BLOCK = 2048  # elements that are put together at a time
+LINE = 64  # bytes of the cache's lines, and of the longest vectors
+
+
+@intrinsic
+def call(typingctx: Any, function: Any, places: Any, size: Any, steps: Any, numbers: Any) -> Any:
+    """Run a loop by its address."""
+    word, double = ir.IntType(64), ir.DoubleType()
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        function, places, size, steps, numbers = values
+        kind = ir.FunctionType(ir.VoidType(), [word] * (3 + ARRAYS) + [double] * NUMBERS).as_pointer()
+        arrays = [builder.extract_value(places, k) for k in range(1 + ARRAYS)]
+        scalars = [builder.extract_value(numbers, k) for k in range(NUMBERS)]
+        builder.call(builder.inttoptr(function, kind), [*arrays, size, steps, *scalars])
+        return context.get_dummy_value()
+
+    return types.void(function, places, size, steps, numbers), generate
+
+
+@loop
+def rows(function, table, places, numbers, lo, hi):
+    length, above, steps = word_at(table + 8 * ROW), word_at(table + 8 * ABOVE), table + 8 * STEPS
+    s0, s1, s2, s3 = word_at(steps), word_at(steps + 8), word_at(steps + 16), word_at(steps + 24)
+    start, stop = np.int64(lo), np.int64(hi)
+    row = start // length
+    column = start - row * length
+    while start < stop:
+        out, a, b, c = places
+        rest, line = row, table + 8 * DIMS
+        for dim in range(above):
+            index = rest
+            if dim < above - 1:
+                rest = index // word_at(line)
+                index -= rest * word_at(line)
+            out, a = out + index * word_at(line + 8), a + index * word_at(line + 16)
+            b, c = b + index * word_at(line + 24), c + index * word_at(line + 32)
+            line += 8 * WIDTH
+        out, a, b, c = out + column * s0, a + column * s1, b + column * s2, c + column * s3
+        count = min(length - column, stop - start)
+        if above == 0 and s0 > 0:  # first up to a line of the cache: what is written then, and lies alike, crosses none
+            count = min(-out % LINE // s0, count) or count
+        call(function, (out, a, b, c), count, steps, numbers)
+        start += count
+        column += count
+        if column == length:
+            row, column = row + 1, 0
+
+
+@launcher
+def launch(function, table, size, cost, out, a, b, c, p, q, r):
+    """Run a loop on arrays, by their identities; False, and nothing is written, if one is not aligned."""
+    if not (word_at(out + FLAGS) & word_at(a + FLAGS) & word_at(b + FLAGS) & word_at(c + FLAGS) & ALIGNED):
+        return False
+    places = (word_at(out + HEAD), word_at(a + HEAD), word_at(b + HEAD), word_at(c + HEAD))
+    parallel(rows, (function, table, places, (p, q, r)), size, size * cost)
+    return True
+
+
+# Elements that are apart
+
+
+@cache
+def copier(size: int) -> int:
+    """The address of a loop that copies elements of so many bytes, between places that are so far apart."""
+    mark = f"uint{8 * size}"
+
+    @c_function("void(int64, int64, int64, int64, int64)", error_model="numpy")
+    def copy(source, step, target, distance, count):
+        for i in range(count):
+            copy_one(mark, source + i * step, target + i * distance)
+
+    KEPT.append(copy)
+    return int(copy.address)
+
+
+@intrinsic(prefer_literal=True)
+def copy_one(typingctx: Any, mark: Any, source: Any, target: Any) -> Any:
+    """Copy one element: by itself, since instructions that gather several are slower than as many that read one."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = ir.IntType(getattr(types, mark.literal_value).bitwidth).as_pointer()
+        builder.store(builder.load(builder.inttoptr(values[1], kind)), builder.inttoptr(values[2], kind))
+        return context.get_dummy_value()
+
+    return types.void(mark, source, target), generate
+
+
+@intrinsic
+def copied(typingctx: Any, function: Any, source: Any, step: Any, target: Any, distance: Any, count: Any) -> Any:
+    """Run a copier by its address."""
+    word = ir.IntType(64)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [word] * 5).as_pointer()
+        builder.call(builder.inttoptr(values[0], kind), values[1:])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), generate
+
+
+@intrinsic
+def buffers(typingctx: Any) -> Any:
+    """The address of memory on the stack: a block of the longest elements for each array."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        with builder.goto_entry_block():
+            memory = builder.alloca(ir.ArrayType(ir.IntType(64), (1 + ARRAYS) * BLOCK))
+        return builder.ptrtoint(memory, ir.IntType(64))
+
+    return types.int64(), generate
+
+
+@loop
+def beside(words, place, count, buffer):
+    """Where a block of an operand lies in order: where it is, or in the buffer. Its words begin at an address."""
+    copier = word_at(words + 8 * (COPIERS - STEPS))
+    if copier == 0:
+        return place
+    copied(copier, place, word_at(words), buffer, word_at(words + 8 * (ITEMS - STEPS)), count)
+    return buffer
+
+
+@cache
+def in_order() -> int:
+    """The address of a loop that has another one run on blocks, for which what is apart is put together."""
+
+    @c_function(LOOP, **OPTIONS)
+    def run(out, a, b, c, size, steps, p, q, r):
+        memory = buffers()
+        function, copier = word_at(steps + 8 * (FUNCTION - STEPS)), word_at(steps + 8 * (COPIERS - STEPS))
+        step, item = word_at(steps), word_at(steps + 8 * (ITEMS - STEPS))
+        while size > 0:
+            count = min(BLOCK, size)
+            x = beside(steps + 8, a, count, memory + 8 * BLOCK)
+            y = beside(steps + 16, b, count, memory + 16 * BLOCK)
+            z = beside(steps + 24, c, count, memory + 24 * BLOCK)
+            call(function, (memory if copier else out, x, y, z), count, steps, (p, q, r))
+            if copier:
+                copied(copier, memory, item, out, step, count)
+            out, a = out + count * step, a + count * word_at(steps + 8)
+            b, c = b + count * word_at(steps + 16), c + count * word_at(steps + 24)
+            size -= count
+
+    KEPT.append(run)
+    return int(run.address)
+
+
+# From Python
+
+SHORT, MANY = 256, 512  # rows of fewer elements are made one, if they are so many and what is repeated in them is small
+FEW = 16  # elements of a row that are not worth a call, if a longer dimension can be the row
+PART = 32  # of a row whose elements are each in another line of the cache
+
+
+class Plan(NamedTuple):
+    """All that is to be known for arrays of some shapes, strides and dtypes."""
+
+    function: int
+    table: Any
+    address: int  # of the table
+    shape: tuple[int, ...]  # of the result, its dimensions in the order of memory
+    order: tuple[int, ...] | None  # how to transpose it, if that is not its own
+    size: int
+    tiles: tuple[Any, ...]  # of operands that are repeated: which, the shape, and how to see what is repeated
+
+
+PLANS: dict[Any, Plan | None] = {}
+MOST = 4096  # plans that are kept
+
+
+def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0) -> Any:
+    """An array with the results of an operation; None, and nothing is written, where NumPy has to do it.
+
+    Parameters
+    ----------
+    key : str
+        Of an `operation`.
+    operands : sequence of arrays and floats
+        That can be broadcast.
+    element : numpy.dtype
+        Of the result.
+    cost : int
+        Of one element, in additions.
+    out : array, optional
+        What to write to.
+    order : int
+        -1: a new array lies in memory as the last operand; 0: as a function of NumPy lays it out.
+    """
+    if out is None and destination.array is not None:
+        out = destination_of(key, operands, element)
+    layout: list[Any] = [key, element, order]
+    arrays, numbers = [], []
+    for each in operands:
+        if type(each) is float:
+            numbers.append(each)
+            layout.append(None)
+        else:
+            arrays.append(each)
+            layout += (each.dtype.char, each.shape, each.strides)
+    if out is not None:
+        layout += (out.shape, out.strides)
+    lies = tuple(layout)
+    plan = PLANS.get(lies)
+    if plan is None:
+        if lies not in PLANS:
+            if len(PLANS) >= MOST:
+                PLANS.clear()
+            PLANS[lies] = plan = plan_of(key, operands, arrays, element, out, order)
+        if plan is None:
+            return None
+    if out is None:
+        made = np.empty(plan.shape, element)
+        if plan.order is not None:
+            made = made.transpose(plan.order)
+    else:
+        made = out
+        if not made.flags.writeable or any(interferes(each, made) for each in arrays):
+            return None
+    if not plan.size:
+        return made
+    for which, shape, full, turn, index in plan.tiles:
+        tile = np.empty(shape, arrays[which].dtype)
+        tile[...] = arrays[which].reshape(full).transpose(turn)[index]
+        arrays[which] = tile
+    places = map(id, (made, *arrays, *[made] * (ARRAYS - len(arrays))))
+    scalars = (*numbers, *[0.0] * (NUMBERS - len(numbers)))
+    return made if launch(plan.function, plan.address, plan.size, cost, *places, *scalars) else None
+
+
+def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
+    """The array that an in-place call lets an operation write to; None if there is none, or it has another form."""
+    array = destination.array
+    if operands[0] is not array or array.dtype != element or not is_written(key, array):
+        return None
+    shapes = [each.shape for each in operands if type(each) is not float]
+    if any(shape != array.shape for shape in shapes) and np.broadcast_shapes(*shapes) != array.shape:
+        return None
+    return array
+
+
+def is_written(key: str, array: Any) -> bool:
+    """Whether the operation is the one that an in-place call has written to an array, and that may be written to."""
+    return bool(array.flags.writeable and key.startswith(destination.op) and key[len(destination.op)] == " ")
+
+
+def interferes(operand: Any, out: Any) -> bool:
+    """Whether writing a result would change elements of an operand that are yet to be read."""
+    if operand is out or not np.may_share_memory(operand, out):
+        return False
+    same = operand.shape == out.shape and operand.strides == out.strides
+    return not (same and operand.ctypes.data == out.ctypes.data)
+
+
+def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order: int) -> Plan | None:
+    """Find out how arrays lie; None if the result has elements that share memory."""
+    shape = np.broadcast_shapes(*[each.shape for each in arrays])
+    turn = order_of(arrays, shape, order)
+    strides = packed(shape, element.itemsize, turn) if out is None else out.strides
+    if (out is not None and out.shape != shape) or any(not step for step, n in zip(strides, shape) if n > 1):
+        return None
+    items = [element.itemsize, *[each.itemsize for each in arrays]]
+    dims = [(n, *steps) for n, *steps in zip(shape, strides, *[spread(each, len(shape)) for each in arrays]) if n > 1]
+    dims = joined(sorted(dims, key=lambda dim: -abs(dim[1])))
+    tiles: Any = ()
+    if len(dims) > 1 and dims[-1][0] < SHORT and math.prod(shape) >= MANY * dims[-1][0]:
+        dims, tiles = tiled(dims, items, arrays, shape, strides)
+    row: Any
+    *above, row = rows_of(dims, items) or [(1, *items)]
+    apart = [step not in (0, item) for step, item in zip(row[1:], items)]
+    follows = [SAME if step == 0 else NEXT for step in row[1:]]
+    table = np.zeros(DIMS + WIDTH * len(above), np.int64)
+    table[ROW], table[ABOVE] = row[0], len(above)
+    table[STEPS : STEPS + len(items)] = row[1:]
+    for place, dim in enumerate(reversed(above)):
+        table[DIMS + WIDTH * place :][: len(dim)] = dim
+    number = "d" if any(each.dtype.char == "d" for each in arrays) else "f"
+    rest = iter(follows[1:])
+    marks = [f"{number} {NUMBER}" if type(each) is float else f"{each.dtype.char} {next(rest)}" for each in operands]
+    function = compiled("|".join([key, f"{element.char} {follows[0]}", *marks]))
+    if any(apart):
+        table[FUNCTION], function = function, in_order()
+        table[COPIERS : COPIERS + len(items)] = [copier(item) if far else 0 for far, item in zip(apart, items)]
+        table[ITEMS : ITEMS + len(items)] = items
+    turned = tuple(shape[dim] for dim in turn), tuple(np.argsort(turn)) if turn != sorted(turn) else None
+    return Plan(function, table, table.ctypes.data, *turned, math.prod(shape), tiles)
+
+
+def order_of(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
+    """The dimensions of a new result, the one whose elements are farthest apart first."""
+    if all(each.flags.c_contiguous and each.shape == shape for each in arrays):
+        return list(range(len(shape)))
+    if order == -1 and arrays[-1].shape == shape:
+        like = np.empty_like(arrays[-1], np.bool_)
+    else:
+        asked: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+        kinds: Any = [None] * len(arrays) + [np.bool_]
+        like = np.nditer([*arrays, None], ["zerosize_ok"], asked, kinds, order="K").operands[-1]
+    steps = np.abs(like.strides)
+    return sorted(range(len(shape)), key=lambda dim: -steps[dim])
+
+
+def packed(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...]:
+    """The strides of an array without gaps."""
+    strides = [0] * len(shape)
+    for dim in reversed(turn):
+        strides[dim] = item
+        item *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def spread(array: Any, ndim: int) -> list[int]:
+    """The strides of an array that is broadcast to so many dimensions."""
+    return [0] * (ndim - array.ndim) + [step if n > 1 else 0 for step, n in zip(array.strides, array.shape)]
+
+
+def joined(dims: list[Any]) -> list[Any]:
+    """One dimension for neighbours, where all arrays allow it."""
+    found: list[Any] = []
+    for size, *steps in dims:
+        if found and all(above == size * step for above, step in zip(found[-1][1:], steps)):
+            size *= found.pop()[0]
+        found.append((size, *steps))
+    return found
+
+
+def rows_of(dims: list[Any], items: Sequence[int]) -> list[Any]:
+    """The dimensions in an order in which their elements are quickly gone through; the last is the row."""
+    if len(dims) < 2:
+        return dims
+    if dims[-1][0] < FEW:  # a call for so few elements costs more than to go through memory several times
+        longest = max(range(len(dims)), key=lambda at: dims[at][0])
+        return [*dims[:longest], *dims[longest + 1 :], dims[longest]]
+    size, *steps = dims[-1]
+    across = any(
+        abs(step) >= LINE and any(dim[k] == items[k - 1] for dim in dims[:-1]) for k, step in enumerate(steps, 1)
+    )
+    part = next((n for n in range(PART, PART // 2, -1) if size % n == 0), size) if across else size
+    if (
+        part == size
+    ):  # of a transposed operand, the lines of the cache are read again in the next row: let them be there
+        return dims
+    return [(size // part, *[step * part for step in steps]), *dims[:-1], (part, *steps)]
+
+
+def tiled(dims: Any, items: Any, arrays: Any, shape: Any, strides: Any) -> tuple[Any, Any]:
+    """Make long rows of short ones, by which operands are to be repeated; the same dimensions where it cannot be."""
+    turn = sorted(range(len(shape)), key=lambda dim: -strides[dim])
+    sizes = [shape[dim] for dim in turn]
+    steps = [spread(each, len(shape)) for each in arrays]
+    whole = [list(packed(shape, each.itemsize, turn)) for each in arrays]
+    again = [k for k in range(len(arrays)) if spread_of(whole[k], shape) != steps[k]]
+    lead = min(next((d for d, dim in enumerate(turn) if steps[k][dim]), len(shape)) for k in again) if again else 0
+    period = math.prod(sizes[lead:])
+    if spread_of(packed(shape, items[0], turn), shape) != spread_of(strides, shape) or not 1 < period <= BLOCK // 2:
+        return dims, ()
+    count = BLOCK // period
+    row = count * period
+    above = -(-math.prod(shape) // row)
+    tiles = []
+    for k in again:
+        full = (1,) * (len(shape) - arrays[k].ndim) + arrays[k].shape
+        tiles.append((k, (count, *sizes[lead:]), full, turn, (0,) * lead))
+    farther = [0 if k - 1 in again else row * item for k, item in enumerate(items)]
+    return [(above, *farther), (row, *items)], tuple(tiles)
+
+
+def spread_of(strides: Any, shape: Any) -> list[int]:
+    """Strides, where those of single elements do not matter."""
+    return [step if n > 1 else 0 for step, n in zip(strides, shape)]

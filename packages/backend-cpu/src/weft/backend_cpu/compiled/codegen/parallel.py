@@ -1,0 +1,135 @@
+"""Loops that Numba compiles, and how they run in parallel.
+
+A kernel is two functions. The loop does the work of the indices ``lo`` to ``hi``, which come last and are unsigned, so
+that the compiler knows that no index is negative; the other hands the whole range out::
+
+    @loop
+    def relu_loop(x, y, lo, hi):
+        for i in range(lo, hi):
+            y[i] = max(x[i], 0)
+
+    @launcher
+    def relu(x, y):
+        parallel(relu_loop, (x, y), x.size, x.size)
+
+`parallel` cuts the range into one part for each thread, if there is work enough for them, and runs the parts by
+``GOMP_parallel``: OpenMP's own entry, as oneDNN's loops use it, so that all of them share one pool. It costs about a
+microsecond. A launcher called from Python costs 0.2.
+
+A function is compiled for each combination of the types of its arguments: dtype, number of dimensions and layout. So
+arrays are passed flat (``x.reshape(-1)``) or as rows (``x.reshape(-1, n)``) where they are contiguous.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, compiler_lock
+from numba.extending import intrinsic
+
+from weft._processes import hold_during_fork
+from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
+from weft.backend_cpu.compiled.codegen.vectors import WideVectors, widen
+from weft.backend_cpu.threads import use_openmp
+
+__all__ = ["GRAIN", "launcher", "loop", "parallel"]
+
+GRAIN = 16384
+"""Elements of simple arithmetic that are worth a thread of their own (measured)."""
+
+# Sums may be reordered, which vector code needs, and products contracted into multiply-adds. NaN, infinities and the
+# sign of zero keep their meaning.
+OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True}
+
+# What nothing calls is not compiled: Python calls launchers, and these the loops.
+loop = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+launcher = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
+
+llvmlite.binding.load_library_permanently("libgomp.so.1")
+use_openmp()
+hold_during_fork(compiler_lock, "global_compiler_lock", is_inner=True)
+if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
+    from weft.backend_cpu import poison
+
+    poison.fill_compiled_memory()
+
+
+@intrinsic
+def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
+    """Run a loop over ``range(size)``, in as many threads as its work is worth.
+
+    ``work`` is the number of elements that the loop touches, or a multiple for costly arithmetic, compared to `GRAIN`.
+    An exception in the loop is lost: kernels raise none, arguments are checked before.
+
+    One thread computes the bits that several do: what is computed for an index must not depend on where the range is
+    cut, and the loop is called as it was compiled, not optimized into its callers, which could lead to another order.
+    """
+    arguments = (*args.types, types.uintp, types.uintp)
+    signature = types.void(run, args, types.uintp, types.intp)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        run_signature = run.get_call_type(typingctx, arguments, {})
+        compiled = run.dispatcher.get_compile_result(run_signature)
+        context.active_code_library.add_finished_library(compiled.library)
+        _, packed, size, work = values
+
+        def call(builder: Any, packed: Any, lo: Any, hi: Any) -> None:
+            items = [builder.extract_value(packed, i) for i in range(len(args.types))]
+            function = context.declare_function(builder.module, compiled.fndesc)
+            operands = [*items, lo, hi]
+            convention = context.call_conv
+            convention.call_function(builder, function, run_signature.return_type, arguments, operands)
+
+        threads = thread_count(builder, work)
+        with builder.if_else(builder.icmp_signed("<=", threads, ir.Constant(threads.type, 1))) as (alone, together):
+            with alone:
+                call(builder, packed, ir.Constant(size.type, 0), size)
+            with together:
+                in_threads(builder, call, packed, size, threads)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
+
+
+def runtime(builder: Any, name: str, result: Any, arguments: Any, values: Any) -> Any:
+    """A call of one of OpenMP's functions."""
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+    return builder.call(function, values)
+
+
+def thread_count(builder: Any, work: Any) -> Any:
+    """The number of threads that so much work is worth, at most OpenMP's."""
+    most = builder.sext(runtime(builder, "omp_get_max_threads", I32, [], []), work.type)
+    worth = builder.sdiv(work, ir.Constant(work.type, GRAIN))
+    return builder.select(builder.icmp_signed("<", worth, most), worth, most)
+
+
+def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) -> None:
+    """Run the parts of a range side by side: each thread calls a function that finds its own part."""
+    module = builder.module
+    shared = ir.LiteralStructType([packed.type, size.type])
+    part = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name("part"))
+    part.linkage = "internal"
+    widen(part)
+    inner = ir.IRBuilder(part.append_basic_block())
+    data = inner.load(inner.bitcast(part.args[0], shared.as_pointer()))
+    total = inner.extract_value(data, 1)
+    number = inner.zext(runtime(inner, "omp_get_thread_num", I32, [], []), total.type)
+    count = inner.zext(runtime(inner, "omp_get_num_threads", I32, [], []), total.type)
+    bounds = [inner.udiv(inner.mul(total, inner.add(number, ir.Constant(total.type, step))), count) for step in (0, 1)]
+    call(inner, inner.extract_value(data, 0), *bounds)
+    inner.ret_void()
+
+    place = cgutils.alloca_once(builder, shared)
+    builder.store(
+        builder.insert_value(builder.insert_value(ir.Constant(shared, ir.Undefined), packed, 0), size, 1), place
+    )
+    values = [part, builder.bitcast(place, POINTER), builder.trunc(threads, I32), ir.Constant(I32, 0)]
+    runtime(builder, "GOMP_parallel", ir.VoidType(), [part.type, POINTER, I32, I32], values)

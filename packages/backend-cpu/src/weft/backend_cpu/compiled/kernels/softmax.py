@@ -1,0 +1,350 @@
+"""Softmax, its logarithm and the gradients of both: along rows, or along columns of blocks of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from weft._layout import in_order
+from weft.backend import BySize
+from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
+from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
+from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
+
+EXP = 3  # simple operations that an exponential counts as, where work is handed out
+WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
+SIDE = np.uintp(64)  # rows of which the same step is computed together
+REAL = "float32 float64"
+
+
+@loop
+def row_maximum(x, row):
+    most = x[row, 0]
+    for j in range(x.shape[1]):
+        most = maximum(most, x[row, j])
+    return most
+
+
+@loop
+def softmax_rows(x, y, lo, hi):
+    for row in range(lo, hi):
+        most = row_maximum(x, row)
+        total = like(most, 0.0)
+        for j in range(x.shape[1]):
+            power = exp(x[row, j] - most)
+            y[row, j] = power
+            total += power
+        share = like(total, 1.0) / total
+        for j in range(x.shape[1]):
+            y[row, j] *= share
+
+
+@loop
+def log_softmax_rows(x, y, lo, hi):
+    most, shift = np.empty(SIDE, x.dtype), np.empty(SIDE, x.dtype)
+    for first in range(lo, hi, SIDE):
+        count = min(SIDE, hi - first)
+        for k in range(count):
+            row = first + k
+            top = row_maximum(x, row)
+            total = like(top, 0.0)
+            for j in range(x.shape[1]):
+                total += exp(x[row, j] - top)
+            most[k], shift[k] = top, total
+        for k in range(count):
+            shift[k] = log(shift[k])
+        for k in range(count):
+            row = first + k
+            for j in range(x.shape[1]):
+                y[row, j] = (x[row, j] - most[k]) - shift[k]
+
+
+@loop
+def softmax_backward_rows(grad, x, y, lo, hi):
+    for row in range(lo, hi):
+        total = like(x[row, 0], 0.0)
+        for j in range(x.shape[1]):
+            total += grad[row, j] * x[row, j]
+        for j in range(x.shape[1]):
+            y[row, j] = x[row, j] * (grad[row, j] - total)
+
+
+@loop
+def log_softmax_backward_rows(grad, x, y, lo, hi):
+    for row in range(lo, hi):
+        total = like(x[row, 0], 0.0)
+        for j in range(x.shape[1]):
+            total += grad[row, j]
+        for j in range(x.shape[1]):
+            y[row, j] = grad[row, j] - exp(x[row, j]) * total
+
+
+@launcher
+def softmax_by_rows(x, y):
+    parallel(softmax_rows, (x, y), x.shape[0], EXP * x.size)
+
+
+@launcher
+def log_softmax_by_rows(x, y):
+    parallel(log_softmax_rows, (x, y), x.shape[0], EXP * x.size)
+
+
+@launcher
+def softmax_backward_by_rows(grad, x, y):
+    parallel(softmax_backward_rows, (grad, x, y), x.shape[0], x.size)
+
+
+@launcher
+def log_softmax_backward_by_rows(grad, x, y):
+    parallel(log_softmax_backward_rows, (grad, x, y), x.shape[0], EXP * x.size)
+
+
+# Along another dimension than the last: blocks (count, inner), of which some columns are computed at a time.
+
+
+@loop
+def parts_of(x):
+    """In how many parts the columns of a block are computed."""
+    return (np.uintp(x.shape[2]) + WIDTH - np.uintp(1)) // WIDTH
+
+
+@loop
+def columns_of(x, part):
+    """The block, the first column and the number of columns of a part; unsigned, as indices of vector code are."""
+    start = part % parts_of(x) * WIDTH
+    return part // parts_of(x), start, min(WIDTH, np.uintp(x.shape[2]) - start)
+
+
+@loop
+def column_maxima(x, block, start, count, most):
+    for j in range(count):
+        most[j] = x[block, 0, start + j]
+    for k in range(1, x.shape[1]):
+        for j in range(count):
+            most[j] = maximum(most[j], x[block, k, start + j])
+
+
+@loop
+def softmax_columns(x, y, lo, hi):
+    most, total = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        column_maxima(x, block, start, count, most)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                power = exp(x[block, k, start + j] - most[j])
+                y[block, k, start + j] = power
+                total[j] += power
+        for j in range(count):
+            total[j] = like(total[j], 1.0) / total[j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] *= total[j]
+
+
+@loop
+def log_softmax_columns(x, y, lo, hi):
+    most, total = np.empty(WIDTH, x.dtype), np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        column_maxima(x, block, start, count, most)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += exp(x[block, k, start + j] - most[j])
+        for j in range(count):
+            total[j] = log(total[j])
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = (x[block, k, start + j] - most[j]) - total[j]
+
+
+@loop
+def softmax_backward_columns(grad, x, y, lo, hi):
+    total = np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += grad[block, k, start + j] * x[block, k, start + j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = x[block, k, start + j] * (grad[block, k, start + j] - total[j])
+
+
+@loop
+def log_softmax_backward_columns(grad, x, y, lo, hi):
+    total = np.empty(WIDTH, x.dtype)
+    for part in range(lo, hi):
+        block, start, count = columns_of(x, part)
+        total[:] = 0
+        for k in range(x.shape[1]):
+            for j in range(count):
+                total[j] += grad[block, k, start + j]
+        for k in range(x.shape[1]):
+            for j in range(count):
+                y[block, k, start + j] = grad[block, k, start + j] - exp(x[block, k, start + j]) * total[j]
+
+
+@launcher
+def softmax_by_columns(x, y):
+    parallel(softmax_columns, (x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@launcher
+def log_softmax_by_columns(x, y):
+    parallel(log_softmax_columns, (x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+@launcher
+def softmax_backward_by_columns(grad, x, y):
+    parallel(softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), x.size)
+
+
+@launcher
+def log_softmax_backward_by_columns(grad, x, y):
+    parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
+
+
+# Short rows are no work for vectors: some are put side by side, as columns. That is more to compile, and not worth it
+# for a few of them, which are the last step of most classifiers.
+
+SHORT = 32  # elements
+
+
+@loop
+def turned(x, side, columns):
+    """Some rows of x as columns; where there are too few, the rest stays what it is."""
+    first = side * SIDE
+    for row in range(first, min(first + SIDE, np.uintp(x.shape[0]))):
+        for j in range(np.uintp(x.shape[1])):
+            columns[0, j, row - first] = x[row, j]
+
+
+@loop
+def turned_back(columns, side, y):
+    """Some columns as rows of y."""
+    first = side * SIDE
+    for row in range(first, min(first + SIDE, np.uintp(y.shape[0]))):
+        for j in range(np.uintp(y.shape[1])):
+            y[row, j] = columns[0, j, row - first]
+
+
+@loop
+def softmax_sides(x, y, lo, hi):
+    a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
+    for side in range(lo, hi):
+        turned(x, side, a)
+        softmax_columns(a, b, np.uintp(0), np.uintp(1))
+        turned_back(b, side, y)
+
+
+@loop
+def log_softmax_sides(x, y, lo, hi):
+    a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
+    for side in range(lo, hi):
+        turned(x, side, a)
+        log_softmax_columns(a, b, np.uintp(0), np.uintp(1))
+        turned_back(b, side, y)
+
+
+@launcher
+def softmax_by_sides(x, y):
+    parallel(softmax_sides, (x, y), (np.uintp(x.shape[0]) + SIDE - np.uintp(1)) // SIDE, EXP * x.size)
+
+
+@launcher
+def log_softmax_by_sides(x, y):
+    parallel(log_softmax_sides, (x, y), (np.uintp(x.shape[0]) + SIDE - np.uintp(1)) // SIDE, EXP * x.size)
+
+
+def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> None:
+    """Serve an op whose kernel takes arrays of one shape, and the dimension."""
+
+    @serves(name, REAL)
+    def make(generic: Any) -> Any:
+        def run(*args: Any) -> Any:
+            *arrays, dim = args
+            shape = arrays[-1].shape
+            if not arrays[-1].size or not shape or any(each.shape != shape for each in arrays):
+                return generic(*args)
+            inner = math.prod(shape[dim + 1 :])
+            view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
+            if by_sides is not None and inner == 1 and shape[dim] <= SHORT and arrays[-1].size >= LEAST:
+                launch = by_sides
+            result = np.empty(shape, arrays[-1].dtype)
+            ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
+            launch(*[each.reshape(view) for each in ordered], result.reshape(view))
+            return result
+
+        return BySize(generic, run, 2 * FEW)
+
+
+serve("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
+serve("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns, log_softmax_by_sides)
+serve("core::softmax_backward", softmax_backward_by_rows, softmax_backward_by_columns)
+serve("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)
+
+
+# Rows of halves: by the same loops, a few rows at a time, as float32
+
+
+SOFTMAX, LOG_SOFTMAX, BACKWARD, LOG_BACKWARD = range(4)
+
+
+@loop
+def half_rows(which, grad, x, y, size, lo, hi):
+    step = rows_at_once(size)
+    values, result = np.empty((step, size), np.float32), np.empty((step, size), np.float32)
+    slopes = np.empty((step if which >= BACKWARD else np.uintp(1), size), np.float32)
+    for row in range(lo, hi, step):
+        count = min(step, hi - row)
+        start, total, none = row * np.uintp(size), count * np.uintp(size), np.uintp(0)
+        widen(x, start, total, values)
+        if which >= BACKWARD:
+            widen(grad, start, total, slopes)
+        if which == SOFTMAX:
+            softmax_rows(values, result, none, count)
+        elif which == LOG_SOFTMAX:
+            log_softmax_rows(values, result, none, count)
+        elif which == BACKWARD:
+            softmax_backward_rows(slopes, values, result, none, count)
+        else:
+            log_softmax_backward_rows(slopes, values, result, none, count)
+        narrow(result, total, y, start)
+
+
+@launcher
+def by_half_rows(which, grad, x, y, size):
+    parallel(half_rows, (which, grad, x, y, size), x.size // size, EXP * x.size)
+
+
+def serve_half_rows(name: str, which: int) -> None:
+    """Serve an op on halves, where it goes along the last dimension."""
+
+    @serves(name, HALF)
+    def make(generic: Any) -> Any:
+        def run(*args: Any) -> Any:
+            *arrays, dim = args
+            shape, element = arrays[0].shape, arrays[0].dtype
+            if not arrays[0].size or not shape or math.prod(shape[dim + 1 :]) != 1:
+                return generic(*args)
+            if any(each.shape != shape or each.dtype != element for each in arrays):
+                return generic(*args)
+            result = np.empty(shape, element)
+            flat = [in_order(np, each).reshape(-1).view(BITS[element]) for each in (*arrays, result)]
+            by_half_rows(which, flat[0], *flat[-2:], shape[dim])
+            return result
+
+        return BySize(generic, run, FEW)
+
+
+serve_half_rows("core::softmax", SOFTMAX)
+serve_half_rows("core::log_softmax", LOG_SOFTMAX)
+serve_half_rows("core::softmax_backward", BACKWARD)
+serve_half_rows("core::log_softmax_backward", LOG_BACKWARD)

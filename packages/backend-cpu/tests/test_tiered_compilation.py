@@ -1,0 +1,142 @@
+"""NumPy's kernels go on for a while where the compiled ones compute the same; and these do so, to the bit."""
+
+import math
+
+import numpy as np
+import pytest
+
+import weft
+from weft.backend_cpu import compiled, libraries
+from weft.nn import functional
+
+pytestmark = pytest.mark.skipif(
+    compiled not in libraries.available() or not libraries.LEAST, reason="needs Numba, and large arrays that differ"
+)
+
+RANDOM = np.random.default_rng(0)
+EDGES = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-40, -1e-40, 3e38]
+SHAPE = 6, 130, 33
+
+
+def numbers():
+    values = 2 * RANDOM.standard_normal(SHAPE)
+    values.flat[::37] = RANDOM.choice(EDGES, values.flat[::37].size)
+    return weft.tensor(values.astype(np.float32))
+
+
+X, GRAD = numbers(), numbers()
+MASK = weft.tensor(RANDOM.random(SHAPE) < 0.5)
+Y = weft.where(weft.tensor(RANDOM.random(SHAPE) < 0.1), X, numbers())
+ROW, COLUMN = Y[0, 0].clone(), Y[:, :, :1].clone()
+IMAGE = X.reshape(6, 13, 10, 33)
+PLACES, ROWS = weft.tensor(RANDOM.integers(0, 6, SHAPE)), weft.tensor(RANDOM.integers(0, 130, 60))
+
+
+def with_gradient(function, *args):
+    x = X.clone().requires_grad_()
+    made = function(x, *args)
+    made.backward(GRAD)
+    return made.detach(), x.grad
+
+
+def dropped():
+    weft.manual_seed(0)
+    return with_gradient(functional.dropout, 0.3)
+
+
+ONE = "abs angle frac nan_to_num neg reciprocal sgn sign sqrt square tril triu nonzero clone".split()
+TWO = "add sub mul div copysign fmod remainder eq ne lt le gt ge".split()
+ALONG = "all any amax amin argmax argmin count_nonzero cummax cummin max min".split()
+CALLS = {f"core::{name}": lambda name=name: [getattr(weft, name)(each) for each in (X, X[:, :, ::2])] for name in ONE}
+CALLS |= {
+    f"core::{name}": lambda name=name: [getattr(weft, name)(X, each) for each in (Y, ROW, COLUMN, 0.7)] for name in TWO
+}
+CALLS |= {f"core::{name}": lambda name=name: [getattr(weft, name)(X, dim) for dim in (0, 1, 2)] for name in ALONG}
+CALLS |= {
+    "core::cat": lambda: weft.cat([X, Y], 1),
+    "core::contiguous_copy": lambda: X.transpose(0, 2).contiguous(),
+    "core::convert": lambda: [X.to(each) for each in (weft.float64, weft.float16, weft.bfloat16, weft.bool)],
+    "core::flip": lambda: X.flip(0, 2),
+    "core::gather": lambda: X.gather(0, PLACES),
+    "core::index": lambda: [X[:, ROWS], X[MASK]],
+    "core::index_select": lambda: X.index_select(1, ROWS),
+    "core::masked_fill": lambda: X.masked_fill(MASK, 0.5),
+    "core::relu": lambda: weft.relu(X),
+    "core::roll": lambda: X.roll(3, 1),
+    "core::stack": lambda: weft.stack([X, Y], 1),
+    "core::threshold_backward": lambda: with_gradient(weft.relu),
+    "core::topk": lambda: X.topk(5),
+    "core::where": lambda: weft.where(MASK, X, Y),
+    "nn::dropout": dropped,
+    "nn::embedding": lambda: functional.embedding(PLACES, Y[0]),
+    "nn::hardtanh": lambda: functional.hardtanh(X),
+    "nn::hardtanh_backward": lambda: with_gradient(functional.hardtanh),
+    "nn::leaky_relu": lambda: functional.leaky_relu(X),
+    "nn::leaky_relu_backward": lambda: with_gradient(functional.leaky_relu),
+    "nn::max_pool_with_indices": lambda: [
+        functional.max_pool2d(IMAGE, *window, return_indices=True) for window in ((2,), (3, 2, 1))
+    ],
+    "nn::pad_constant": lambda: functional.pad(X, (2, 3)),
+    "nn::pad_inside": lambda: functional.pad(X, (2, 3), mode="reflect"),
+    "nn::prelu": lambda: functional.prelu(X, weft.tensor([0.3])),
+    "nn::threshold": lambda: functional.threshold(X, 0.1, 0.2),
+}
+
+
+def bits(result):
+    """The bytes of all tensors of a result, of which all nan are one."""
+    if isinstance(result, weft.Tensor):
+        array = result.contiguous().numpy() if result.dtype != weft.bfloat16 else result.float().numpy()
+        array = np.where(array != array, np.array(np.nan, array.dtype), array) if array.dtype.kind == "f" else array
+        return [array.dtype, array.shape, array.tobytes()]
+    return [bits(each) for each in result]
+
+
+@pytest.fixture
+def waiting(monkeypatch, tmp_path):
+    """Nothing is decided yet, and trials have no end."""
+    disk_cache = pytest.importorskip("weft.backend_cpu.compiled.codegen.disk_cache")
+    monkeypatch.setattr(disk_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(libraries, "taken", {})
+    monkeypatch.setattr(libraries, "PATIENCE", math.inf)
+    weft.backend.ask_again()
+    yield
+    monkeypatch.undo()
+    weft.backend.ask_again()
+
+
+@pytest.mark.parametrize("name", sorted(compiled.EXACT))
+def test_compiled_kernels_compute_the_same_bits(waiting, monkeypatch, name):
+    weft.exp(X)  # which imports Numba
+    expected = bits(CALLS[name]())
+    assert any(work.startswith(f"{name} ") for work in libraries.taken)
+    monkeypatch.setattr(libraries, "PATIENCE", 0.0)
+    weft.backend.ask_again()
+    assert bits(CALLS[name]()) == expected
+
+
+def test_a_trial_ends_when_numpy_has_taken_long_enough_and_no_later_process_tries_again(waiting, monkeypatch):
+    monkeypatch.setattr(libraries, "PATIENCE", 0.3)
+    assert libraries.may_wait("core::flip float32", 0.2)
+    assert libraries.may_wait("core::roll float32", 0.2)
+    assert not libraries.may_wait("core::flip float32", 0.2)
+    assert not libraries.may_wait("core::flip float32")
+    libraries.taken.clear()  # as in another process
+    assert not libraries.may_wait("core::flip float32")
+    assert libraries.may_wait("core::roll float32", 0.2)
+
+
+def test_an_op_takes_its_compiled_kernel_when_the_trial_is_over(waiting, monkeypatch):
+    calls = []
+
+    def generic(x):
+        calls.append(x)
+        return np.abs(x)
+
+    x = np.full(16 * libraries.LEAST, -1.0, np.float32)
+    kernel = libraries.kernel("core::abs", weft.float32, generic)
+    assert kernel(x).min() == 1 and len(calls) == 1
+    libraries.compile_at_once()
+    assert kernel(x).min() == 1 and len(calls) == 2  # the last on trial
+    kernel = libraries.kernel("core::abs", weft.float32, generic)
+    assert kernel(x).min() == 1 and len(calls) == 2
