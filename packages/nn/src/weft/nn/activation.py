@@ -52,7 +52,22 @@ def _inplace_text(inplace: bool, separator: str = "") -> str:
 
 
 class ReLU(Module):
-    """``max(0, x)``. With ``inplace`` it writes into the input."""
+    """``max(0, x)``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.ReLU()(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -68,7 +83,30 @@ class ReLU(Module):
 
 
 class Hardtanh(Module):
-    """``x`` kept within [``min_val``, ``max_val``]. With ``inplace`` it writes into the input."""
+    """``x`` kept within [``min_val``, ``max_val``].
+
+    Parameters
+    ----------
+    min_val, max_val : float
+    inplace : bool
+        Whether to write into the input.
+    min_value, max_value : float, optional
+        Deprecated names of ``min_val`` and ``max_val``.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Raises
+    ------
+    AssertionError
+        If ``max_val`` is not greater than ``min_val``.
+
+    Examples
+    --------
+    >>> weft.nn.Hardtanh(-2, 2)(weft.tensor([-3.0, 0.5, 3.0]))
+    tensor([-2.0000,  0.5000,  2.0000])
+    """
 
     def __init__(
         self,
@@ -105,7 +143,22 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """``min(max(0, x), 6)``. With ``inplace`` it writes into the input."""
+    """``min(max(0, x), 6)``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.ReLU6()(weft.tensor([-1.0, 3.0, 9.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -116,7 +169,23 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Module):
-    """``x`` above 0, ``negative_slope * x`` below. With ``inplace`` it writes into the input."""
+    """``x`` above 0, ``negative_slope * x`` below.
+
+    Parameters
+    ----------
+    negative_slope : float
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.LeakyReLU(0.1)(weft.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -144,9 +213,29 @@ class PReLU(Module):
     device, dtype : optional
         Of the weight.
 
+    Shapes
+    ------
+    input, output : (N, C, ...), or any with one parameter
+
+    Attributes
+    ----------
+    weight : Parameter, shape (num_parameters,)
+
+    Raises
+    ------
+    RuntimeError
+        If ``num_parameters`` is neither 1 nor the number of channels.
+
     References
     ----------
     arXiv:1502.01852.
+
+    Examples
+    --------
+    >>> layer = weft.nn.PReLU()
+    >>> layer(weft.tensor([-2.0, 2.0])).sum().backward()
+    >>> layer.weight.grad
+    tensor([-2.])
     """
 
     def __init__(
@@ -174,7 +263,27 @@ class PReLU(Module):
 class RReLU(Module):
     """``x`` above 0, a multiple below: drawn from [``lower``, ``upper``] in training mode, their mean otherwise.
 
-    With ``inplace`` it writes into the input.
+    Parameters
+    ----------
+    lower, upper : float
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1505.00853.
+
+    Examples
+    --------
+    >>> layer = weft.nn.RReLU(0.1, 0.3)
+    >>> bool(-0.3 <= layer(weft.tensor(-1.0)) <= -0.1)
+    True
+    >>> layer.eval()(weft.tensor([-1.0, 2.0]))
+    tensor([-0.2000,  2.0000])
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
@@ -193,7 +302,23 @@ class RReLU(Module):
 
 
 class Threshold(Module):
-    """``x`` above ``threshold``, else ``value``. With ``inplace`` it writes into the input."""
+    """``x`` above ``threshold``, else ``value``.
+
+    Parameters
+    ----------
+    threshold, value : float
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Threshold(1.0, 20.0)(weft.tensor([0.5, 1.0, 1.5]))
+    tensor([20.0000, 20.0000,  1.5000])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -211,7 +336,21 @@ class Threshold(Module):
 
 
 class Hardshrink(Module):
-    """``x`` where it is outside of [-``lambd``, ``lambd``], else 0."""
+    """``x`` where it is outside of [-``lambd``, ``lambd``], else 0.
+
+    Parameters
+    ----------
+    lambd : float
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Hardshrink()(weft.tensor([-1.0, 0.3, 0.8]))
+    tensor([-1.0000,  0.0000,  0.8000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -227,7 +366,27 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """``x`` moved towards 0 by ``lambd``, and 0 where it was nearer."""
+    """``x`` moved towards 0 by ``lambd``, and 0 where it was nearer.
+
+    Parameters
+    ----------
+    lambd : float
+        At least 0.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Raises
+    ------
+    RuntimeError
+        If ``lambd`` is negative.
+
+    Examples
+    --------
+    >>> weft.nn.Softshrink()(weft.tensor([-1.0, 0.3, 0.8]))
+    tensor([-0.5000,  0.0000,  0.3000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -246,7 +405,28 @@ class Softshrink(Module):
 
 
 class ELU(Module):
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below. With ``inplace`` it writes into the input."""
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below.
+
+    Parameters
+    ----------
+    alpha : float
+        Minus the limit at minus infinity.
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1511.07289.
+
+    Examples
+    --------
+    >>> weft.nn.ELU()(weft.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -263,7 +443,28 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below. With ``inplace`` it writes into the input."""
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below: smooth at 0 for every ``alpha``.
+
+    Parameters
+    ----------
+    alpha : float
+        Minus the limit at minus infinity; not 0.
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1704.07483.
+
+    Examples
+    --------
+    >>> weft.nn.CELU(2.0)(weft.tensor([-1.0, 2.0]))
+    tensor([-0.7869,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -280,9 +481,25 @@ class CELU(Module):
 
 
 class SELU(Module):
-    """``1.0507 * ELU(x, alpha=1.6733)``, which keeps mean 0 and variance 1 (arXiv:1706.02515).
+    """``1.0507 * ELU(x, alpha=1.6733)``, which keeps mean 0 and variance 1.
 
-    With ``inplace`` it writes into the input.
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> weft.nn.SELU()(weft.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -299,12 +516,26 @@ class SELU(Module):
 
 
 class GELU(Module):
-    """``x`` times the probability that a standard normal number is below it (arXiv:1606.08415).
+    """``x`` times the probability that a standard normal number is below it.
 
     Parameters
     ----------
-    approximate : {"none", "tanh"}
-        "tanh" is the older approximation.
+    approximate : "none" or "tanh"
+        "tanh" is ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1606.08415.
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 1.0])
+    >>> weft.nn.GELU()(x), weft.nn.GELU("tanh")(x)
+    (tensor([-0.1587,  0.8413]), tensor([-0.1588,  0.8412]))
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -321,7 +552,26 @@ class GELU(Module):
 
 
 class SiLU(Module):
-    """``x * sigmoid(x)``, also called swish. With ``inplace`` it writes into the input."""
+    """``x * sigmoid(x)``, also called swish.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1606.08415, arXiv:1710.05941.
+
+    Examples
+    --------
+    >>> weft.nn.SiLU()(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -337,7 +587,26 @@ class SiLU(Module):
 
 
 class Mish(Module):
-    """``x * tanh(softplus(x))`` (arXiv:1908.08681). With ``inplace`` it writes into the input."""
+    """``x * tanh(softplus(x))``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1908.08681.
+
+    Examples
+    --------
+    >>> weft.nn.Mish()(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -353,7 +622,26 @@ class Mish(Module):
 
 
 class Hardswish(Module):
-    """``x * relu6(x + 3) / 6`` (arXiv:1905.02244). With ``inplace`` it writes into the input."""
+    """``x * relu6(x + 3) / 6``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    References
+    ----------
+    arXiv:1905.02244.
+
+    Examples
+    --------
+    >>> weft.nn.Hardswish()(weft.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000,  0.6667,  4.0000])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -365,7 +653,23 @@ class Hardswish(Module):
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
+    """``log(1 + exp(beta * x)) / beta``, a smooth ReLU.
+
+    Parameters
+    ----------
+    beta : float
+    threshold : float
+        Where ``beta * x`` is above it, ``x`` itself.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Softplus()(weft.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -385,7 +689,17 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Sigmoid()(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -393,7 +707,17 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    """``log(1 / (1 + exp(-x)))``."""
+    """``log(1 / (1 + exp(-x)))``, without overflow.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.LogSigmoid()(weft.tensor([-1000.0, 0.0]))
+    tensor([-1.0000e+03, -6.9315e-01])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -401,7 +725,22 @@ class LogSigmoid(Module):
 
 
 class Hardsigmoid(Module):
-    """``relu6(x + 3) / 6``. With ``inplace`` it writes into the input."""
+    """``relu6(x + 3) / 6``.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Hardsigmoid()(weft.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -413,7 +752,17 @@ class Hardsigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Tanh()(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -421,7 +770,17 @@ class Tanh(Module):
 
 
 class Tanhshrink(Module):
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Tanhshrink()(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2384,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -429,7 +788,17 @@ class Tanhshrink(Module):
 
 
 class Softsign(Module):
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Softsign()(weft.tensor([-1.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -437,7 +806,31 @@ class Softsign(Module):
 
 
 class GLU(Module):
-    """The first half of axis ``dim`` times the sigmoid of the second (arXiv:1612.08083)."""
+    """The first half of axis ``dim`` times the sigmoid of the second.
+
+    Parameters
+    ----------
+    dim : int
+
+    Shapes
+    ------
+    input : (..., 2 * M, ...)
+    output : (..., M, ...)
+
+    Raises
+    ------
+    RuntimeError
+        If the size of axis ``dim`` is odd.
+
+    References
+    ----------
+    arXiv:1612.08083.
+
+    Examples
+    --------
+    >>> weft.nn.GLU()(weft.tensor([3.0, 4.0, 0.0, 1.0]))
+    tensor([1.5000, 2.9242])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -468,7 +861,22 @@ class _SoftmaxOf(Module):
 
 
 class Softmax(_SoftmaxOf):
-    """``exp(x)`` divided by its sum along axis ``dim``: positive numbers that sum to 1."""
+    """``exp(x)`` divided by its sum along axis ``dim``: positive numbers that sum to 1.
+
+    Parameters
+    ----------
+    dim : int
+        The axis along which the output sums to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions, else 1.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Softmax(dim=1)(weft.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[0.0900, 0.2447, 0.6652]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -476,7 +884,22 @@ class Softmax(_SoftmaxOf):
 
 
 class Softmin(_SoftmaxOf):
-    """The softmax of ``-x``."""
+    """The softmax of ``-x``: the smallest number gets the most.
+
+    Parameters
+    ----------
+    dim : int
+        The axis along which the output sums to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions, else 1.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.Softmin(dim=1)(weft.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[0.6652, 0.2447, 0.0900]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -484,7 +907,23 @@ class Softmin(_SoftmaxOf):
 
 
 class LogSoftmax(_SoftmaxOf):
-    """The logarithm of the softmax, computed without loss of precision."""
+    """The logarithm of the softmax, computed without loss of precision.
+
+    Parameters
+    ----------
+    dim : int
+        The axis along which the probabilities sum to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions,
+        else 1.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Examples
+    --------
+    >>> weft.nn.LogSoftmax(dim=1)(weft.tensor([[0.0, 1000.0]]))
+    tensor([[-1000.,     0.]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``, of any shape."""
@@ -492,7 +931,22 @@ class LogSoftmax(_SoftmaxOf):
 
 
 class Softmax2d(Module):
-    """The softmax over the channels of an input (N, C, H, W) or (C, H, W)."""
+    """The softmax over the channels, at each place of an image.
+
+    Shapes
+    ------
+    input, output : (N, C, H, W) or (C, H, W)
+
+    Raises
+    ------
+    ValueError
+        If the input has other dimensions.
+
+    Examples
+    --------
+    >>> weft.nn.Softmax2d()(weft.zeros(4, 2, 2))[:, 0, 0]
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply it to ``input``."""

@@ -39,9 +39,34 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     device, dtype : optional
         Of the parameters.
 
+    Shapes
+    ------
+    input : (N, in_features) or (in_features,)
+    target : (N,) or (), of classes, 0 being the most frequent
+    output : the shape of target
+        Log-probabilities of the targets.
+    loss : ()
+        The mean of their negatives.
+
+    Raises
+    ------
+    ValueError
+        If ``cutoffs`` do not increase from at least 1 to at most ``n_classes - 1``.
+    RuntimeError
+        If the shapes do not fit, or a target is not in [0, n_classes).
+
     References
     ----------
     arXiv:1609.04309.
+
+    Examples
+    --------
+    >>> layer = weft.nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[10, 100])
+    >>> output, loss = layer(weft.randn(8, 16), weft.arange(0, 800, 100))
+    >>> output.shape, bool(loss == -output.mean())
+    (weft.Size([8]), True)
+    >>> layer.predict(weft.randn(8, 16)).shape
+    weft.Size([8])
     """
 
     def __init__(

@@ -84,9 +84,16 @@ class Sequential(_ModuleSequence):
     *args : Module, or one dict of str to Module
         A dict gives the names; without it they are "0", "1", ...
 
+    Shapes
+    ------
+    input : what the first module takes
+    output : what the last one returns
+
     Examples
     --------
     >>> model = weft.nn.Sequential(weft.nn.Flatten(), weft.nn.Linear(4, 3), weft.nn.ReLU())
+    >>> model(weft.zeros(5, 2, 2)).shape
+    weft.Size([5, 3])
     >>> model[1:]
     Sequential(
       (1): Linear(in_features=4, out_features=3, bias=True)
@@ -254,6 +261,12 @@ class ModuleDict(Module):
     Parameters
     ----------
     modules : mapping of str to Module, or iterable of pairs, optional
+
+    Examples
+    --------
+    >>> heads = weft.nn.ModuleDict({"digit": weft.nn.Linear(8, 10), "color": weft.nn.Linear(8, 3)})
+    >>> heads["color"](weft.zeros(8)).shape, [name for name, _ in heads.named_parameters()]
+    (weft.Size([3]), ['digit.weight', 'digit.bias', 'color.weight', 'color.bias'])
     """
 
     _modules: dict[str, Module]  # type: ignore[assignment]
@@ -349,6 +362,12 @@ class ParameterList(Module):
     Parameters
     ----------
     values : iterable, optional
+
+    Examples
+    --------
+    >>> scales = weft.nn.ParameterList([weft.ones(2), weft.ones(3)])
+    >>> [(name, parameter.shape) for name, parameter in scales.named_parameters()]
+    [('0', weft.Size([2])), ('1', weft.Size([3]))]
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -414,6 +433,12 @@ class ParameterDict(Module):
     Parameters
     ----------
     parameters : mapping of str to Any, or iterable of pairs, optional
+
+    Examples
+    --------
+    >>> scales = weft.nn.ParameterDict({"left": weft.ones(2), "right": weft.ones(3)})
+    >>> scales["left"].requires_grad, list(scales)
+    (True, ['left', 'right'])
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -527,7 +552,17 @@ class ParameterDict(Module):
 
 
 class Container(Module):
-    """A module of the named modules that it is made with: the oldest container."""
+    """A module of the named modules that it is made with: the oldest container.
+
+    Parameters
+    ----------
+    **kwargs : Module
+
+    Examples
+    --------
+    >>> weft.nn.Container(first=weft.nn.ReLU()).first
+    ReLU()
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()

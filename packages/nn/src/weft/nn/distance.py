@@ -20,6 +20,16 @@ class PairwiseDistance(Module):
         Keeps the gradient of equal vectors finite.
     keepdim : bool
         Whether the last axis stays, with size 1.
+
+    Shapes
+    ------
+    x1, x2 : (..., D)
+    output : (...) or (..., 1)
+
+    Examples
+    --------
+    >>> weft.nn.PairwiseDistance()(weft.tensor([[0.0, 0.0]]), weft.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
@@ -34,7 +44,24 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along ``dim``; norms below ``eps`` count as ``eps``."""
+    """The cosine of the angle between vectors along ``dim``.
+
+    Parameters
+    ----------
+    dim : int
+    eps : float
+        Norms below it count as ``eps``.
+
+    Shapes
+    ------
+    x1, x2 : (*before, D, *after), broadcastable to each other
+    output : (*before, *after)
+
+    Examples
+    --------
+    >>> weft.nn.CosineSimilarity()(weft.tensor([[1.0, 0.0]]), weft.tensor([[3.0, 4.0]]))
+    tensor([0.6000])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

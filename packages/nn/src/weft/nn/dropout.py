@@ -31,12 +31,30 @@ class Dropout(_DropoutNd):
     Parameters
     ----------
     p : float
+        The probability of being dropped.
     inplace : bool
         Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
 
     References
     ----------
     arXiv:1207.0580.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Dropout(0.5)
+    >>> sorted(set(layer(weft.ones(100)).tolist()))
+    [0.0, 2.0]
+    >>> layer.eval()(weft.ones(3))
+    tensor([1., 1., 1.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -45,7 +63,34 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """`Dropout` of whole channels of an input (N, C, L) or (C, L)."""
+    """`Dropout` of whole channels.
+
+    Parameters
+    ----------
+    p : float
+        The probability of being dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (N, C, L) or (C, L)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.Dropout1d(0.5)(weft.ones(4, 3)).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())  # a channel is dropped as a whole
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of ``input``."""
@@ -53,7 +98,34 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """`Dropout` of whole channels of an input (N, C, H, W)."""
+    """`Dropout` of whole channels.
+
+    Parameters
+    ----------
+    p : float
+        The probability of being dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (N, C, H, W)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.Dropout2d(0.5)(weft.ones(1, 4, 2, 2)).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())  # a channel is dropped as a whole
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of ``input``."""
@@ -61,7 +133,34 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """`Dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
+    """`Dropout` of whole channels.
+
+    Parameters
+    ----------
+    p : float
+        The probability of being dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Shapes
+    ------
+    input, output : (N, C, D, H, W) or (C, D, H, W)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.Dropout3d(0.5)(weft.ones(4, 2, 2, 2)).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())  # a channel is dropped as a whole
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of ``input``."""
@@ -71,9 +170,31 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance, for networks with SELU: dropped elements take SELU's negative limit.
 
+    Parameters
+    ----------
+    p : float
+        The probability of being dropped.
+    inplace : bool
+        Not used.
+
+    Shapes
+    ------
+    input, output : (...)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
     References
     ----------
     arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> output = weft.nn.AlphaDropout(0.2)(weft.randn(10000))
+    >>> abs(output.mean().item()) < 0.1, abs(output.std().item() - 1) < 0.1
+    (True, True)
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -82,7 +203,34 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """`AlphaDropout` of whole channels of an input (N, C, ...)."""
+    """`AlphaDropout` of whole channels.
+
+    Parameters
+    ----------
+    p : float
+        The probability of being dropped.
+    inplace : bool
+        Not used.
+
+    Shapes
+    ------
+    input, output : (N, C, ...)
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> output = weft.nn.FeatureAlphaDropout(0.5)(weft.ones(1, 100, 3))
+    >>> len(set(map(tuple, output[0].tolist())))  # channels are dropped or kept, as a whole
+    2
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Drop channels of ``input``."""

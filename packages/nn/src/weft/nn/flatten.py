@@ -13,6 +13,15 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Join the axes from ``start_dim`` to ``end_dim`` (inclusive) into one; by default all but the batch axis.
 
+    Parameters
+    ----------
+    start_dim, end_dim : int
+
+    Shapes
+    ------
+    input : (*before, *joined, *after)
+    output : (*before, product of joined, *after)
+
     Examples
     --------
     >>> weft.nn.Flatten()(weft.zeros(32, 1, 5, 5)).shape
@@ -34,17 +43,30 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Split the axis ``dim`` into axes of the sizes ``unflattened_size``; one of them may be -1.
+    """Split the axis ``dim`` into axes of the sizes ``unflattened_size``.
 
     Parameters
     ----------
     dim : int
-    unflattened_size : sequence of int
+    unflattened_size : tuple or list of int
+        One of them may be -1.
+
+    Shapes
+    ------
+    input : (*before, product of unflattened_size, *after)
+    output : (*before, *unflattened_size, *after)
 
     Raises
     ------
     TypeError
-        If the sizes are not ints, or not in a sequence.
+        If the sizes are not ints, or not in a tuple or list.
+    RuntimeError
+        If they do not multiply to the size of the axis.
+
+    Examples
+    --------
+    >>> weft.nn.Unflatten(1, (2, -1))(weft.zeros(32, 50)).shape
+    weft.Size([32, 2, 25])
     """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:

@@ -11,12 +11,31 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Unfold(Module):
-    """Make each window of an input (N, C, H, W) a column: (N, C * window elements, number of windows).
+    """Make a column of each window of an image.
 
     Parameters
     ----------
-    kernel_size, dilation, padding, stride : int or tuple of int
+    kernel_size, dilation, padding, stride : int or tuple of 2 ints
         As of a convolution.
+
+    Shapes
+    ------
+    input : (N, C, H, W) or (C, H, W)
+    output : (N, C * kernel elements, windows) or (C * kernel elements, windows)
+        ``windows`` is the number of elements of a convolution's output.
+
+    Raises
+    ------
+    RuntimeError
+        If a window does not fit the input.
+
+    Examples
+    --------
+    >>> weft.nn.Unfold(2)(weft.arange(6.0).reshape(1, 2, 3))
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
     """
 
     def __init__(self, kernel_size: SizeAny, dilation: SizeAny = 1, padding: SizeAny = 0, stride: SizeAny = 1) -> None:
@@ -40,10 +59,27 @@ class Fold(Module):
 
     Parameters
     ----------
-    output_size : int or tuple of int
+    output_size : int or tuple of 2 ints
         Of the spatial axes.
-    kernel_size, dilation, padding, stride : int or tuple of int
+    kernel_size, dilation, padding, stride : int or tuple of 2 ints
         As of a convolution.
+
+    Shapes
+    ------
+    input : (N, C * kernel elements, windows) or (C * kernel elements, windows)
+    output : (N, C, *output_size) or (C, *output_size)
+
+    Raises
+    ------
+    RuntimeError
+        If the input has other than the kernel's elements or the number of windows.
+
+    Examples
+    --------
+    >>> columns = weft.nn.Unfold(2)(weft.ones(1, 2, 3))
+    >>> weft.nn.Fold((2, 3), 2)(columns)  # the middle is in two windows
+    tensor([[[1., 2., 1.],
+             [1., 2., 1.]]])
     """
 
     def __init__(

@@ -19,6 +19,10 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 class Identity(Module):
     """Return the input. Takes and ignores any arguments, so that it can stand in for another layer.
 
+    Shapes
+    ------
+    input, output : (...)
+
     Examples
     --------
     >>> weft.nn.Identity(54, unused=True)(weft.ones(2)).tolist()
@@ -44,12 +48,22 @@ class Linear(Module):
     device, dtype : optional
         Of the parameters.
 
+    Shapes
+    ------
+    input : (..., in_features)
+    output : (..., out_features)
+
     Attributes
     ----------
     weight : Parameter, shape (out_features, in_features)
         Drawn uniformly from ±1/sqrt(in_features).
     bias : Parameter, shape (out_features,), or None
         Drawn likewise.
+
+    Raises
+    ------
+    RuntimeError
+        If the last axis of the input has another size.
 
     Examples
     --------
@@ -110,12 +124,30 @@ class Bilinear(Module):
     device, dtype : optional
         Of the parameters.
 
+    Shapes
+    ------
+    input1 : (..., in1_features)
+    input2 : (..., in2_features)
+    output : (..., out_features)
+
     Attributes
     ----------
     weight : Parameter, shape (out_features, in1_features, in2_features)
         Drawn uniformly from ±1/sqrt(in1_features).
     bias : Parameter, shape (out_features,), or None
         Drawn likewise.
+
+    Raises
+    ------
+    ValueError
+        If ``in1_features`` is not positive.
+    RuntimeError
+        If the shapes of the inputs do not fit.
+
+    Examples
+    --------
+    >>> weft.nn.Bilinear(20, 30, 40)(weft.zeros(128, 20), weft.zeros(128, 30)).shape
+    weft.Size([128, 40])
     """
 
     weight: Parameter

@@ -1,7 +1,6 @@
 """Losses: how far a prediction is from its target, as one number to minimize (or one for each element).
 
-All take ``reduction``: ``"mean"`` (the default), ``"sum"``, or ``"none"`` for one value each. The older arguments
-``size_average`` and ``reduce`` are read into it.
+All take ``reduction``: ``"mean"`` (the default), ``"sum"``, or ``"none"`` for one value each.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
+from weft.nn._docstrings import documented
 from weft.nn._types import DeviceLike, DType
 from weft.nn.distance import PairwiseDistance
 from weft.nn.functional.loss import LinearCrossEntropyOptions
@@ -44,6 +44,15 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
 ]
+
+REDUCTION_ALONE = """\
+reduction : "mean", "sum" or "none"
+    One number for all elements, or one each."""
+
+REDUCTION = f"""\
+size_average, reduce : bool, optional
+    Deprecated; they are read into ``reduction``.
+{REDUCTION_ALONE}"""
 
 
 def _reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -85,21 +94,49 @@ class _WeightedLoss(_Loss):
 # -- of numbers ------------------------------------------------------------------------------------------------------
 
 
+@documented(reduction=REDUCTION)
 class L1Loss(_Loss):
-    """``|input - target|``."""
+    """The absolute error, ``|input - target|``.
+
+    Parameters
+    ----------
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
+
+    Examples
+    --------
+    >>> weft.nn.L1Loss()(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 5.0]))
+    tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare ``input`` and ``target``, of one shape."""
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class MSELoss(_Loss):
-    """``(input - target) ** 2``.
+    """The squared error, ``(input - target) ** 2``.
+
+    Parameters
+    ----------
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
 
     Examples
     --------
-    >>> weft.nn.MSELoss()(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 4.0])).item()
-    2.0
+    >>> weft.nn.MSELoss()(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 4.0]))
+    tensor(2.)
+    >>> weft.nn.MSELoss(reduction="none")(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 4.0]))
+    tensor([0., 4.])
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -107,8 +144,35 @@ class MSELoss(_Loss):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class SmoothL1Loss(_Loss):
-    """Half the square of the difference over ``beta`` where it is below ``beta``, else the difference - beta / 2."""
+    """The squared error near 0, the absolute error far from it.
+
+    Parameters
+    ----------
+    beta : float
+        Below it an error e costs ``e ** 2 / (2 * beta)``, above it ``e - beta / 2``.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
+
+    Raises
+    ------
+    RuntimeError
+        If ``beta`` is negative.
+
+    References
+    ----------
+    arXiv:1504.08083.
+
+    Examples
+    --------
+    >>> weft.nn.SmoothL1Loss(reduction="none")(weft.tensor([0.5, 3.0]), weft.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self,
@@ -125,8 +189,33 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
+@documented(reduction=REDUCTION_ALONE)
 class HuberLoss(_Loss):
-    """Half the square of the difference where it is below ``delta``, else ``delta * (difference - delta / 2)``."""
+    """The squared error near 0, the absolute error far from it: `SmoothL1Loss` times ``delta``.
+
+    Parameters
+    ----------
+    delta : float
+        Below it an error e costs ``e ** 2 / 2``, above it ``delta * (e - delta / 2)``.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
+
+    Raises
+    ------
+    TypeError
+        If ``delta`` is no number.
+    RuntimeError
+        If it is not positive.
+
+    Examples
+    --------
+    >>> weft.nn.HuberLoss(reduction="none", delta=2.0)(weft.tensor([0.5, 3.0]), weft.zeros(2))
+    tensor([0.1250, 4.0000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         if not isinstance(delta, (int, float)):
@@ -139,8 +228,9 @@ class HuberLoss(_Loss):
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
+@documented(reduction=REDUCTION)
 class PoissonNLLLoss(_Loss):
-    """The negative log likelihood of counts under a Poisson distribution.
+    """The negative log likelihood of counts under Poisson distributions.
 
     Parameters
     ----------
@@ -150,6 +240,18 @@ class PoissonNLLLoss(_Loss):
         Whether to add Stirling's approximation of the term that depends on the target alone.
     eps : float
         Added to a rate before its logarithm.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
+
+    Examples
+    --------
+    >>> log_rate, count = weft.tensor([0.0, 1.0]), weft.tensor([1.0, 3.0])
+    >>> weft.nn.PoissonNLLLoss(reduction="none")(log_rate, count)  # exp(log_rate) - count * log_rate
+    tensor([ 1.0000, -0.2817])
     """
 
     def __init__(
@@ -173,15 +275,35 @@ class PoissonNLLLoss(_Loss):
         )
 
 
+@documented(reduction=REDUCTION_ALONE)
 class GaussianNLLLoss(_Loss):
     """The negative log likelihood of numbers under normal distributions.
 
     Parameters
     ----------
     full : bool
-        Whether to add the constant term.
+        Whether to add the constant term, ``log(2 * pi) / 2``.
     eps : float
         The least variance.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (..., D)
+    var : (..., D), (..., 1), (...) or a number
+        Variances, in the units of target squared.
+    output : (), or the shape of input with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If a variance is negative, or ``var`` has another shape.
+
+    Examples
+    --------
+    >>> mean, target, variance = weft.zeros(2), weft.tensor([0.0, 2.0]), weft.tensor([1.0, 4.0])
+    >>> weft.nn.GaussianNLLLoss(reduction="none")(mean, target, variance)  # (log(var) + error ** 2 / var) / 2
+    tensor([0.0000, 1.1931])
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
@@ -197,23 +319,39 @@ class GaussianNLLLoss(_Loss):
 # -- of classes ------------------------------------------------------------------------------------------------------
 
 
+@documented(reduction=REDUCTION)
 class CrossEntropyLoss(_WeightedLoss):
     """The negative logarithm of the softmax probability of the target class.
 
     Parameters
     ----------
     weight : Tensor, shape (C,), optional
-        Of each class.
+        The weight of each class.
     ignore_index : int
         Targets of this class neither count in the mean nor get a gradient.
-    label_smoothing : float in [0, 1]
-        How much of the target's probability to spread evenly over all classes.
+    label_smoothing : float
+        How much of the target's probability, 0 to 1, to spread evenly over all classes.
+    {reduction}
+
+    Shapes
+    ------
+    input : (N, C, ...) or (C,)
+        Logits.
+    target : (N, ...) or (), classes; or the shape of input, probabilities
+    output : (), or (N, ...) with ``reduction="none"``
+
+    Raises
+    ------
+    IndexError
+        If a target is neither in [0, C) nor ``ignore_index``.
 
     Examples
     --------
-    >>> loss = weft.nn.CrossEntropyLoss()(weft.zeros(1, 4), weft.tensor([2]))
-    >>> round(loss.item(), 4)  # log(4)
-    1.3863
+    >>> weft.nn.CrossEntropyLoss()(weft.zeros(1, 4), weft.tensor([2]))  # log(4)
+    tensor(1.3863)
+    >>> logits = weft.tensor([[4.0, 0.0], [0.0, 4.0]])
+    >>> weft.nn.CrossEntropyLoss(reduction="none")(logits, weft.tensor([0, 0]))
+    tensor([0.0181, 4.0181])
     """
 
     def __init__(
@@ -241,6 +379,7 @@ class CrossEntropyLoss(_WeightedLoss):
         )
 
 
+@documented(reduction=REDUCTION_ALONE)
 class LinearCrossEntropyLoss(_WeightedLoss):
     """`CrossEntropyLoss` of a linear map of the input, which is part of the loss.
 
@@ -254,13 +393,31 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     device, dtype : optional
         Of its parameters.
     weight : Tensor, shape (C,), optional
-        Of each class.
+        The weight of each class.
     ignore_index : int, optional
         Targets of this class neither count in the mean nor get a gradient; by default -100.
-    label_smoothing : float in [0, 1]
-        How much of the target's probability to spread evenly over all classes.
+    label_smoothing : float
+        How much of the target's probability, 0 to 1, to spread evenly over all classes.
     options : LinearCrossEntropyOptions, optional
         Accepted; the result does not depend on it.
+    {reduction}
+
+    Shapes
+    ------
+    input : (N, in_features) or (in_features,)
+    target : (N, *out_features) or out_features, of classes; or probabilities (N, C, *out_features)
+    output : (), or (N, *out_features) with ``reduction="none"``
+
+    Raises
+    ------
+    RuntimeError
+        If ``label_smoothing`` is not in [0, 1], or ``weight`` has another shape.
+
+    Examples
+    --------
+    >>> loss = weft.nn.LinearCrossEntropyLoss(16, 10)
+    >>> loss(weft.zeros(8, 16), weft.arange(8)).detach()  # log(10)
+    tensor(2.3026)
     """
 
     def __init__(
@@ -319,15 +476,35 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
 
+@documented(reduction=REDUCTION)
 class NLLLoss(_WeightedLoss):
     """The negative of the log-probability of the target class.
 
     Parameters
     ----------
     weight : Tensor, shape (C,), optional
-        Of each class.
+        The weight of each class.
     ignore_index : int
         Targets of this class neither count in the mean nor get a gradient.
+    {reduction}
+
+    Shapes
+    ------
+    input : (N, C, ...) or (C,)
+        Log-probabilities, as `LogSoftmax` gives them.
+    target : (N, ...) or (), of classes
+    output : (), or (N, ...) with ``reduction="none"``
+
+    Raises
+    ------
+    IndexError
+        If a target is neither in [0, C) nor ``ignore_index``.
+
+    Examples
+    --------
+    >>> log_probs = weft.tensor([[0.5, 0.25, 0.25]]).log()
+    >>> weft.nn.NLLLoss()(log_probs, weft.tensor([1]))  # log(4)
+    tensor(1.3863)
     """
 
     def __init__(
@@ -347,24 +524,61 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under its older name for images."""
+    """`NLLLoss` under its older name for images; deprecated.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As of `NLLLoss`.
+
+    Shapes
+    ------
+    input : (N, C, H, W)
+    target : (N, H, W), of classes
+    output : (), or (N, H, W) with ``reduction="none"``
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     loss = weft.nn.NLLLoss2d()
+    >>> loss(weft.zeros(1, 3, 2, 2), weft.zeros(1, 2, 2, dtype=weft.int64))
+    tensor(0.)
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn("NLLLoss2d has been deprecated; use NLLLoss instead", FutureWarning, stacklevel=2)
         super().__init__(*args, **kwargs)
 
 
+@documented(reduction=REDUCTION)
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of the target from the input, which is given as log-probabilities.
+    """The Kullback-Leibler divergence of the target from the input: ``target * (log(target) - input)``.
 
     Parameters
     ----------
     log_target : bool
         Whether the target is given as log-probabilities, too.
+    {reduction}
+
+    Shapes
+    ------
+    input : (...)
+        Log-probabilities.
+    target : (...)
+        Probabilities.
+    output : (), or the shape of input with ``reduction="none"``
 
     Notes
     -----
-    The divergence of a batch is ``reduction="batchmean"``; "mean" divides by the number of elements as well.
+    The divergence of a batch is ``reduction="batchmean"``, the sum divided by N; "mean" divides by all elements.
+
+    Examples
+    --------
+    >>> log_probs, target = weft.tensor([[0.5, 0.5]]).log(), weft.tensor([[1.0, 0.0]])
+    >>> weft.nn.KLDivLoss(reduction="batchmean")(log_probs, target)  # log(2)
+    tensor(0.6931)
     """
 
     def __init__(
@@ -382,13 +596,36 @@ class KLDivLoss(_Loss):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
+@documented(reduction=REDUCTION)
 class BCELoss(_WeightedLoss):
-    """The cross entropy of probabilities of "yes" with targets in [0, 1]; logarithms are kept above -100.
+    """The cross entropy of probabilities of "yes" with targets in [0, 1].
 
     Parameters
     ----------
     weight : Tensor, optional
-        Of each element.
+        The weight of each element, broadcastable to the input.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+    output : (), or the shape of input with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    RuntimeError
+        If an element of the input is not in [0, 1].
+
+    Notes
+    -----
+    Logarithms are kept above -100, so that the loss of a certain mistake is finite.
+
+    Examples
+    --------
+    >>> weft.nn.BCELoss(reduction="none")(weft.tensor([0.5, 1.0]), weft.tensor([1.0, 0.0]))
+    tensor([  0.6931, 100.0000])
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -396,15 +633,33 @@ class BCELoss(_WeightedLoss):
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class BCEWithLogitsLoss(_Loss):
     """`BCELoss` of the sigmoid of the input, computed without loss of precision.
 
     Parameters
     ----------
     weight : Tensor, optional
-        Of each element.
+        The weight of each element, broadcastable to the input.
     pos_weight : Tensor, optional
-        Of the positive part, by class.
+        The weight of the positive part, broadcastable to the input.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+        Logits, and numbers in [0, 1].
+    output : (), or the shape of input with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> weft.nn.BCEWithLogitsLoss(reduction="none")(weft.tensor([0.0, 1000.0]), weft.tensor([1.0, 0.0]))
+    tensor([6.9315e-01, 1.0000e+03])
     """
 
     weight: Tensor | None
@@ -429,13 +684,26 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
+@documented(reduction=REDUCTION)
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over classes of the cross entropy of "has this label", from logits.
 
     Parameters
     ----------
     weight : Tensor, shape (C,), optional
-        Of each class.
+        The weight of each class.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (N, C) or (C,)
+        Logits, and 0 or 1.
+    output : (), or (N,) with ``reduction="none"``
+
+    Examples
+    --------
+    >>> weft.nn.MultiLabelSoftMarginLoss()(weft.zeros(1, 3), weft.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.6931)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -443,6 +711,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION_ALONE)
 class CTCLoss(_Loss):
     """The negative log-probability of a label sequence, over all its alignments to the input.
 
@@ -452,10 +721,35 @@ class CTCLoss(_Loss):
         The class that means "no label".
     zero_infinity : bool
         Whether an infinite loss (an input too short for its target), and its gradient, become 0.
+    {reduction}
+
+    Shapes
+    ------
+    log_probs : (T, N, C) or (T, C)
+        Log-probabilities, as `LogSoftmax` gives them.
+    targets : (N, S), or all labels joined into one axis
+    input_lengths, target_lengths : (N,) or ()
+    output : (), or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    RuntimeError
+        If a length is greater than T, or than the labels given.
+
+    Notes
+    -----
+    "mean" divides each loss by the length of its target first.
 
     References
     ----------
     Graves and others, Connectionist temporal classification, 2006.
+
+    Examples
+    --------
+    >>> log_probs = weft.zeros(2, 1, 3).log_softmax(-1)  # two steps, each class as likely
+    >>> loss = weft.nn.CTCLoss(reduction="none")(log_probs, weft.tensor([[1]]), [2], [1])
+    >>> loss.neg().exp()  # the alignments -1, 1- and 11, of 9
+    tensor([0.3333])
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
@@ -473,8 +767,27 @@ class CTCLoss(_Loss):
 # -- of margins ------------------------------------------------------------------------------------------------------
 
 
+@documented(reduction=REDUCTION)
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Parameters
+    ----------
+    margin : float
+        In the units of input.
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+        Distances, and 1 or -1.
+    output : (), or the shape of input with ``reduction="none"``
+
+    Examples
+    --------
+    >>> weft.nn.HingeEmbeddingLoss(reduction="none")(weft.tensor([0.3, 0.3, 2.0]), weft.tensor([1, -1, -1]))
+    tensor([0.3000, 0.7000, 0.0000])
+    """
 
     def __init__(
         self,
@@ -491,31 +804,92 @@ class HingeEmbeddingLoss(_Loss):
         return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class SoftMarginLoss(_Loss):
-    """``log(1 + exp(-target * input))``."""
+    """``log(1 + exp(-target * input))``.
+
+    Parameters
+    ----------
+    {reduction}
+
+    Shapes
+    ------
+    input, target : (...)
+        Scores, and 1 or -1.
+    output : (), or the shape of input with ``reduction="none"``
+
+    Examples
+    --------
+    >>> weft.nn.SoftMarginLoss(reduction="none")(weft.tensor([0.0, 2.0]), weft.tensor([1.0, -1.0]))
+    tensor([0.6931, 2.1269])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare scores with targets 1 or -1, of one shape."""
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss between each label and each class that is none, divided by the number of classes."""
+    """Hinge loss between each label and each class that is none, divided by the number of classes.
+
+    Parameters
+    ----------
+    {reduction}
+
+    Shapes
+    ------
+    input : (N, C) or (C,)
+        Scores.
+    target : the shape of input, of labels that end at the first -1
+    output : (), or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes differ, or the target is not of int64.
+
+    Examples
+    --------
+    >>> scores = weft.tensor([0.1, 0.2, 0.4, 0.8])
+    >>> weft.nn.MultiLabelMarginLoss()(scores, weft.tensor([3, 0, -1, 1]))  # the labels are 3 and 0
+    tensor(0.8500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """Compare scores with labels, both (N, C) or (C,); labels end at the first -1."""
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class MultiMarginLoss(_WeightedLoss):
     """``max(0, margin - score of the target + score of another class) ** p``, the mean over classes.
 
     Parameters
     ----------
-    p : {1, 2}
+    p : 1 or 2
     margin : float
+        In the units of input.
     weight : Tensor, shape (C,), optional
-        Of each class.
+        The weight of each class.
+    {reduction}
+
+    Shapes
+    ------
+    input : (N, C) or (C,)
+        Scores.
+    target : (N,) or (), of classes
+    output : (), or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is neither 1 nor 2, or ``weight`` has other than one dimension.
+
+    Examples
+    --------
+    >>> weft.nn.MultiMarginLoss()(weft.tensor([[0.1, 0.2, 0.4, 0.8]]), weft.tensor([3]))
+    tensor(0.3250)
     """
 
     def __init__(
@@ -542,8 +916,27 @@ class MultiMarginLoss(_WeightedLoss):
         )
 
 
+@documented(reduction=REDUCTION)
 class MarginRankingLoss(_Loss):
-    """``max(0, -target * (input1 - input2) + margin)``: a target of 1 wants the first input greater, -1 the second."""
+    """``max(0, -target * (input1 - input2) + margin)``: a target of 1 wants the first input greater, -1 the second.
+
+    Parameters
+    ----------
+    margin : float
+        In the units of the inputs.
+    {reduction}
+
+    Shapes
+    ------
+    input1, input2, target : (...)
+    output : (), or (...) with ``reduction="none"``
+
+    Examples
+    --------
+    >>> first, second = weft.tensor([1.0, 1.0]), weft.tensor([0.0, 3.0])
+    >>> weft.nn.MarginRankingLoss(reduction="none")(first, second, weft.tensor([1.0, 1.0]))
+    tensor([0., 2.])
+    """
 
     def __init__(
         self,
@@ -560,8 +953,33 @@ class MarginRankingLoss(_Loss):
         return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class CosineEmbeddingLoss(_Loss):
-    """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1."""
+    """``1 - cos`` of two vectors where the target is 1, ``max(0, cos - margin)`` where it is -1.
+
+    Parameters
+    ----------
+    margin : float
+        A cosine, -1 to 1.
+    {reduction}
+
+    Shapes
+    ------
+    input1, input2 : (N, D) or (D,)
+    target : (N,) or (), of 1 or -1
+    output : (), or the shape of target with ``reduction="none"``
+
+    Raises
+    ------
+    RuntimeError
+        If the inputs have not one dimension more than the target.
+
+    Examples
+    --------
+    >>> first, second = weft.tensor([[1.0, 0.0], [1.0, 0.0]]), weft.tensor([[0.0, 1.0], [3.0, 4.0]])
+    >>> weft.nn.CosineEmbeddingLoss(reduction="none")(first, second, weft.tensor([1, -1]))
+    tensor([1.0000, 0.6000])
+    """
 
     def __init__(
         self,
@@ -578,22 +996,41 @@ class CosineEmbeddingLoss(_Loss):
         return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
+@documented(reduction=REDUCTION)
 class TripletMarginLoss(_Loss):
     """``max(0, |anchor - positive| - |anchor - negative| + margin)``.
 
     Parameters
     ----------
     margin : float
+        In the units of the distances.
     p : float
         Of the norm.
     eps : float
         Keeps the gradient of equal vectors finite.
     swap : bool
         Whether the distance of positive and negative counts instead, where it is the smaller one.
+    {reduction}
+
+    Shapes
+    ------
+    anchor, positive, negative : (N, D) or (D,)
+    output : (), or (N,) with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If ``margin`` is not positive.
 
     References
     ----------
     Balntas and others, Learning local feature descriptors with triplets and shallow convolutional networks, 2016.
+
+    Examples
+    --------
+    >>> anchor, positive, negative = weft.tensor([[0.0]]), weft.tensor([[1.0]]), weft.tensor([[1.5]])
+    >>> weft.nn.TripletMarginLoss()(anchor, positive, negative)  # 1 - 1.5 + 1
+    tensor(0.5000)
     """
 
     def __init__(
@@ -628,6 +1065,7 @@ class TripletMarginLoss(_Loss):
         )
 
 
+@documented(reduction=REDUCTION_ALONE)
 class TripletMarginWithDistanceLoss(_Loss):
     """`TripletMarginLoss` with any distance.
 
@@ -636,8 +1074,26 @@ class TripletMarginWithDistanceLoss(_Loss):
     distance_function : callable, optional
         Of two tensors; by default `PairwiseDistance`.
     margin : float
+        In the units of the distances.
     swap : bool
         Whether the distance of positive and negative counts instead, where it is the smaller one.
+    {reduction}
+
+    Shapes
+    ------
+    anchor, positive, negative : (N, ...)
+    output : (), or what the distance of a pair is with ``reduction="none"``
+
+    Raises
+    ------
+    ValueError
+        If ``margin`` is not positive.
+
+    Examples
+    --------
+    >>> loss = weft.nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().amax(-1))
+    >>> loss(weft.tensor([[0.0, 0.0]]), weft.tensor([[1.0, 0.5]]), weft.tensor([[0.0, 2.0]]))  # max(0, 1 - 2 + 1)
+    tensor(0.)
     """
 
     def __init__(

@@ -39,6 +39,13 @@ class MultiheadAttention(Module):
     device, dtype : optional
         Of the parameters.
 
+    Shapes
+    ------
+    query : (L, N, embed_dim), or (N, L, embed_dim) with ``batch_first``; N may be absent
+    key, value : (S, N, kdim) and (S, N, vdim), likewise
+    output : the shape of query
+    weights : (N, L, S), or (N, num_heads, L, S) if they are not averaged
+
     Attributes
     ----------
     in_proj_weight : Parameter, shape (3 * embed_dim, embed_dim), or None
@@ -48,9 +55,30 @@ class MultiheadAttention(Module):
     out_proj : Linear
     bias_k, bias_v : Parameter, shape (1, 1, embed_dim), or None
 
+    Raises
+    ------
+    ValueError
+        If ``embed_dim`` or ``num_heads`` is not positive.
+    AssertionError
+        If ``embed_dim`` is not divisible by ``num_heads``, or the shapes do not fit.
+
     References
     ----------
     arXiv:1706.03762, section 3.2.2.
+
+    Examples
+    --------
+    >>> attention = weft.nn.MultiheadAttention(16, 4, batch_first=True)
+    >>> x = weft.randn(2, 5, 16)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (weft.Size([2, 5, 16]), weft.Size([2, 5, 5]))
+
+    True in the mask hides a key from a query; so each position sees those before it alone:
+
+    >>> later = weft.ones(5, 5, dtype=weft.bool).triu(1)
+    >>> attention(x, x, x, attn_mask=later)[1][0, 0].tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
     """
 
     in_proj_weight: Parameter | None

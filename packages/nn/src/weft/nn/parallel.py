@@ -37,6 +37,10 @@ class DataParallel(Module):
     output_device, dim
         Accepted and not used.
 
+    Shapes
+    ------
+    input, output : as of ``module``
+
     Raises
     ------
     NotImplementedError
@@ -70,13 +74,25 @@ class DistributedDataParallel(Module):
     module : Module
     device_ids : sequence of int or device, optional
         At most one.
+    output_device
+        Accepted and not used.
     **kwargs
         What else PyTorch takes for the exchange of gradients; there is none.
+
+    Shapes
+    ------
+    input, output : as of ``module``
 
     Raises
     ------
     NotImplementedError
         If ``device_ids`` has more than one device.
+
+    Examples
+    --------
+    >>> model = weft.nn.parallel.DistributedDataParallel(weft.nn.Linear(2, 3))
+    >>> with model.no_sync():
+    ...     model(weft.ones(4, 2)).sum().backward()
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, **kwargs: Any) -> None:
@@ -111,10 +127,27 @@ def data_parallel(
 ) -> Any:
     """Call a module with a tensor or a tuple of them, as `DataParallel` does.
 
+    Parameters
+    ----------
+    module : Module
+    inputs : Tensor or tuple
+        The positional arguments.
+    device_ids : sequence of int or device, optional
+        At most one.
+    output_device, dim
+        Accepted and not used.
+    module_kwargs : dict, optional
+        The other arguments.
+
     Raises
     ------
     NotImplementedError
         If ``device_ids`` has more than one device.
+
+    Examples
+    --------
+    >>> weft.nn.parallel.data_parallel(weft.nn.Linear(2, 3), weft.ones(4, 2)).shape
+    weft.Size([4, 3])
     """
     only_device("data_parallel", device_ids)
     given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)

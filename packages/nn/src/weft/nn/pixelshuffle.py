@@ -10,11 +10,32 @@ __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Rearrange (..., C * r**2, H, W) to (..., C, H * r, W * r), r being ``upscale_factor``.
+    """Rearrange channels into pixels: each image grows by ``upscale_factor``.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        r.
+
+    Shapes
+    ------
+    input : (..., C * r**2, H, W)
+    output : (..., C, H * r, W * r)
+
+    Raises
+    ------
+    RuntimeError
+        If the channels are not divisible by r**2.
 
     References
     ----------
     arXiv:1609.05158.
+
+    Examples
+    --------
+    >>> weft.nn.PixelShuffle(2)(weft.arange(4.0).reshape(4, 1, 1))
+    tensor([[[0., 1.],
+             [2., 3.]]])
     """
 
     def __init__(self, upscale_factor: int) -> None:
@@ -31,7 +52,28 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Rearrange (..., C, H * r, W * r) to (..., C * r**2, H, W), r being ``downscale_factor``."""
+    """Rearrange pixels into channels: the inverse of `PixelShuffle`.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        r.
+
+    Shapes
+    ------
+    input : (..., C, H * r, W * r)
+    output : (..., C * r**2, H, W)
+
+    Raises
+    ------
+    RuntimeError
+        If height or width are not divisible by r.
+
+    Examples
+    --------
+    >>> weft.nn.PixelUnshuffle(3)(weft.zeros(1, 12, 12)).shape
+    weft.Size([9, 4, 4])
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -47,11 +89,29 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Reorder the channels of (N, C, ...) so that neighbours come from different groups.
+    """Reorder the channels so that neighbours come from different groups.
+
+    Parameters
+    ----------
+    groups : int
+
+    Shapes
+    ------
+    input, output : (N, C, ...)
+
+    Raises
+    ------
+    RuntimeError
+        If the channels are not divisible by ``groups``.
 
     References
     ----------
     arXiv:1707.01083.
+
+    Examples
+    --------
+    >>> weft.nn.ChannelShuffle(2)(weft.arange(6.0).reshape(1, 6, 1)).flatten()
+    tensor([0., 3., 1., 4., 2., 5.])
     """
 
     def __init__(self, groups: int) -> None:

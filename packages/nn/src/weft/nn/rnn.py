@@ -12,6 +12,7 @@ from weft._engine.tensor import local
 from weft._precision import cast
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._docstrings import documented
 from weft.nn._types import DeviceLike, DType
 from weft.nn.functional.recurrent import GATES, State, recurrent_layer
 from weft.nn.module import Module
@@ -149,33 +150,81 @@ def _one_step(mode: str, x: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_
     return output, *state[1:]  # it is the last h, and a tensor that programs may write to
 
 
+PARAMETERS = """\
+input_size, hidden_size : int
+num_layers : int
+    Each layer takes the outputs of the one before.{options}
+bias : bool
+    Whether there are biases.
+batch_first : bool
+    Whether inputs and outputs are (N, L, ...) rather than (L, N, ...); states are (..., N, ...) always.
+dropout : float
+    Of the outputs of all layers but the last, in training mode.
+bidirectional : bool
+    Whether a second network runs from the end; its outputs are joined to the first's.{projection}
+device, dtype : optional
+    Of the parameters."""
+
+NONLINEARITY = """
+nonlinearity : "tanh" or "relu"
+    "tanh" by default. By position it comes before ``bias``."""
+
+PROJECTION = """
+proj_size : int
+    The size to which an LSTM's hidden state is projected; 0 means not at all."""
+
+SHAPES = """\
+input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
+output : (L, N, directions * {size}), likewise
+    The hidden states of the last layer.
+hx, state : (num_layers * directions, N, {size})
+    The states before the first step, 0 by default, and after the last."""
+
+SHAPES_OF_LSTM = """\
+input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
+output : (L, N, directions * {size}), likewise
+    The hidden states of the last layer.
+hx, state : pairs of (num_layers * directions, N, {size}) and (num_layers * directions, N, hidden_size)
+    The states (h, c) before the first step, 0 by default, and after the last."""
+
+WEIGHTS = """\
+weight_ih_l0 : Parameter, shape (gates * hidden_size, input_size)
+    Of layer 0, and so on for each layer, whose inputs are ``directions * {size}`` wide; those of the second direction
+    end in ``_reverse``. Gates are stacked: an LSTM's are i, f, g, o; a GRU's r, z, n.
+weight_hh_l0 : Parameter, shape (gates * hidden_size, {size})
+bias_ih_l0, bias_hh_l0 : Parameter, shape (gates * hidden_size,)
+    All drawn uniformly from ±1/sqrt(hidden_size)."""
+
+
+@documented(
+    parameters=PARAMETERS,
+    shapes=SHAPES,
+    weights=WEIGHTS,
+    options="",
+    projection=PROJECTION,
+    size="(proj_size or hidden_size)",
+)
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the loop over them.
 
     Parameters
     ----------
-    mode : {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
-    input_size, hidden_size : int
-    num_layers : int
-        Each layer takes the outputs of the one before.
-    bias : bool
-        Whether there are biases.
-    batch_first : bool
-        Whether inputs and outputs are (N, L, ...) rather than (L, N, ...); states are (..., N, ...) always.
-    dropout : float
-        Of the outputs of all layers but the last, in training mode.
-    bidirectional : bool
-        Whether a second network runs from the end; its outputs are joined to the first's.
-    proj_size : int
-        The size to which an LSTM's hidden state is projected; 0 means not at all.
-    device, dtype : optional
-        Of the parameters.
+    mode : "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"
+    {parameters}
+
+    Shapes
+    ------
+    {shapes}
+        Those of an LSTM are a pair (h, c).
 
     Attributes
     ----------
-    weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0 : Parameter
-        Of layer 0, and so on for each layer; those of the second direction end in ``_reverse``. Gates are stacked: an
-        LSTM's are input, forget, cell, output; a GRU's reset, update, new. Drawn uniformly from ±1/sqrt(hidden_size).
+    {weights}
+
+    Examples
+    --------
+    >>> weft.nn.RNNBase("GRU", 10, 20)(weft.randn(5, 3, 10))[0].shape
+    weft.Size([5, 3, 20])
     """
 
     def __init__(
@@ -429,12 +478,45 @@ class RNNBase(Module):
         return text
 
 
+@documented(
+    parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options=NONLINEARITY, projection="", size="hidden_size"
+)
 class RNN(RNNBase):
-    """Elman network: ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)``.
+    """Elman network, layers of it, in one direction or both.
 
-    Called as ``RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
-    dropout=0.0, bidirectional=False, device=None, dtype=None)``; ``nonlinearity`` is "tanh" or "relu", the rest is as
-    in `RNNBase`.
+    ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`` at each step.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Shapes
+    ------
+    {shapes}
+
+    Attributes
+    ----------
+    {weights}
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, or ``dropout`` is no probability.
+    RuntimeError
+        If input or state have other shapes.
+
+    References
+    ----------
+    Elman, Finding structure in time, 1990.
+
+    Examples
+    --------
+    >>> network = weft.nn.RNN(10, 20, num_layers=2, batch_first=True)
+    >>> output, state = network(weft.randn(3, 5, 10))
+    >>> output.shape, state.shape
+    (weft.Size([3, 5, 20]), weft.Size([2, 3, 20]))
+    >>> bool((output[:, -1] == state[-1]).all())  # the last output is the last layer's state
+    True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -451,15 +533,56 @@ class RNN(RNNBase):
         self.nonlinearity = self_nonlinearity
 
 
+@documented(
+    parameters=PARAMETERS,
+    shapes=SHAPES_OF_LSTM,
+    weights=WEIGHTS,
+    options="",
+    projection=PROJECTION,
+    size="(proj_size or hidden_size)",
+)
 class LSTM(RNNBase):
-    """Long short-term memory.
+    """Long short-term memory, layers of it, in one direction or both.
 
-    Called as ``LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False, proj_size=0, device=None, dtype=None)``, as in `RNNBase`.
+    At each step, with gates i, f, o (sigmoids) and g (a tanh) of ``W_ih x + b_ih + W_hh h + b_hh``: ``c' = f c + i g``
+    and ``h' = o tanh(c')``.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Shapes
+    ------
+    {shapes}
+
+    Attributes
+    ----------
+    {weights}
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, or ``dropout`` is no probability.
+    RuntimeError
+        If input or state have other shapes.
 
     References
     ----------
     Hochreiter and Schmidhuber, Long short-term memory, 1997; the projection is of arXiv:1402.1128.
+
+    Examples
+    --------
+    >>> network = weft.nn.LSTM(10, 20, bidirectional=True)
+    >>> output, (h, c) = network(weft.randn(5, 3, 10))
+    >>> output.shape, h.shape, c.shape
+    (weft.Size([5, 3, 40]), weft.Size([2, 3, 20]), weft.Size([2, 3, 20]))
+
+    Sequences of several lengths run packed:
+
+    >>> packed = weft.nn.utils.rnn.pack_sequence([weft.randn(4, 10), weft.randn(2, 10)])
+    >>> output, (h, c) = network(packed)
+    >>> output.data.shape, h.shape
+    (weft.Size([6, 40]), weft.Size([2, 2, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -482,15 +605,42 @@ class LSTM(RNNBase):
         return tuple(RNNBase.permute_hidden(self, part, permutation) for part in hx)
 
 
+@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options="", projection="", size="hidden_size")
 class GRU(RNNBase):
-    """Gated recurrent unit.
+    """Gated recurrent unit, layers of it, in one direction or both.
 
-    Called as ``GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0,
-    bidirectional=False, device=None, dtype=None)``, as in `RNNBase`.
+    At each step, with gates r and z (sigmoids) of ``W_ih x + b_ih + W_hh h + b_hh``:
+    ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))`` and ``h' = (1 - z) n + z h``.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Shapes
+    ------
+    {shapes}
+
+    Attributes
+    ----------
+    {weights}
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, or ``dropout`` is no probability.
+    RuntimeError
+        If input or state have other shapes.
 
     References
     ----------
     arXiv:1406.1078; here the reset gate applies to the product with the hidden state, not to the state itself.
+
+    Examples
+    --------
+    >>> network = weft.nn.GRU(10, 20)
+    >>> output, state = network(weft.randn(5, 10))  # one sequence, without a batch
+    >>> output.shape, state.shape
+    (weft.Size([5, 20]), weft.Size([1, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -505,10 +655,27 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """What the cells share: the parameters of one step.
 
+    Parameters
+    ----------
+    input_size, hidden_size : int
+    bias : bool
+        Whether there are biases.
+    num_chunks : int
+        The number of gates.
+    device, dtype : optional
+        Of the parameters.
+
     Attributes
     ----------
-    weight_ih, weight_hh, bias_ih, bias_hh : Parameter
-        The gates are stacked as in `RNNBase`; drawn uniformly from ±1/sqrt(hidden_size).
+    weight_ih : Parameter, shape (num_chunks * hidden_size, input_size)
+    weight_hh : Parameter, shape (num_chunks * hidden_size, hidden_size)
+    bias_ih, bias_hh : Parameter, shape (num_chunks * hidden_size,), or None
+        All drawn uniformly from ±1/sqrt(hidden_size).
+
+    Examples
+    --------
+    >>> weft.nn.RNNCellBase(10, 20, bias=True, num_chunks=4).weight_ih.shape
+    weft.Size([80, 10])
     """
 
     weight_ih: Parameter
@@ -599,9 +766,36 @@ class RNNCell(RNNCellBase):
     ----------
     input_size, hidden_size : int
     bias : bool
-    nonlinearity : {"tanh", "relu"}
+        Whether there are biases.
+    nonlinearity : "tanh" or "relu"
     device, dtype : optional
         Of the parameters.
+
+    Shapes
+    ------
+    input : (N, input_size) or (input_size,)
+    hx, output : (N, hidden_size) or (hidden_size,)
+        The state before (0 by default) and after.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : Parameter
+        As of layer 0 of `RNN`.
+
+    Raises
+    ------
+    ValueError
+        If input or state have other than 1 or 2 dimensions.
+    RuntimeError
+        If their sizes do not fit.
+
+    Examples
+    --------
+    >>> cell, state = weft.nn.RNNCell(10, 20), None
+    >>> for x in weft.randn(6, 3, 10):  # 6 steps of 3 sequences
+    ...     state = cell(x, state)
+    >>> state.shape
+    weft.Size([3, 20])
     """
 
     def __init__(
@@ -624,14 +818,42 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM.
+    """One step of an `LSTM`.
 
     Parameters
     ----------
     input_size, hidden_size : int
     bias : bool
+        Whether there are biases.
     device, dtype : optional
         Of the parameters.
+
+    Shapes
+    ------
+    input : (N, input_size) or (input_size,)
+    hx, output : pairs of (N, hidden_size) or (hidden_size,)
+        The states (h, c) before (0 by default) and after.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : Parameter
+        As of layer 0 of `LSTM`.
+
+    Raises
+    ------
+    ValueError
+        If input or state have other than 1 or 2 dimensions.
+    RuntimeError
+        If their sizes do not fit.
+
+    Examples
+    --------
+    >>> cell, state = weft.nn.LSTMCell(10, 20), None
+    >>> for x in weft.randn(6, 3, 10):  # 6 steps of 3 sequences
+    ...     state = cell(x, state)
+    >>> h, c = state
+    >>> h.shape, c.shape
+    (weft.Size([3, 20]), weft.Size([3, 20]))
     """
 
     def __init__(
@@ -651,14 +873,41 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU.
+    """One step of a `GRU`.
 
     Parameters
     ----------
     input_size, hidden_size : int
     bias : bool
+        Whether there are biases.
     device, dtype : optional
         Of the parameters.
+
+    Shapes
+    ------
+    input : (N, input_size) or (input_size,)
+    hx, output : (N, hidden_size) or (hidden_size,)
+        The state before (0 by default) and after.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : Parameter
+        As of layer 0 of `GRU`.
+
+    Raises
+    ------
+    ValueError
+        If input or state have other than 1 or 2 dimensions.
+    RuntimeError
+        If their sizes do not fit.
+
+    Examples
+    --------
+    >>> cell, state = weft.nn.GRUCell(10, 20), None
+    >>> for x in weft.randn(6, 3, 10):  # 6 steps of 3 sequences
+    ...     state = cell(x, state)
+    >>> state.shape
+    weft.Size([3, 20])
     """
 
     def __init__(

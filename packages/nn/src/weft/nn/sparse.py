@@ -76,10 +76,30 @@ class Embedding(_Table):
     device, dtype : optional
         Of the table.
 
+    Shapes
+    ------
+    input : (...), of integers
+    output : (..., embedding_dim)
+
     Attributes
     ----------
     weight : Parameter, shape (num_embeddings, embedding_dim)
         From the standard normal distribution.
+
+    Raises
+    ------
+    IndexError
+        If an index is not in [0, num_embeddings).
+    AssertionError
+        If ``padding_idx`` is out of range.
+
+    Examples
+    --------
+    >>> table = weft.nn.Embedding(10, 3, padding_idx=0)
+    >>> table(weft.tensor([[1, 2, 4, 0], [4, 3, 2, 0]])).shape
+    weft.Size([2, 4, 3])
+    >>> table(weft.tensor(0)).detach()
+    tensor([0., 0., 0.])
     """
 
     def __init__(
@@ -167,7 +187,7 @@ class EmbeddingBag(_Table):
         The p of that norm.
     scale_grad_by_freq : bool
         Whether to divide gradients by how often the index is in the batch.
-    mode : {"mean", "sum", "max"}
+    mode : "mean", "sum" or "max"
     sparse : bool
         Whether the gradient of the table is a sparse tensor.
     include_last_offset : bool
@@ -177,10 +197,32 @@ class EmbeddingBag(_Table):
     device, dtype : optional
         Of the table.
 
+    Shapes
+    ------
+    input : (bags, indices of each bag), or (indices,) with offsets
+    offsets : (bags,)
+        Where each bag begins.
+    per_sample_weights : the shape of input
+    output : (bags, embedding_dim)
+
     Attributes
     ----------
     weight : Parameter, shape (num_embeddings, embedding_dim)
         From the standard normal distribution.
+
+    Raises
+    ------
+    IndexError
+        If an index is not in [0, num_embeddings).
+    ValueError
+        If indices come in one dimension without offsets, or in two with them.
+
+    Examples
+    --------
+    >>> bags = weft.nn.EmbeddingBag.from_pretrained(weft.tensor([[1.0, 1.0], [2.0, 4.0], [5.0, 5.0]]))
+    >>> bags(weft.tensor([0, 1, 2]), weft.tensor([0, 2]))  # the bags [0, 1] and [2]
+    tensor([[1.5000, 2.5000],
+            [5.0000, 5.0000]])
     """
 
     def __init__(

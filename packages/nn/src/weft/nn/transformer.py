@@ -11,6 +11,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
+from weft.nn._docstrings import documented
 from weft.nn._types import DeviceLike, DType
 from weft.nn.activation import GELU, ReLU
 from weft.nn.containers import ModuleList
@@ -31,31 +32,58 @@ __all__ = [
 
 Activation = Callable[[Tensor], Tensor]
 
+LAYER = """\
+d_model : int
+    The size of each position's vector.
+nhead : int
+    The number of attention heads.
+dim_feedforward : int
+    The size of the network's hidden layer.
+dropout : float
+activation : "relu", "gelu" or callable
+    Of the hidden layer.
+layer_norm_eps : float
+    The ``eps`` of the layer norms.
+batch_first : bool
+    Whether inputs and outputs are (N, S, E) rather than (S, N, E).
+norm_first : bool
+    Whether the norms come before attention and network rather than after the residual connections.
+bias : bool
+    Whether linear maps and norms have biases.
+device, dtype : optional
+    Of the parameters."""
 
+
+@documented(parameters=LAYER)
 class TransformerEncoderLayer(Module):
     """Self-attention and a two-layer network, each with a residual connection and a layer norm.
 
     Parameters
     ----------
-    d_model : int
-        The size of each position's vector.
-    nhead : int
-        The number of attention heads.
-    dim_feedforward : int
-        The size of the network's hidden layer.
-    dropout : float
-    activation : {"relu", "gelu"} or callable
-        Of the hidden layer.
-    layer_norm_eps : float
-        The ``eps`` of the layer norms.
-    batch_first : bool
-        Whether inputs and outputs are (N, S, E) rather than (S, N, E).
-    norm_first : bool
-        Whether the norms come before attention and network rather than after the residual connections.
-    bias : bool
-        Whether linear maps and norms have biases.
-    device, dtype : optional
-        Of the parameters.
+    {parameters}
+
+    Shapes
+    ------
+    src, output : (S, N, d_model), or (N, S, d_model) with ``batch_first``; N may be absent
+    src_mask : (S, S) or (N * nhead, S, S)
+    src_key_padding_mask : (N, S)
+
+    Raises
+    ------
+    AssertionError
+        If ``d_model`` is not divisible by ``nhead``, or the shapes do not fit.
+    RuntimeError
+        If ``activation`` is another string.
+
+    References
+    ----------
+    arXiv:1706.03762, section 3.1; arXiv:2002.04745 for ``norm_first``.
+
+    Examples
+    --------
+    >>> layer = weft.nn.TransformerEncoderLayer(16, 4, dim_feedforward=32, batch_first=True)
+    >>> layer(weft.randn(2, 5, 16)).shape
+    weft.Size([2, 5, 16])
     """
 
     activation: Activation
@@ -123,10 +151,35 @@ class TransformerEncoderLayer(Module):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
+@documented(parameters=LAYER)
 class TransformerDecoderLayer(Module):
     """Self-attention, attention to an encoder's output, and a two-layer network.
 
-    Each has a residual connection and a layer norm. Parameters are those of `TransformerEncoderLayer`.
+    Each has a residual connection and a layer norm.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Shapes
+    ------
+    tgt, output : (T, N, d_model), or (N, T, d_model) with ``batch_first``; N may be absent
+    memory : (S, N, d_model), likewise
+    tgt_mask, memory_mask : (T, T) and (T, S), or with N * nhead before
+    tgt_key_padding_mask, memory_key_padding_mask : (N, T) and (N, S)
+
+    Raises
+    ------
+    AssertionError
+        If ``d_model`` is not divisible by ``nhead``, or the shapes do not fit.
+    RuntimeError
+        If ``activation`` is another string.
+
+    Examples
+    --------
+    >>> layer = weft.nn.TransformerDecoderLayer(16, 4, dim_feedforward=32, batch_first=True)
+    >>> layer(weft.randn(2, 5, 16), memory=weft.randn(2, 7, 16)).shape
+    weft.Size([2, 5, 16])
     """
 
     activation: Activation
@@ -234,6 +287,20 @@ class TransformerEncoder(Module):
         number of heads), in eval mode, without gradients, with a padding mask and no other.
     mask_check : bool
         Leave positions out only if each sequence's padding is at its end.
+
+    Shapes
+    ------
+    src, output : (S, N, E), or (N, S, E) with ``batch_first`` in the layers; N may be absent
+    mask : (S, S) or (N * nhead, S, S)
+    src_key_padding_mask : (N, S)
+
+    Examples
+    --------
+    >>> layer = weft.nn.TransformerEncoderLayer(16, 4, dim_feedforward=32, batch_first=True)
+    >>> encoder = weft.nn.TransformerEncoder(layer, num_layers=2)
+    >>> padding = weft.tensor([[False, False, False], [False, False, True]])
+    >>> encoder(weft.randn(2, 3, 16), src_key_padding_mask=padding).shape
+    weft.Size([2, 3, 16])
     """
 
     def __init__(
@@ -298,6 +365,21 @@ class TransformerDecoder(Module):
     num_layers : int
     norm : Module, optional
         After the last layer.
+
+    Shapes
+    ------
+    tgt, output : (T, N, E), or (N, T, E) with ``batch_first`` in the layers; N may be absent
+    memory : (S, N, E), likewise
+    tgt_mask, memory_mask : (T, T) and (T, S), or with N * nhead before
+    tgt_key_padding_mask, memory_key_padding_mask : (N, T) and (N, S)
+
+    Examples
+    --------
+    >>> layer = weft.nn.TransformerDecoderLayer(16, 4, dim_feedforward=32, batch_first=True)
+    >>> decoder = weft.nn.TransformerDecoder(layer, num_layers=2)
+    >>> causal = weft.nn.Transformer.generate_square_subsequent_mask(5)
+    >>> decoder(weft.randn(2, 5, 16), weft.randn(2, 7, 16), tgt_mask=causal).shape
+    weft.Size([2, 5, 16])
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -334,20 +416,39 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
+@documented(parameters=LAYER)
 class Transformer(Module):
     """An encoder and a decoder.
 
     Parameters
     ----------
-    d_model : int
-        The size of each position's vector.
-    nhead : int
-        The number of attention heads.
     num_encoder_layers, num_decoder_layers : int
-    dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype
-        As in `TransformerEncoderLayer`.
     custom_encoder, custom_decoder : Module, optional
         Used instead of the standard ones.
+    {parameters}
+
+    Shapes
+    ------
+    src : (S, N, d_model), or (N, S, d_model) with ``batch_first``; N may be absent
+    tgt, output : (T, N, d_model), likewise
+    src_mask, tgt_mask, memory_mask : (S, S), (T, T) and (T, S), or with N * nhead before
+    src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask : (N, S), (N, T) and (N, S)
+
+    Raises
+    ------
+    RuntimeError
+        If batches or the sizes of vectors differ.
+
+    References
+    ----------
+    arXiv:1706.03762.
+
+    Examples
+    --------
+    >>> model = weft.nn.Transformer(16, 4, 1, 1, dim_feedforward=32, batch_first=True)
+    >>> causal = model.generate_square_subsequent_mask(5)
+    >>> model(weft.randn(2, 7, 16), weft.randn(2, 5, 16), tgt_mask=causal).shape
+    weft.Size([2, 5, 16])
     """
 
     def __init__(
