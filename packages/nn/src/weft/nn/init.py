@@ -80,14 +80,42 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 @overridable
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers drawn uniformly from [a, b)."""
+    """Fill with numbers drawn uniformly from [a, b).
+
+    Parameters
+    ----------
+    tensor : Tensor
+    a, b : float
+    generator : Generator, optional
+        By default the device's own.
+
+    Examples
+    --------
+    >>> weights = weft.nn.init.uniform_(weft.empty(100), -0.1, 0.1)
+    >>> bool((weights.abs() <= 0.1).all())
+    True
+    """
     with weft.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 @overridable
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers drawn from the normal distribution."""
+    """Fill with numbers drawn from the normal distribution.
+
+    Parameters
+    ----------
+    tensor : Tensor
+    mean, std : float
+    generator : Generator, optional
+        By default the device's own.
+
+    Examples
+    --------
+    >>> weights = weft.nn.init.normal_(weft.empty(1000), std=0.02)
+    >>> 0.018 < weights.std().item() < 0.022
+    True
+    """
     with weft.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -110,6 +138,7 @@ def trunc_normal_(
     a, b : float
         The least and the greatest value, absolute (not in units of ``std``).
     generator : Generator, optional
+        By default the device's own.
 
     Warns
     -----
@@ -124,6 +153,12 @@ def trunc_normal_(
     References
     ----------
     arXiv:0907.4010.
+
+    Examples
+    --------
+    >>> weights = weft.nn.init.trunc_normal_(weft.empty(100), a=-1.0, b=1.0)
+    >>> bool((weights.abs() <= 1).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -172,7 +207,18 @@ def _normal_cdf(x: float) -> float:
 
 @overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with ``val``."""
+    """Fill with ``val``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+    val : float
+
+    Examples
+    --------
+    >>> weft.nn.init.constant_(weft.empty(2), 0.3)
+    tensor([0.3000, 0.3000])
+    """
     with weft.no_grad():
         return tensor.fill_(val)
 
@@ -192,7 +238,19 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity: a `Linear` then passes on as many of its inputs as it has outputs."""
+    """Fill a matrix with the identity: a `Linear` then passes on as many of its inputs as it has outputs.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has other than 2 dimensions.
+
+    Examples
+    --------
+    >>> weft.nn.init.eye_(weft.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"eye_: Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     with weft.no_grad():
@@ -212,6 +270,13 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     ------
     ValueError
         For another number of axes, or if ``groups`` does not divide the output channels.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.dirac_(weft.empty(2, 2, 3))
+    >>> signal = weft.arange(8.0).reshape(1, 2, 4)
+    >>> bool((weft.nn.functional.conv1d(signal, weight, padding=1) == signal).all())
+    True
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(f"dirac_: Only tensors with 3, 4, or 5 dimensions are supported, got {tuple(tensor.shape)}")
@@ -251,9 +316,33 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill uniformly from ±gain * sqrt(6 / (fan_in + fan_out)).
 
+    Parameters
+    ----------
+    tensor : Tensor
+    gain : float
+        See `calculate_gain`.
+    generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
+    Notes
+    -----
+    The fans are those of a weight (outputs, inputs, ...): how many inputs feed one output, and how many outputs one
+    input feeds.
+
     References
     ----------
     Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010, equation 16.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.xavier_uniform_(weft.empty(4, 2))  # from ±1
+    >>> bool((weight.abs() <= 1).all())
+    True
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
@@ -263,9 +352,28 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill from the normal distribution with std gain * sqrt(2 / (fan_in + fan_out)).
 
+    Parameters
+    ----------
+    tensor : Tensor
+    gain : float
+        See `calculate_gain`.
+    generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
     References
     ----------
     Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.xavier_normal_(weft.empty(100, 100))  # std 0.1
+    >>> 0.09 < weight.std().item() < 0.11
+    True
     """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
@@ -286,15 +394,27 @@ def kaiming_uniform_(
     tensor : Tensor
     a : float
         The negative slope, where the nonlinearity is "leaky_relu".
-    mode : {"fan_in", "fan_out"}
+    mode : "fan_in" or "fan_out"
         Whether to keep the variance forward or backward.
     nonlinearity : str
         As in `calculate_gain`.
     generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions, or a name is unknown.
 
     References
     ----------
     arXiv:1502.01852, section 2.2.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.kaiming_uniform_(weft.empty(8, 6), nonlinearity="relu")  # from ±sqrt(2) * sqrt(3 / 6)
+    >>> bool((weight.abs() <= 1).all())
+    True
     """
     if 0 in tensor.shape:
         return _without_elements(tensor, "kaiming_uniform_")
@@ -310,7 +430,35 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill from the normal distribution with std gain / sqrt(fan); parameters as in `kaiming_uniform_`."""
+    """Fill from the normal distribution with std gain / sqrt(fan).
+
+    Parameters
+    ----------
+    tensor : Tensor
+    a : float
+        The negative slope, where the nonlinearity is "leaky_relu".
+    mode : "fan_in" or "fan_out"
+        Whether to keep the variance forward or backward.
+    nonlinearity : str
+        As in `calculate_gain`.
+    generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions, or a name is unknown.
+
+    References
+    ----------
+    arXiv:1502.01852, section 2.2.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.kaiming_normal_(weft.empty(100, 50), nonlinearity="relu")  # std sqrt(2) / sqrt(50)
+    >>> 0.19 < weight.std().item() < 0.21
+    True
+    """
     if 0 in tensor.shape:
         return _without_elements(tensor, "kaiming_normal_")
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
@@ -328,9 +476,27 @@ def _without_elements(tensor: Tensor, name: str) -> Tensor:
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix times ``gain``; axes from the second on are taken as one.
 
+    Parameters
+    ----------
+    tensor : Tensor
+    gain : float
+    generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than 2 dimensions.
+
     References
     ----------
     arXiv:1312.6120. The Q factor of a normal matrix, with a positive diagonal of R, is uniformly distributed.
+
+    Examples
+    --------
+    >>> weight = weft.nn.init.orthogonal_(weft.empty(3, 5))
+    >>> weft.allclose(weight @ weight.T, weft.eye(3), atol=1e-6)
+    True
     """
     if tensor.dim() < 2:
         raise ValueError(
@@ -360,9 +526,28 @@ def _orthonormal(matrix: Tensor) -> Tensor:
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill a matrix from the normal distribution, then set the fraction ``sparsity`` of each column to 0.
 
+    Parameters
+    ----------
+    tensor : Tensor
+    sparsity : float
+        0 to 1.
+    std : float
+    generator : Generator, optional
+        By default the device's own.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has other than 2 dimensions.
+
     References
     ----------
     Martens, Deep learning via Hessian-free optimization, 2010.
+
+    Examples
+    --------
+    >>> (weft.nn.init.sparse_(weft.empty(10, 3), sparsity=0.4) == 0).sum(0)
+    tensor([4, 4, 4])
     """
     if tensor.dim() != 2:
         raise ValueError(f"sparse_: Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")

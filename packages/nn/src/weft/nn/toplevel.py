@@ -140,7 +140,18 @@ __all__ = [
 
 
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``; see `weft.nn.functional.celu`."""
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``; see `weft.nn.functional.celu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    alpha : float
+
+    Examples
+    --------
+    >>> weft.celu(weft.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return F.celu(input, alpha)
 
 
@@ -151,19 +162,61 @@ def selu(input: Tensor) -> Tensor:
 
 @composite(out=True)
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Each element above ``threshold`` as it is, the others replaced by ``value``."""
+    """Each element above ``threshold`` as it is, the others replaced by ``value``.
+
+    Parameters
+    ----------
+    input : Tensor
+    threshold, value : float
+
+    Examples
+    --------
+    >>> weft.threshold(weft.tensor([0.5, 1.0, 1.5]), 1.0, 20.0)
+    tensor([20.0000, 20.0000,  1.5000])
+    """
     return threshold_op.op(input, *threshold_and_value(input, threshold, value))
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """In-place variant of `threshold`."""
+    """In-place variant of `threshold`.
+
+    Parameters
+    ----------
+    input : Tensor
+    threshold, value : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([0.5, 1.5])
+    >>> _ = weft.threshold_(x, 1.0, 20.0)
+    >>> x
+    tensor([20.0000,  1.5000])
+    """
     return F.threshold_(input, threshold, value)
 
 
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
-    """`leaky_relu` with a slope drawn from [lower, upper] for each element; see `weft.nn.functional.rrelu`."""
+    """`leaky_relu` with a slope drawn from [lower, upper] for each element; see `weft.nn.functional.rrelu`.
+
+    Parameters
+    ----------
+    input, lower, upper, training
+        As of `weft.nn.functional.rrelu`.
+    generator : None
+        The default generator draws; there is no other.
+
+    Raises
+    ------
+    NotImplementedError
+        If a generator is given.
+
+    Examples
+    --------
+    >>> weft.rrelu(weft.tensor([-1.0, 2.0]), 0.1, 0.3)  # not training: their mean
+    tensor([-0.2000,  2.0000])
+    """
     refuse_generator("rrelu", generator)
     return F.rrelu(input, lower, upper, training)
 
@@ -171,7 +224,24 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
-    """In-place variant of `rrelu`."""
+    """In-place variant of `rrelu`.
+
+    Parameters
+    ----------
+    input, lower, upper, training, generator
+        As of `rrelu`.
+
+    Raises
+    ------
+    NotImplementedError
+        If a generator is given.
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> weft.rrelu_(x, 0.1, 0.3) is x
+    True
+    """
     refuse_generator("rrelu_", generator)
     return F.rrelu_(input, lower, upper, training)
 
@@ -191,6 +261,28 @@ def refuse_generator(name: str, generator: Any) -> None:
 
 
 # Dropout
+
+
+DROPPING = """\
+Parameters
+----------
+input : Tensor
+p : float
+    The probability of being dropped.
+train : bool
+    Without it nothing is dropped.
+
+Raises
+------
+RuntimeError
+    If ``p`` is not in [0, 1].
+
+Examples
+--------
+>>> weft.{name}(weft.ones(2, 2), 0.5, train=False)
+tensor([[1., 1.],
+        [1., 1.]])
+"""
 
 
 def dropping(name: str, rule: Callable[..., Tensor], by_features: bool) -> tuple[Any, Any]:
@@ -215,8 +307,8 @@ def dropping(name: str, rule: Callable[..., Tensor], by_features: bool) -> tuple
     kept = "; mean and variance stay behind `selu`" if rule is alpha_masked else ""
     function.__name__ = function.__qualname__ = name
     function_.__name__ = function_.__qualname__ = f"{name}_"
-    function.__doc__ = f"Drop {what} with probability ``p`` if ``train``{kept}."
-    function_.__doc__ = f"In-place variant of `{name}`."
+    function.__doc__ = f"Drop {what} with probability ``p`` if ``train``{kept}.\n\n{DROPPING.format(name=name)}"
+    function_.__doc__ = f"In-place variant of `{name}`.\n\n{DROPPING.format(name=function_.__name__)}"
     return function, function_
 
 
@@ -242,6 +334,12 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     ------
     RuntimeError
         If p is not in [0, 1], or the dtype cannot be scaled.
+
+    Examples
+    --------
+    >>> output, mask = weft.native_dropout(weft.ones(4), 0.5, True)
+    >>> bool((output == 2 * mask).all())
+    True
     """
     if not input.kind.is_differentiable:
         raise RuntimeError(f"native_dropout: result type Float can't be cast to {input.dtype}; convert with .float()")
@@ -267,7 +365,22 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """Normalize each channel; see `weft.nn.functional.batch_norm`."""
+    """Normalize each channel; see `weft.nn.functional.batch_norm`.
+
+    Parameters
+    ----------
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+        As of `weft.nn.functional.batch_norm`.
+    cudnn_enabled : bool
+        Not used.
+
+    Examples
+    --------
+    >>> x = weft.tensor([[1.0], [3.0]])
+    >>> weft.batch_norm(x, None, None, weft.tensor([2.0]), weft.tensor([4.0]), False, 0.1, 0.0, False)
+    tensor([[-0.5000],
+            [ 0.5000]])
+    """
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -282,7 +395,20 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """Normalize each channel of each sample; see `weft.nn.functional.instance_norm`."""
+    """Normalize each channel of each sample; see `weft.nn.functional.instance_norm`.
+
+    Parameters
+    ----------
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps
+        As of `weft.nn.functional.instance_norm`.
+    cudnn_enabled : bool
+        Not used.
+
+    Examples
+    --------
+    >>> weft.instance_norm(weft.tensor([[[1.0, 3.0]]]), None, None, None, None, True, 0.1, 0.0, False)
+    tensor([[[-1.,  1.]]])
+    """
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -294,7 +420,20 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """Normalize the last axes; see `weft.nn.functional.layer_norm`."""
+    """Normalize the last axes; see `weft.nn.functional.layer_norm`.
+
+    Parameters
+    ----------
+    input, normalized_shape, weight, bias, eps
+        As of `weft.nn.functional.layer_norm`.
+    cudnn_enable : bool
+        Not used.
+
+    Examples
+    --------
+    >>> weft.layer_norm(weft.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -306,7 +445,20 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """Normalize each group of channels of each sample; see `weft.nn.functional.group_norm`."""
+    """Normalize each group of channels of each sample; see `weft.nn.functional.group_norm`.
+
+    Parameters
+    ----------
+    input, num_groups, weight, bias, eps
+        As of `weft.nn.functional.group_norm`.
+    cudnn_enabled : bool
+        Not used.
+
+    Examples
+    --------
+    >>> weft.group_norm(weft.tensor([[1.0, 3.0, 0.0, 4.0]]), 2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -323,10 +475,22 @@ def native_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, with the batch's means and inverse standard deviations (empty unless ``training``).
 
+    Parameters
+    ----------
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+        As of `weft.nn.functional.batch_norm`.
+
     Raises
     ------
     RuntimeError
         If running statistics are missing in evaluation.
+
+    Examples
+    --------
+    >>> x = weft.tensor([[1.0], [3.0]])
+    >>> weft.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)
+    (tensor([[-1.],
+            [ 1.]]), tensor([2.]), tensor([1.]))
     """
     if not training:
         if running_mean is None or running_var is None:
@@ -371,7 +535,29 @@ def _batch_norm_with_update(
 def batch_norm_update_stats(
     input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
 ) -> tuple[Tensor, Tensor]:
-    """The means and biased variances of the channels; the running statistics move a share of the way to them."""
+    """The means and biased variances of the channels; the running statistics move a share of the way to them.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    running_mean, running_var : Tensor, shape (C,), or None
+        Changed in place.
+    momentum : float
+        The share.
+
+    Raises
+    ------
+    RuntimeError
+        If the input is empty.
+
+    Examples
+    --------
+    >>> running_mean, running_var = weft.zeros(1), weft.ones(1)
+    >>> weft.batch_norm_update_stats(weft.tensor([[1.0], [3.0]]), running_mean, running_var, 0.1)
+    (tensor([2.]), tensor([1.]))
+    >>> running_mean, running_var  # the running variance is the unbiased one
+    (tensor([0.2000]), tensor([1.1000]))
+    """
     if not input.numel():
         raise RuntimeError(
             "batch_norm_update_stats: input tensor must have at least one element, but got input_sizes = "
@@ -387,7 +573,18 @@ def batch_norm_update_stats(
 def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, with the means and inverse standard deviations of the rows."""
+    """`layer_norm`, with the means and inverse standard deviations of the rows.
+
+    Parameters
+    ----------
+    input, normalized_shape, weight, bias, eps
+        As of `weft.nn.functional.layer_norm`.
+
+    Examples
+    --------
+    >>> weft.native_layer_norm(weft.tensor([1.0, 3.0]), (2,), None, None, 0.0)
+    (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
+    """
     shape = check_normalized_shape("native_layer_norm", input, normalized_shape, weight, bias)
     element = input.dtype
     mixed = element.is_half and weight is not None and weight.dtype is not element
@@ -401,10 +598,27 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the means and inverse standard deviations of the groups, of shape (N, group).
 
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    weight, bias : Tensor, shape (C,), or None
+    N, C, HxW : int
+        The sizes of the input: examples, channels, elements of each channel.
+    group : int
+        The number of groups.
+    eps : float
+        Added to the variance, in the units of input squared.
+
     Raises
     ------
     RuntimeError
         If the sizes are not those of the input, or the groups do not divide the channels.
+
+    Examples
+    --------
+    >>> result, mean, inverse = weft.native_group_norm(weft.tensor([[1.0, 3.0, 0.0, 4.0]]), None, None, 1, 4, 1, 2, 0.0)
+    >>> mean, inverse
+    (tensor([[2., 2.]]), tensor([[1.0000, 0.5000]]))
     """
     if group < 1 or C % group:
         raise RuntimeError(f"native_group_norm: the number of channels ({C}) must be divisible by group ({group})")
@@ -432,13 +646,52 @@ def native_group_norm(
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows of ``weight`` at these indices; the row ``padding_idx`` gets no gradient, unless it is negative."""
+    """The rows of ``weight`` at these indices.
+
+    Parameters
+    ----------
+    weight : Tensor, shape (rows, columns)
+    indices : Tensor of integers
+    padding_idx : int
+        This row gets no gradient, unless it is negative.
+    scale_grad_by_freq : bool
+        Whether to divide gradients by how often the index is there.
+    sparse : bool
+        Whether the gradient is a sparse tensor.
+
+    Raises
+    ------
+    IndexError
+        If an index is not one of a row.
+
+    Examples
+    --------
+    >>> weft.embedding(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), weft.tensor([1, 0, 1]))
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
+    """
     padding = padding_idx if weight.ndim and 0 <= padding_idx < weight.shape[0] else None
     return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scale the rows at these indices down to a norm, in place."""
+    """Scale the rows at these indices down to a norm, in place.
+
+    Parameters
+    ----------
+    input : Tensor, shape (rows, columns)
+    indices : Tensor of integers
+    max_norm : float
+    norm_type : float
+        The p of the norm.
+
+    Examples
+    --------
+    >>> weft.embedding_renorm_(weft.tensor([[3.0, 4.0], [6.0, 8.0]]), weft.tensor([1]), 5.0, 2.0)
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
     F.embedding(indices, input.detach())  # checks both
     shrink_rows(input, indices, max_norm, norm_type)
     return input
@@ -458,7 +711,26 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sum (mode 0), mean (1) or greatest elements (2) of the rows that each bag of indices names.
+    """The sum, mean or greatest elements of the rows that each bag of indices names.
+
+    Parameters
+    ----------
+    weight : Tensor, shape (rows, embedding_dim)
+    indices : Tensor of integers, shape (all indices,)
+    offsets : Tensor, shape (B,)
+        Where each bag begins.
+    scale_grad_by_freq : bool
+        Whether to divide gradients by how often the index is there.
+    mode : int
+        0 sum, 1 mean, 2 greatest.
+    sparse : bool
+        Whether the gradient is a sparse tensor.
+    per_sample_weights : Tensor, the shape of indices, optional
+        What to multiply each row by, for sums.
+    include_last_offset : bool
+        Whether ``offsets`` has one more entry: the number of indices.
+    padding_idx : int, optional
+        The index of a row that counts in no bag.
 
     Returns
     -------
@@ -469,6 +741,13 @@ def embedding_bag(
         How many rows count in each bag; 0 for sums.
     max_indices : Tensor, shape (B, embedding_dim) for mode 2, else (B,)
         Which row gave each greatest element; for the other modes as ``bag_size``.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([[1.0, 1.0], [2.0, 4.0], [5.0, 5.0]])
+    >>> weft.embedding_bag(weight, weft.tensor([0, 1, 2]), weft.tensor([0, 2]))[0]
+    tensor([[3., 5.],
+            [5., 5.]])
     """
     if not isinstance(mode, int) or not 0 <= mode < len(MODES):
         raise RuntimeError(f"embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got {mode!r}")
@@ -536,7 +815,20 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     reduction: int = 0,
 ) -> Tensor:
-    """See `weft.nn.functional.binary_cross_entropy_with_logits`; ``reduction`` is a number."""
+    """As `weft.nn.functional.binary_cross_entropy_with_logits`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input, target, weight, pos_weight
+        As of `weft.nn.functional.binary_cross_entropy_with_logits`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.binary_cross_entropy_with_logits(weft.zeros(2), weft.tensor([0.0, 1.0]))
+    tensor([0.6931, 0.6931])
+    """
     word = reduction_name("binary_cross_entropy_with_logits", reduction)
     return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=word)
 
@@ -544,7 +836,20 @@ def binary_cross_entropy_with_logits(
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """See `weft.nn.functional.cosine_embedding_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.cosine_embedding_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input1, input2, target, margin
+        As of `weft.nn.functional.cosine_embedding_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.cosine_embedding_loss(weft.tensor([1.0, 0.0]), weft.tensor([0.0, 1.0]), weft.tensor(1))
+    tensor(1.)
+    """
     word = reduction_name("cosine_embedding_loss", reduction)
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=word)
 
@@ -558,18 +863,58 @@ def ctc_loss(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """See `weft.nn.functional.ctc_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.ctc_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    log_probs, targets, input_lengths, target_lengths, blank, zero_infinity
+        As of `weft.nn.functional.ctc_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> log_probs = weft.zeros(2, 1, 3).log_softmax(-1)
+    >>> weft.ctc_loss(log_probs, weft.tensor([[1]]), [2], [1], reduction=2)  # -log(3 / 9)
+    tensor(1.0986)
+    """
     word = reduction_name("ctc_loss", reduction)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, word, zero_infinity)
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
-    """See `weft.nn.functional.hinge_embedding_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.hinge_embedding_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input, target, margin
+        As of `weft.nn.functional.hinge_embedding_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.hinge_embedding_loss(weft.tensor([0.3, 0.3]), weft.tensor([1, -1]), reduction=2)
+    tensor(1.)
+    """
     return F.hinge_embedding_loss(input, target, margin, reduction=reduction_name("hinge_embedding_loss", reduction))
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
-    """See `weft.nn.functional.kl_div`; ``reduction`` is a number."""
+    """As `weft.nn.functional.kl_div`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input, target, log_target
+        As of `weft.nn.functional.kl_div`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.kl_div(weft.tensor([0.5, 0.5]).log(), weft.tensor([1.0, 0.0]))
+    tensor([0.6931, 0.0000])
+    """
     word = reduction_name("kl_div", reduction)
     loss = F.kl_div(input, target, reduction="none", log_target=log_target)
     return loss if word == "none" else loss.mean() if word == "mean" else loss.sum()
@@ -578,13 +923,39 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """See `weft.nn.functional.margin_ranking_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.margin_ranking_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input1, input2, target, margin
+        As of `weft.nn.functional.margin_ranking_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.margin_ranking_loss(weft.tensor([1.0]), weft.tensor([3.0]), weft.tensor([1.0]))
+    tensor([2.])
+    """
     word = reduction_name("margin_ranking_loss", reduction)
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=word)
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """See `weft.nn.functional.poisson_nll_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.poisson_nll_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    input, target, log_input, full, eps
+        As of `weft.nn.functional.poisson_nll_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> weft.poisson_nll_loss(weft.tensor([0.0]), weft.tensor([1.0]), True, False, 1e-8, 0)
+    tensor([1.])
+    """
     word = reduction_name("poisson_nll_loss", reduction)
     return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=word)
 
@@ -599,7 +970,21 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Tensor:
-    """See `weft.nn.functional.triplet_margin_loss`; ``reduction`` is a number."""
+    """As `weft.nn.functional.triplet_margin_loss`, with a number for the reduction.
+
+    Parameters
+    ----------
+    anchor, positive, negative, margin, p, eps, swap
+        As of `weft.nn.functional.triplet_margin_loss`.
+    reduction : int
+        0 none, 1 mean, 2 sum.
+
+    Examples
+    --------
+    >>> anchor, positive, negative = weft.tensor([[0.0]]), weft.tensor([[1.0]]), weft.tensor([[1.5]])
+    >>> weft.triplet_margin_loss(anchor, positive, negative)
+    tensor([0.5000])
+    """
     word = reduction_name("triplet_margin_loss", reduction)
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=word)
 
@@ -608,7 +993,20 @@ def triplet_margin_loss(
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
-    """The places that affine maps send the pixels of an image to; see `weft.nn.functional.affine_grid`."""
+    """The places that affine maps send the pixels of an image to; see `weft.nn.functional.affine_grid`.
+
+    Parameters
+    ----------
+    theta, size, align_corners
+        As of `weft.nn.functional.affine_grid`.
+
+    Examples
+    --------
+    >>> identity = weft.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> weft.affine_grid_generator(identity, (1, 1, 1, 2), False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
     return F.affine_grid(theta, size, align_corners)
 
 
@@ -619,6 +1017,8 @@ def grid_sampler(
 
     Parameters
     ----------
+    input, grid, align_corners
+        As of `weft.nn.functional.grid_sample`.
     interpolation_mode : int
         0 bilinear, 1 nearest, 2 bicubic.
     padding_mode : int
@@ -627,7 +1027,13 @@ def grid_sampler(
     Raises
     ------
     ValueError
-        For other numbers.
+        For other modes.
+
+    Examples
+    --------
+    >>> image, grid = weft.tensor([[[[1.0, 3.0]]]]), weft.tensor([[[[0.0, 0.0]]]])
+    >>> weft.grid_sampler(image, grid, 0, 0, True)  # between the two pixels
+    tensor([[[[2.]]]])
     """
     words = tuple(F.GRID_SAMPLE_INTERPOLATION_MODES), tuple(F.GRID_SAMPLE_PADDING_MODES)
     for argument, value, known in zip(
@@ -641,14 +1047,48 @@ def grid_sampler(
 def grid_sampler_2d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sampler` of images (N, C, H, W)."""
+    """`grid_sampler` of images (N, C, H, W).
+
+    Parameters
+    ----------
+    input, grid, interpolation_mode, padding_mode, align_corners
+        As of `grid_sampler`.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has other dimensions.
+
+    Examples
+    --------
+    >>> image, grid = weft.tensor([[[[1.0, 3.0]]]]), weft.tensor([[[[0.0, 0.0]]]])
+    >>> weft.grid_sampler_2d(image, grid, 0, 0, True)
+    tensor([[[[2.]]]])
+    """
     return of_rank("grid_sampler_2d", 4, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def grid_sampler_3d(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sampler` of volumes (N, C, D, H, W)."""
+    """`grid_sampler` of volumes (N, C, D, H, W).
+
+    Parameters
+    ----------
+    input, grid, interpolation_mode, padding_mode, align_corners
+        As of `grid_sampler`.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has other dimensions.
+
+    Examples
+    --------
+    >>> volume, grid = weft.tensor([[[[[1.0, 3.0]]]]]), weft.tensor([[[[[0.0, 0.0, 0.0]]]]])
+    >>> weft.grid_sampler_3d(volume, grid, 0, 0, True)
+    tensor([[[[[2.]]]]])
+    """
     return of_rank("grid_sampler_3d", 5, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -681,10 +1121,25 @@ def convolution(
 ) -> Tensor:
     """A convolution of one to three dimensions, or its transpose.
 
+    Parameters
+    ----------
+    input, weight, bias, stride, padding, dilation, groups
+        As of `weft.nn.functional.conv2d`.
+    transposed : bool
+        Whether the transpose is meant, as `weft.nn.functional.conv_transpose2d` computes it.
+    output_padding : sequence of int
+        As of that; not used otherwise.
+
     Raises
     ------
     RuntimeError
         If the weight has not 3, 4 or 5 dimensions.
+
+    Examples
+    --------
+    >>> signal, kernel = weft.tensor([[[1.0, 2.0, 4.0]]]), weft.tensor([[[1.0, -1.0]]])
+    >>> weft.convolution(signal, kernel, None, [1], [0], [1], False, [0], 1)
+    tensor([[[-1., -2.]]])
     """
     count = weight.ndim - 2
     if not 1 <= count <= 3:
@@ -726,7 +1181,27 @@ rnn_relu, rnn_tanh = layers("rnn_relu", "RNN_RELU"), layers("rnn_tanh", "RNN_TAN
 def gru_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of a gated recurrent unit, see `weft.nn.GRUCell`."""
+    """One step of a gated recurrent unit, see `weft.nn.GRUCell`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, input_size)
+    hx : Tensor, shape (N, hidden_size)
+        The state.
+    w_ih, w_hh : Tensor, shapes (gates * hidden_size, input_size) and (gates * hidden_size, hidden_size)
+    b_ih, b_hh : Tensor, shape (gates * hidden_size,), optional
+        There are 3 gates.
+
+    Raises
+    ------
+    RuntimeError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> weft.gru_cell(weft.zeros(3, 10), weft.zeros(3, 20), weft.zeros(60, 10), weft.zeros(60, 20)).shape
+    weft.Size([3, 20])
+    """
     return single_step("gru_cell", "GRU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
@@ -738,7 +1213,29 @@ def lstm_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step of long short-term memory from the state (h, c), see `weft.nn.LSTMCell`."""
+    """One step of long short-term memory from the state (h, c), see `weft.nn.LSTMCell`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, input_size)
+    hx : pair of Tensor, shape (N, hidden_size)
+        The state.
+    w_ih, w_hh : Tensor, shapes (gates * hidden_size, input_size) and (gates * hidden_size, hidden_size)
+    b_ih, b_hh : Tensor, shape (gates * hidden_size,), optional
+        There are 4 gates.
+
+    Raises
+    ------
+    RuntimeError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> state = weft.zeros(3, 20), weft.ones(3, 20)
+    >>> h, c = weft.lstm_cell(weft.zeros(3, 10), state, weft.zeros(80, 10), weft.zeros(80, 20))
+    >>> c[0, 0]  # all gates are sigmoid(0)
+    tensor(0.5000)
+    """
     if len(hx) != 2:
         raise RuntimeError(f"lstm_cell: expects two hidden states, h and c, got {len(hx)}")
     h, c = single_step("lstm_cell", "LSTM", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
@@ -748,14 +1245,52 @@ def lstm_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of an Elman network with `relu`, see `weft.nn.RNNCell`."""
+    """One step of an Elman network with `relu`, see `weft.nn.RNNCell`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, input_size)
+    hx : Tensor, shape (N, hidden_size)
+        The state.
+    w_ih, w_hh : Tensor, shapes (hidden_size, input_size) and (hidden_size, hidden_size)
+    b_ih, b_hh : Tensor, shape (hidden_size,), optional
+
+    Raises
+    ------
+    RuntimeError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> weft.rnn_relu_cell(weft.ones(1, 2), weft.zeros(1, 1), weft.ones(1, 2), weft.ones(1, 1))
+    tensor([[2.]])
+    """
     return single_step("rnn_relu_cell", "RNN_RELU", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> Tensor:
-    """One step of an Elman network with `tanh`, see `weft.nn.RNNCell`."""
+    """One step of an Elman network with `tanh`, see `weft.nn.RNNCell`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, input_size)
+    hx : Tensor, shape (N, hidden_size)
+        The state.
+    w_ih, w_hh : Tensor, shapes (hidden_size, input_size) and (hidden_size, hidden_size)
+    b_ih, b_hh : Tensor, shape (hidden_size,), optional
+
+    Raises
+    ------
+    RuntimeError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> weft.rnn_tanh_cell(weft.ones(1, 2), weft.zeros(1, 1), weft.ones(1, 2), weft.ones(1, 1))
+    tensor([[0.9640]])
+    """
     return single_step("rnn_tanh_cell", "RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 

@@ -38,6 +38,11 @@ def get_total_norm(
     ------
     RuntimeError
         See ``error_if_nonfinite``.
+
+    Examples
+    --------
+    >>> weft.nn.utils.get_total_norm([weft.tensor([3.0]), weft.tensor([[4.0]])])
+    tensor(5.)
     """
     with weft.no_grad():
         tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -68,6 +73,14 @@ def clip_grads_with_norm_(
         As `get_total_norm` gives it.
     foreach : bool, optional
         Accepted; the result is the same.
+
+    Examples
+    --------
+    >>> weight = weft.nn.Parameter(weft.zeros(2))
+    >>> weight.grad = weft.tensor([3.0, 4.0])
+    >>> weft.nn.utils.clip_grads_with_norm_(weight, 1.0, weft.tensor(10.0))
+    >>> weight.grad
+    tensor([0.3000, 0.4000])
     """
     with weft.no_grad():
         # No branch on the value: on a GPU that would wait for it.
@@ -107,6 +120,13 @@ def clip_grad_norm_(
     ------
     RuntimeError
         See ``error_if_nonfinite``.
+
+    Examples
+    --------
+    >>> weight = weft.nn.Parameter(weft.zeros(2))
+    >>> weight.grad = weft.tensor([3.0, 4.0])
+    >>> weft.nn.utils.clip_grad_norm_([weight], 1.0), weight.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
     """
     once = isinstance(parameters, Iterator)
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
@@ -128,7 +148,20 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Deprecated name of `clip_grad_norm_`."""
+    """Deprecated name of `clip_grad_norm_`.
+
+    Parameters
+    ----------
+    parameters, max_norm, norm_type, error_if_nonfinite, foreach
+        As of `clip_grad_norm_`.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     weft.nn.utils.clip_grad_norm(weft.nn.Parameter(weft.zeros(2)), 1.0)
+    tensor(0.)
+    """
     warnings.warn("`clip_grad_norm` is now deprecated in favor of `clip_grad_norm_`.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
@@ -142,6 +175,14 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     clip_value : float
     foreach : bool, optional
         Accepted; the result is the same.
+
+    Examples
+    --------
+    >>> weight = weft.nn.Parameter(weft.zeros(2))
+    >>> weight.grad = weft.tensor([3.0, 4.0])
+    >>> weft.nn.utils.clip_grad_value_(weight, 3.5)
+    >>> weight.grad
+    tensor([3.0000, 3.5000])
     """
     limit = float(clip_value)
     with weft.no_grad():

@@ -13,10 +13,20 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Return all ``parameters``, flattened and joined in order.
 
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+
     Raises
     ------
     TypeError
         If they are on different devices.
+
+    Examples
+    --------
+    >>> model = weft.nn.Linear(3, 2)
+    >>> parameters_to_vector(model.parameters()).shape
+    weft.Size([8])
     """
     parameters = list(parameters)
     _require_one_device(parameters, "parameters_to_vector")
@@ -26,10 +36,22 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Set the data of ``parameters`` to slices of ``vec``, in order. They share its memory.
 
+    Parameters
+    ----------
+    vec : Tensor, shape (elements of all parameters,)
+    parameters : iterable of Tensor
+
     Raises
     ------
     TypeError
         If ``vec`` is not a Tensor, or the parameters are on different devices.
+
+    Examples
+    --------
+    >>> model = weft.nn.Linear(3, 2)
+    >>> vector_to_parameters(weft.arange(8.0), model.parameters())
+    >>> model.bias.detach()
+    tensor([6., 7.])
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"vector_to_parameters: expected Tensor, but got: {type(vec).__name__}")

@@ -78,6 +78,13 @@ def fuse_conv_bn_weights(
         Of the batch norm; None: 1 and 0.
     transpose : bool
         Whether the output channels are the weight's second dimension.
+
+    Examples
+    --------
+    >>> weight, mean, variance = weft.ones(2, 3, 1, 1), weft.tensor([1.0, 1.0]), weft.tensor([1.0, 4.0])
+    >>> weight, bias = fuse_conv_bn_weights(weight, None, mean, variance, 0.0, None, None)
+    >>> weight[:, 0, 0, 0].tolist(), bias.tolist()
+    ([1.0, 0.5], [-1.0, -0.5])
     """
     scale = weft.rsqrt(bn_rv + bn_eps) * (1 if bn_w is None else bn_w)
     channels = [1] * conv_w.dim()
@@ -108,6 +115,13 @@ def fuse_linear_bn_eval(linear: LinearT, bn: _BatchNorm) -> LinearT:
     ------
     AssertionError
         If one of them is in training mode, there are no running statistics, or the features do not fit.
+
+    Examples
+    --------
+    >>> linear, bn = weft.nn.Linear(3, 2).eval(), weft.nn.BatchNorm1d(2).eval()
+    >>> x = weft.rand(5, 3)
+    >>> weft.allclose(fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6)
+    True
     """
     mean, variance = _statistics("fuse_linear_bn_eval", linear, bn)
     if bn.num_features not in (linear.out_features, 1):
@@ -131,7 +145,25 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """Return weight and bias of the layer that `fuse_linear_bn_eval` makes; arguments as in `fuse_conv_bn_weights`."""
+    """Return weight and bias of the layer that `fuse_linear_bn_eval` makes.
+
+    Parameters
+    ----------
+    linear_w, linear_b : Tensor
+        Of the linear layer; None: it has no bias.
+    bn_rm, bn_rv : Tensor
+        Running mean and variance.
+    bn_eps : float
+    bn_w, bn_b : Tensor
+        Of the batch norm.
+
+    Examples
+    --------
+    >>> mean, variance, scale, shift = weft.tensor([1.0, 1.0]), weft.tensor([1.0, 4.0]), weft.ones(2), weft.zeros(2)
+    >>> weight, bias = fuse_linear_bn_weights(weft.ones(2, 3), None, mean, variance, 0.0, scale, shift)
+    >>> weight[:, 0].tolist(), bias.tolist()
+    ([1.0, 0.5], [-1.0, -0.5])
+    """
     scale = bn_w * weft.rsqrt(bn_rv + bn_eps)
     weight = linear_w * scale.unsqueeze(-1).to(linear_w.dtype)
     bias = _bias(linear_b, bn_rm, scale, bn_b).to(linear_w.dtype if linear_b is None else linear_b.dtype)

@@ -26,12 +26,38 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
     -------
     Module
         ``module``
+
+    Examples
+    --------
+    >>> layer = convert_conv2d_weight_memory_format(weft.nn.Conv2d(2, 3, 5), weft.channels_last)
+    >>> layer.weight.is_contiguous(memory_format=weft.channels_last)
+    True
     """
     return _converted(module, (Conv2d, ConvTranspose2d), memory_format)
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Lay out the weights of all 3-D convolutions anew, as `convert_conv2d_weight_memory_format` does those of 2-D."""
+    """Lay out the weights of all 3-D convolutions in ``module`` anew.
+
+    Parameters
+    ----------
+    module : Module
+        Its ``Conv3d`` and ``ConvTranspose3d``, transitively, are changed in place.
+    memory_format : memory_format
+        ``weft.channels_last_3d``, so that volumes of that format are convolved as they are, or
+        ``weft.contiguous_format``.
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Examples
+    --------
+    >>> layer = convert_conv3d_weight_memory_format(weft.nn.Conv3d(2, 3, 5), weft.channels_last_3d)
+    >>> layer.weight.is_contiguous(memory_format=weft.channels_last_3d)
+    True
+    """
     return _converted(module, (Conv3d, ConvTranspose3d), memory_format)
 
 

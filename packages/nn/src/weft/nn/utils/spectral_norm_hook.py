@@ -125,6 +125,20 @@ def spectral_norm(
     -------
     Module
         ``module``
+
+    Raises
+    ------
+    RuntimeError
+        If it has been done before.
+    ValueError
+        If the parameter is None or has no shape yet, or the iterations are not positive.
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.spectral_norm(weft.nn.Linear(20, 40), n_power_iterations=50)
+    >>> _ = layer(weft.zeros(20))
+    >>> round(weft.linalg.matrix_norm(layer.weight.detach(), 2).item(), 2)
+    1.0
     """
     if _hook_of(module, name) is not None:
         raise RuntimeError(f"spectral_norm: cannot register two spectral_norm hooks on the same parameter {name}")
@@ -155,7 +169,29 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: AnyModule, name: str = "weight") -> AnyModule:
-    """Make the parameter ``name`` an ordinary one again, with its present value."""
+    """Make the parameter ``name`` an ordinary one again, with its present value.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    ValueError
+        If `spectral_norm` was not applied to it.
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.spectral_norm(weft.nn.Linear(20, 40))
+    >>> list(dict(weft.nn.utils.remove_spectral_norm(layer).named_parameters()))
+    ['bias', 'weight']
+    """
     key = _hook_of(module, name)
     if key is None:
         raise ValueError(f"remove_spectral_norm: spectral_norm of '{name}' not found in {module._get_name()}")

@@ -50,7 +50,7 @@ class WeightNorm:
 
 
 def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) -> AnyModule:
-    """Replace the parameter ``name`` by ``<name>_g`` (norm) and ``<name>_v`` (direction).
+    """Replace the parameter ``name`` by ``<name>_g`` (norm) and ``<name>_v`` (direction); deprecated.
 
     Parameters
     ----------
@@ -63,6 +63,23 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
     -------
     Module
         ``module``
+
+    Raises
+    ------
+    RuntimeError
+        If it has been done before.
+
+    References
+    ----------
+    arXiv:1602.07868.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = weft.nn.utils.weight_norm(weft.nn.Linear(20, 40))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (weft.Size([40, 1]), weft.Size([40, 20]))
     """
     warnings.warn(
         "`weft.nn.utils.weight_norm` is deprecated in favor of `weft.nn.utils.parametrizations.weight_norm`.",
@@ -91,7 +108,31 @@ def weight_norm(module: AnyModule, name: str = "weight", dim: int | None = 0) ->
 
 
 def remove_weight_norm(module: AnyModule, name: str = "weight") -> AnyModule:
-    """Make the parameter ``name`` an ordinary one again, with its present value."""
+    """Make the parameter ``name`` an ordinary one again, with its present value.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    ValueError
+        If `weight_norm` was not applied to it.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = weft.nn.utils.weight_norm(weft.nn.Linear(20, 40))
+    >>> weft.nn.utils.remove_weight_norm(layer).weight.shape
+    weft.Size([40, 20])
+    """
     key = _hook_of(module, name)
     if key is None:
         raise ValueError(f"remove_weight_norm: weight_norm of '{name}' not found in {module._get_name()}")
