@@ -155,11 +155,11 @@ def methods() -> Iterator[str]:
 
 def later() -> Iterator[str]:
     """The lines of ``ops/_later.py``."""
-    from weft.ops import FAMILIES, LATER
+    from weft.ops import FAMILIES, LAZY_FAMILIES
 
     yield f'"""What families have that are imported when first asked for.\n\n{NOTE}\n"""\n'
     at_once = public_functions(importlib.import_module(f"weft.ops.{family}") for family in FAMILIES)
-    found = {family: importlib.import_module(f"weft.ops.{family}") for family in LATER}
+    found = {family: importlib.import_module(f"weft.ops.{family}") for family in LAZY_FAMILIES}
     functions = {family: sorted(set(public_functions([module])) - set(at_once)) for family, module in found.items()}
     # A family's methods are those that its functions became, and the variants in place that it made.
     attached = {

@@ -46,7 +46,7 @@ def try_often(work, check, times, longest):
         ended += interrupted(work, 1e-6 + longest * chance.random())
         signal.setitimer(signal.ITIMER_REAL, 0)
         assert local.grad_enabled, number
-        assert local.walk is None and local.inference is False and state.intercepting == 0, number
+        assert local.backward_pass is None and local.inference is False and state.intercepting == 0, number
         locks = [(owner, name) for owner, name, _ in _processes.renewed.locks() + _processes.outer.locks()]
         for owner, name in [*locks, (state, "lock"), (state, "accumulating")]:
             holder = threading.Thread(target=lambda: taken.append(getattr(owner, name).acquire(timeout=20)) or

@@ -1,7 +1,7 @@
 """Sizes about every threshold at which a kernel changes, read from the kernels themselves.
 
-A threshold is the size from which a `BySize` takes its other kernel, and whatever number the code of a kernel's module
-compares with: a literal, or a constant in capitals. Nobody lists them: a new one is tested by itself. Which of them is
+A threshold is the size from which a `KernelBySize` takes its other kernel, and whatever number the code of a kernel's
+module compares with: a literal, or a constant in capitals. Nobody lists them: a new one is tested by itself. Which is
 of elements, of rows, or of a row's length the code does not say, so that each is tried as all three.
 """
 
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft
-from weft._devices import kind_of
-from weft.backend import BySize, ask_again
+from weft._devices import key_of
+from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, libraries
 from weft.ops._declare import registry
 
@@ -93,7 +93,7 @@ def switches(kernel: Any) -> set[int]:
     waiting = [kernel]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, BySize):
+        if isinstance(each, KernelBySize):
             found.add(each.least)
             waiting += [each.small, each.large]
         elif isinstance(each, partial):
@@ -106,7 +106,7 @@ def wake() -> None:
     """Have the ops look for their compiled kernels, as the first large array would."""
     if any(library.__name__.endswith(".compiled") for library in libraries.available()):
         importlib.import_module(libraries.WITH_NUMBA)
-        ask_again()
+        invalidate_kernels()
 
 
 def thresholds(names: set[str], dtype: Any) -> list[int]:
@@ -116,7 +116,7 @@ def thresholds(names: set[str], dtype: Any) -> list[int]:
     for name in names:
         op = registry[name].op
         with suppress(Exception):  # there may be none for this dtype
-            found |= switches(op.kernel(kind_of(dtype, weft.device("cpu"))))
+            found |= switches(op.kernel(key_of(dtype, weft.device("cpu"))))
         for module, own in modules_of(name).items():
             found |= compared(module, own)
     return sorted(value for value in found if value >= SMALLEST)

@@ -22,13 +22,13 @@ from weft.ops._declare import registry
 @contextmanager
 def planted(name: str, fault: Any) -> Iterator[None]:
     """Put a kernel before that of an op on float32, which it gets as its first argument."""
-    op, kind = registry[name].op, weft.ones(1).kind
-    right = op.kernel(kind)
-    op.kernels[kind.index] = lambda *args: fault(right, *args)
+    op, key = registry[name].op, weft.ones(1)._key
+    right = op.kernel(key)
+    op.kernels[key.index] = lambda *args: fault(right, *args)
     try:
         yield
     finally:
-        op.kernels[kind.index] = right
+        op.kernels[key.index] = right
 
 
 def differences(function: str, size: Size) -> list[str]:

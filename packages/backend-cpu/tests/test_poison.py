@@ -34,7 +34,7 @@ def skips_the_last_row(x):
 x = weft.zeros(300, 30)
 expected = x.exp()  # its memory is given out again, with the right numbers in it
 kernels = registry["core::exp"].op.kernels
-kernels[x.kind.index] = skips_the_last_row
+kernels[x._key.index] = skips_the_last_row
 del expected
 result = x.exp()
 assert result[-1].isnan().all() and (result[:-1] == 1).all()

@@ -99,10 +99,10 @@ def waiting(monkeypatch, tmp_path):
     monkeypatch.setattr(disk_cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(libraries, "taken", {})
     monkeypatch.setattr(libraries, "PATIENCE", math.inf)
-    weft.backend.ask_again()
+    weft.backend.invalidate_kernels()
     yield
     monkeypatch.undo()
-    weft.backend.ask_again()
+    weft.backend.invalidate_kernels()
 
 
 @pytest.mark.parametrize("name", sorted(compiled.EXACT))
@@ -111,7 +111,7 @@ def test_compiled_kernels_compute_the_same_bits(waiting, monkeypatch, name):
     expected = bits(CALLS[name]())
     assert any(work.startswith(f"{name} ") for work in libraries.taken)
     monkeypatch.setattr(libraries, "PATIENCE", 0.0)
-    weft.backend.ask_again()
+    weft.backend.invalidate_kernels()
     assert bits(CALLS[name]()) == expected
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft._devices import backend_of, kind_of
+from weft._devices import backend_of, key_of
 from weft._engine.tensor import run_elsewhere, separate_threads
 from weft.ops._declare import registry
 from weft.testing._samples import function_of, sample_inputs, sample_names
@@ -41,11 +41,11 @@ def test_a_backend_is_asked_for_a_kernel_of_half_precision_before_arrays_are_con
     x = weft.zeros(3)
     with monkeypatch.context() as patched:
         patched.setattr(backend, "half_kernel", half_kernel)
-        weft.backend.ask_again()
+        weft.backend.invalidate_kernels()
         assert x.bfloat16().exp().tolist() == [2, 2, 2]
         assert x.half().exp().dtype is weft.float16
         assert (x.exp() + x).tolist() == [1, 1, 1]
-    weft.backend.ask_again()
+    weft.backend.invalidate_kernels()
     assert ("core::exp", weft.bfloat16) in asked and ("core::exp", weft.float16) in asked
     assert {element for _, element in asked} == {weft.bfloat16, weft.float16}
     assert x.bfloat16().exp().tolist() == [1, 1, 1]
@@ -53,7 +53,7 @@ def test_a_backend_is_asked_for_a_kernel_of_half_precision_before_arrays_are_con
 
 # One kernel, run once
 
-float32 = kind_of(weft.float32, weft.device("cpu"))
+float32 = key_of(weft.float32, weft.device("cpu"))
 FAILURES = (
     RuntimeError("cannot enter context: <_contextvars.Context object at 0x7f0000000000> is already entered"),
     RuntimeError("kernel"),
@@ -79,16 +79,16 @@ class Failing:
 
 
 @contextmanager
-def failing(name, error, kind=float32):
+def failing(name, error, key=float32):
     """An op with a kernel that fails instead of its own."""
     op = registry[name].op
-    kernel = op.kernel(kind)
-    replaced = Failing(error, kernel.small if isinstance(kernel, weft.backend.BySize) else kernel)
-    op.kernels[kind.index] = replaced
+    kernel = op.kernel(key)
+    replaced = Failing(error, kernel.small if isinstance(kernel, weft.backend.KernelBySize) else kernel)
+    op.kernels[key.index] = replaced
     try:
         yield replaced
     finally:
-        op.kernels[kind.index] = kernel
+        op.kernels[key.index] = kernel
 
 
 @pytest.mark.parametrize("name", [name for name in sample_names() if "::" in name])
@@ -140,7 +140,7 @@ QUICK = {  # calls that leave the declared way, by their op
 @pytest.mark.parametrize("name", QUICK)
 def test_a_fast_path_runs_a_kernel_that_fails_once(name, error):
     for call in QUICK[name]:
-        first = kind_of(weft.bool, float32.device) if name == "core::where" else float32
+        first = key_of(weft.bool, float32.device) if name == "core::where" else float32
         with failing(name, error, first) as kernel, pytest.raises((type(error), RuntimeError)) as raised:
             call()
         assert kernel.runs == 1
@@ -200,12 +200,12 @@ def test_threads_that_meet_in_the_context_get_one_each():
         from weft._engine.tensor import local, state
         inside, done, x = threading.Event(), threading.Event(), weft.ones(2)
         op = weft.ops._declare.registry["core::exp"].op
-        kernel = op.kernel(x.kind)
+        kernel = op.kernel(x._key)
         def waits(array):
             inside.set()
             assert done.wait(60)
             return kernel(array)
-        op.kernels[x.kind.index] = waits
+        op.kernels[x._key.index] = waits
         x + x
         assert state.is_shared
         thread = threading.Thread(target=x.exp)
@@ -224,11 +224,11 @@ def test_a_kernel_that_calls_ops_needs_no_contexts_of_threads():
         from weft._engine.tensor import state
         x = weft.ones(2)
         op = weft.ops._declare.registry["core::exp"].op
-        op.kernel(x.kind)
+        op.kernel(x._key)
         def calls(array):
             with numpy.errstate(all="raise"):
                 return ((weft.asarray(array) + 1) / 0).numpy()
-        op.kernels[x.kind.index] = calls
+        op.kernels[x._key.index] = calls
         assert x.exp().tolist() == [float("inf")] * 2 and state.is_shared
     """
     assert in_process(code) == ""

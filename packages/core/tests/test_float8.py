@@ -297,7 +297,7 @@ COMPUTED = {
 @each_dtype
 @pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
 def test_arithmetic_is_refused(dtype, compute):
-    with pytest.raises(NotImplementedError, match=f"not implemented for '{dtype.spoken}'"):
+    with pytest.raises(NotImplementedError, match=f"not implemented for '{dtype.scalar_type_name}'"):
         compute(weft.ones(2, dtype=dtype))
 
 
@@ -325,7 +325,7 @@ def test_it_is_no_default_dtype(dtype):
 @each_dtype
 def test_numpy_has_none(dtype):
     for convert in (lambda x: x.numpy(), np.asarray):
-        with pytest.raises(TypeError, match=f"numpy: Got unsupported ScalarType {dtype.spoken}"):
+        with pytest.raises(TypeError, match=f"numpy: Got unsupported ScalarType {dtype.scalar_type_name}"):
             convert(weft.ones(2, dtype=dtype))
 
 

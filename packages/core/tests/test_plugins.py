@@ -489,7 +489,7 @@ import weft_wrong
 from weft.ops._declare import registry
 x = weft.ones(2)
 x + x
-kind = x.kind
+kind = x._key
 print(registry["core::add"].op.kernels[kind.index] is weft_wrong.first_right, len(weft_wrong.calls))
 """
     assert installed(site, "{'core::add': first_right}", code) == "True 1"

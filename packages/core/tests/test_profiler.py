@@ -9,7 +9,7 @@ import pytest
 
 import weft
 from weft import _profiling
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.profiler import (
     ProfilerAction,
     ProfilerActivity,
@@ -143,15 +143,15 @@ def test_nothing_is_left_behind():
     with profile():
         assert op.kernels != before
     assert op.kernels == before
-    assert not hasattr(x.kind.accumulate, "watched")
+    assert not hasattr(x._key.accumulate, "watched")
 
 
 def test_both_kernels_of_an_op_that_has_two_are_seen():
     kernels = weft.exp.op.kernels
-    index = weft.ones(1).exp().kind.index
+    index = weft.ones(1).exp()._key.index
     before = kernels[index]
     small, large = numpy.exp, numpy.exp
-    kernels[index] = BySize(small, large, 10)
+    kernels[index] = KernelBySize(small, large, 10)
     try:
         with profile() as prof:
             for size in (3, 30):

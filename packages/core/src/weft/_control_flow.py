@@ -86,7 +86,7 @@ def truth(value: Any) -> bool:
     RuntimeError
         If it is no single truth value.
     """
-    single = isinstance(value, TensorBase) and value._array.size == 1 and value.kind.dtype.name == "bool"
+    single = isinstance(value, TensorBase) and value._array.size == 1 and value._key.dtype.name == "bool"
     if not single and not isinstance(value, bool):
         raise RuntimeError(f"while_loop: cond_fn should return a bool or a bool tensor of one element, got {value}")
     return bool(value)

@@ -55,7 +55,7 @@ def untyped_storage(self: Any) -> UntypedStorage:
 def storage(self: Any) -> TypedStorage:
     """Return the memory that this tensor is a view of, as elements of its dtype."""
     warn_caller_once("TypedStorage is deprecated; use untyped_storage()")
-    return TypedStorage(wrap_storage=storage_of(self), dtype=self.kind.dtype)
+    return TypedStorage(wrap_storage=storage_of(self), dtype=self._key.dtype)
 
 
 @method
@@ -69,13 +69,13 @@ def storage_offset(self: Any) -> int:
     """
     if not self._array.size:
         return 0
-    return place_of(self._array, storage_of(self)) // int(self.kind.dtype.itemsize)
+    return place_of(self._array, storage_of(self)) // int(self._key.dtype.itemsize)
 
 
 @method
 def _typed_storage(self: Any) -> TypedStorage:
     """`storage` without its warning, as PyTorch's own code calls it."""
-    return TypedStorage(wrap_storage=storage_of(self), dtype=self.kind.dtype)
+    return TypedStorage(wrap_storage=storage_of(self), dtype=self._key.dtype)
 
 
 @method
@@ -90,7 +90,7 @@ def is_set_to(self: Any, tensor: Tensor) -> bool:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"is_set_to(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     mine, other = self._array, tensor._array
-    if self.kind is not tensor.kind or storage_of(self) != storage_of(tensor):
+    if self._key is not tensor._key or storage_of(self) != storage_of(tensor):
         return False
     return (address(mine), mine.shape, strides_of(mine)) == (address(other), other.shape, strides_of(other))
 
@@ -118,23 +118,23 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     check_writable("set_", self, False, memory=False)
     if self._requires_grad and local.grad_enabled and self._view_base is not None:
         raise RuntimeError("set_: the derivative for set_ is not implemented; use detach(), or weft.no_grad()")
-    element = self.kind.dtype
+    element = self._key.dtype
     if source is None:
-        source = UntypedStorage(0, device=self.kind.device)
+        source = UntypedStorage(0, device=self._key.device)
     if isinstance(source, TensorBase | TypedStorage) and source.dtype is not element:  # type: ignore[union-attr]
-        wanted = "" if isinstance(source, TensorBase) else f"Expected a Storage of type {element.spoken}; "
+        wanted = "" if isinstance(source, TensorBase) else f"Expected a Storage of type {element.scalar_type_name}; "
         raise RuntimeError(f"set_: {wanted}could not set a tensor of {source.dtype} to a tensor of {element}")  # type: ignore[union-attr]
     if not isinstance(source, TensorBase | TypedStorage | UntypedStorage):
         raise TypeError(f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}")
-    where = source.kind.device if isinstance(source, TensorBase) else source.device
-    if where != self.kind.device:
-        raise RuntimeError(f"set_: the source is on {where}, and the tensor on {self.kind.device}")
+    where = source._key.device if isinstance(source, TensorBase) else source.device
+    if where != self._key.device:
+        raise RuntimeError(f"set_: the source is on {where}, and the tensor on {self._key.device}")
     if isinstance(source, TensorBase) and size is None:
         array = memory_of(source._array)
     else:
         memory = storage_of(source) if isinstance(source, TensorBase) else source.untyped()
         array = _view(memory, element, storage_offset, size, stride)
-    self._array = Unresolved(array, self.kind.bits) if self.kind.bits else array
+    self._array = Unresolved(array, self._key.bits) if self._key.bits else array
     bump(self, "set_")
     return self
 
@@ -157,7 +157,7 @@ def new(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
     from weft._legacy import legacy_new
 
-    return legacy_new("new", args, kwargs, self.kind.dtype, self.kind.device.type)
+    return legacy_new("new", args, kwargs, self._key.dtype, self._key.device.type)
 
 
 @method
@@ -169,7 +169,7 @@ def const_data_ptr(self: Any) -> int:
 @method
 def storage_type(self: Any) -> Any:
     """Return the legacy type of the tensor's storage."""
-    return getattr(importlib.import_module("weft"), f"{self.kind.dtype.spoken}Storage")
+    return getattr(importlib.import_module("weft"), f"{self._key.dtype.scalar_type_name}Storage")
 
 
 @method
@@ -204,7 +204,7 @@ def record_stream(self: Any, s: Any) -> None:
     NotImplementedError
         For a tensor on the CPU.
     """
-    if self.kind.device.type == "cpu":
+    if self._key.device.type == "cpu":
         raise NotImplementedError("record_stream: tensors on the CPU belong to no stream; leave the call out")
 
 
@@ -299,13 +299,13 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
             "__deepcopy__: only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
             f"this one was made by {self.grad_fn}. Copy tensor.detach(), or tensor.clone() to keep its history"
         )
-    if self.kind.bits:
+    if self._key.bits:
         made = _as(resolved(self.detach()), type(self))
-    elif self.kind.device.type == "meta":
-        made = _rebuild_meta(type(self), self.kind.dtype, self.shape, self.stride(), False)
+    elif self._key.device.type == "meta":
+        made = _rebuild_meta(type(self), self._key.dtype, self.shape, self.stride(), False)
     else:
         memory, offset, size, stride = layout_of(self)
-        made = _as(tensor_of(copy.deepcopy(memory, memo), self.kind.dtype, offset, size, stride), type(self))
+        made = _as(tensor_of(copy.deepcopy(memory, memo), self._key.dtype, offset, size, stride), type(self))
     made._requires_grad = self._requires_grad
     memo[id(self)] = made
     if self._grad is not None:
@@ -318,12 +318,12 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
 def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
     """Pickle memory, geometry and attributes; a tensor with history comes back as a leaf."""
     attributes = self.__dict__ or None
-    if self.kind.device.type == "meta":
-        facts = type(self), self.kind.dtype, tuple(self.shape), self.stride(), self._requires_grad
+    if self._key.device.type == "meta":
+        facts = type(self), self._key.dtype, tuple(self.shape), self.stride(), self._requires_grad
         return _rebuild_meta, facts, attributes
     memory, *geometry = layout_of(self)
-    bits = (self.kind.bits,) if self.kind.bits else ()
-    return _rebuild, (type(self), memory, self.kind.dtype, *geometry, self._requires_grad, *bits), attributes
+    bits = (self._key.bits,) if self._key.bits else ()
+    return _rebuild, (type(self), memory, self._key.dtype, *geometry, self._requires_grad, *bits), attributes
 
 
 def _rebuild(
@@ -486,7 +486,7 @@ def grad_dtype(self: Any) -> Any:
     if not self.is_leaf:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors; this one was computed")
     wanted = None if self._extra is None else self._extra.grad_dtype
-    return self.kind.dtype if wanted is None else wanted or None
+    return self._key.dtype if wanted is None else wanted or None
 
 
 def set_grad_dtype(self: Any, wanted: Any) -> None:
@@ -494,10 +494,10 @@ def set_grad_dtype(self: Any, wanted: Any) -> None:
         raise RuntimeError(f"grad_dtype must be a weft.dtype or None, but got {type(wanted).__name__}")
     if not self.is_leaf:
         raise RuntimeError("grad_dtype can only be set on leaf tensors; this one was computed")
-    if wanted is not None and self._grad is not None and self._grad.kind.dtype is not wanted:
+    if wanted is not None and self._grad is not None and self._grad._key.dtype is not wanted:
         raise RuntimeError(
-            f"Cannot set grad_dtype to '{wanted.spoken}' because there is already a gradient with dtype "
-            f"'{self._grad.kind.dtype.spoken}'. Set .grad to None first"
+            f"Cannot set grad_dtype to '{wanted.scalar_type_name}' because there is already a gradient with dtype "
+            f"'{self._grad._key.dtype.scalar_type_name}'. Set .grad to None first"
         )
     fresh_extra(self).grad_dtype = wanted or False
 
@@ -530,9 +530,9 @@ def cuda_array_interface(self: Any) -> Any:
     RuntimeError
         If it requires grad.
     """
-    if self.kind.device.type != "cuda":
+    if self._key.device.type != "cuda":
         raise AttributeError(
-            f"__cuda_array_interface__: can't get it of a tensor on {self.kind.device}; call .cuda() first"
+            f"__cuda_array_interface__: can't get it of a tensor on {self._key.device}; call .cuda() first"
         )
     if self._requires_grad:
         raise RuntimeError("__cuda_array_interface__: can't get it of a tensor that requires grad; detach() it first")

@@ -1,4 +1,4 @@
-"""Devices by name, and the kinds (a dtype on a device) that the engine tells apart."""
+"""Devices by name, and the dispatch keys (a dtype on a device) that the engine tells apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import STORABLE, default_listeners, dtype, get_default_dtype
-from weft._engine.kinds import DTYPES_PER_DEVICE, Kind
+from weft._engine.dispatch_keys import DTYPES_PER_DEVICE, DispatchKey
 from weft._engine.tensor import intercept, local, state
 from weft._processes import renew_in_child
 
@@ -84,7 +84,7 @@ class device:
     def __enter__(self) -> device:
         with state.lock:
             state.placed += 1
-            state.new_kind = None
+            state.new_key = None
         local.devices = (*local.devices, self)
         return self
 
@@ -95,7 +95,7 @@ class device:
 
 
 _interned: dict[tuple[str, int | None], device] = {}
-_kinds: dict[tuple[device, bool, bool, int], dict[Any, Kind]] = {}
+_keys: dict[tuple[device, bool, bool, int], dict[Any, DispatchKey]] = {}
 _slots: dict[device, int] = {}
 _lock = threading.Lock()
 renew_in_child(sys.modules[__name__], "_lock", threading.Lock)
@@ -115,7 +115,7 @@ _default = cpu
 def set_default_device(to: Any) -> None:
     """Set where tensors are made that name no device (``None``: the CPU)."""
     global _default
-    state.new_kind = None
+    state.new_key = None
     _default = cpu if to is None else device(to)
 
 
@@ -136,20 +136,20 @@ def resolve_device(given: Any = None) -> device:
     return found
 
 
-def remember_new_kind() -> None:
+def remember_new_key() -> None:
     """Let the engine make tensors that name neither dtype nor device, while these are the usual ones."""
-    if state.new_kind is None and _default is cpu:
-        found = kind_of(get_default_dtype(), cpu)
+    if state.new_key is None and _default is cpu:
+        found = key_of(get_default_dtype(), cpu)
         with state.lock:
             if state.placed == 0 and found.array_type is numpy.ndarray:
-                state.new_kind = found
+                state.new_key = found
 
 
-def forget_new_kind() -> None:
-    state.new_kind = None
+def forget_new_key() -> None:
+    state.new_key = None
 
 
-default_listeners.append(forget_new_kind)
+default_listeners.append(forget_new_key)
 
 
 def backend_of(where: device) -> Any:
@@ -160,8 +160,8 @@ def backend_of(where: device) -> Any:
     return _backend(where.type)
 
 
-def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False, bits: int = 0) -> Kind:
-    """The interned kind of a dtype on a device.
+def key_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False, bits: int = 0) -> DispatchKey:
+    """The interned dispatch key of a dtype on a device.
 
     Parameters
     ----------
@@ -173,68 +173,68 @@ def kind_of(element: dtype, where: device, plain: bool = True, wrapped: bool = F
         Of conjugate and negative views.
     """
     plain = plain or wrapped
-    kinds = _kinds.get((where, plain, wrapped, bits))
-    if kinds is None:
-        kinds = _make_kinds(where, plain, wrapped, bits)
-    return kinds[element.numpy]
+    keys = _keys.get((where, plain, wrapped, bits))
+    if keys is None:
+        keys = _make_keys(where, plain, wrapped, bits)
+    return keys[element.numpy]
 
 
-def kinds_on(where: device) -> dict[Any, Kind]:
-    """From an array's dtype to its plain kind on a device."""
-    kinds = _kinds.get((where, True, False, 0))
-    return _make_kinds(where, True, False, 0) if kinds is None else kinds
+def keys_on(where: device) -> dict[Any, DispatchKey]:
+    """From an array's dtype to its plain dispatch key on a device."""
+    keys = _keys.get((where, True, False, 0))
+    return _make_keys(where, True, False, 0) if keys is None else keys
 
 
 def make_room(count: int) -> None:
     """Give every op a place for the kernels of a new device."""
-    more = count - state.kinds
+    more = count - state.key_count
     if more > 0:
         for op in state.ops:
             op.kernels.extend([None] * more)
-            op.kinds.extend([None] * more)
-        state.kinds = count
+            op.result_keys.extend([None] * more)
+        state.key_count = count
 
 
-def adding(kinds: dict[Any, Kind], element: dtype) -> Any:
+def adding(keys: dict[Any, DispatchKey], element: dtype) -> Any:
     """Adds arrays of half precision in place by the kernel of `add`: array libraries have no vector code for them."""
 
     def accumulate(total: Any, more: Any, out: Any) -> None:
         from weft.ops._declare import registry
 
-        out[...] = registry["core::add"].op.kernel(kinds[element.numpy])(total, more)
+        out[...] = registry["core::add"].op.kernel(keys[element.numpy])(total, more)
 
     return accumulate
 
 
-def _make_kinds(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any, Kind]:
+def _make_keys(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any, DispatchKey]:
     backend = backend_of(where)
     fast = plain and not wrapped and not bits
-    siblings = {} if fast else kinds_on(where)
+    siblings = {} if fast else keys_on(where)
     with _lock:
-        if (where, plain, wrapped, bits) in _kinds:
-            return _kinds[where, plain, wrapped, bits]
+        if (where, plain, wrapped, bits) in _keys:
+            return _keys[where, plain, wrapped, bits]
         slot = _slots.setdefault(where, len(_slots))
         make_room((slot + 1) * DTYPES_PER_DEVICE)
-        kinds: dict[Any, Kind] = {}
+        keys: dict[Any, DispatchKey] = {}
         for number, element in enumerate(STORABLE):
             index = slot * DTYPES_PER_DEVICE + number
-            kinds[element.numpy] = Kind(
+            keys[element.numpy] = DispatchKey(
                 element,
                 where,
                 fast,
                 index,
                 backend.array_type,
                 backend.asarray,
-                kinds if fast else siblings,
-                adding(kinds, element) if element.is_half else backend.xp.add,
+                keys if fast else siblings,
+                adding(keys, element) if element.is_half else backend.xp.add,
                 wrapped,
                 bits,
                 not plain,
             )
-            state.known_kinds.append(kinds[element.numpy])
+            state.known_keys.append(keys[element.numpy])
         intercept(0)
-        _kinds[where, plain, wrapped, bits] = kinds
-        return kinds
+        _keys[where, plain, wrapped, bits] = keys
+        return keys
 
 
-state.kind_of = kind_of
+state.key_of = key_of

@@ -36,11 +36,11 @@ class dtype:
         Whether it has 8 bits and is floating: for storage, without arithmetic.
     """
 
-    def __init__(self, name: str, array_dtype: Any, category: int, spoken: str) -> None:
+    def __init__(self, name: str, array_dtype: Any, category: int, scalar_type_name: str) -> None:
         self.name = name
         self.numpy = numpy.dtype(array_dtype)
         self.category = category
-        self.spoken = spoken  # as error messages call it: Float, Long
+        self.scalar_type_name = scalar_type_name  # as error messages call it: Float, Long
         self.itemsize = self.numpy.itemsize
         self.is_floating_point = category == FLOATING
         self.is_complex = category == COMPLEX
@@ -87,7 +87,7 @@ class dtype:
         """
         if self.is_float8 or not (self.is_floating_point or self.is_complex):
             raise RuntimeError(
-                f"to_complex: Unknown Complex ScalarType for {self.spoken}; convert with .to(weft.float32)"
+                f"to_complex: Unknown Complex ScalarType for {self.scalar_type_name}; convert with .to(weft.float32)"
             )
         return complex128 if self in (float64, complex128) else complex64
 
@@ -233,8 +233,8 @@ def check_bits(name: str, value: int) -> None:
     """
     if not -(1 << 63) <= value < 1 << 64:
         bits = value.bit_length()
-        spoken = f"{value}" if bits <= 128 else f"a number of {bits} bits"
-        raise OverflowError(f"{name}: int too big to convert: {spoken} needs more than 64 bits, which no dtype has")
+        shown = f"{value}" if bits <= 128 else f"a number of {bits} bits"
+        raise OverflowError(f"{name}: int too big to convert: {shown} needs more than 64 bits, which no dtype has")
 
 
 _WIDE_UNSIGNED = (uint16, uint32, uint64)
@@ -277,14 +277,16 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     require_dtypes("promote_types", type1=type1, type2=type2)
     if type1.is_float8 or type2.is_float8:
         raise RuntimeError(
-            f"promote_types: Promotion for Float8 Types is not supported, attempted to promote {type1.spoken} and "
-            f"{type2.spoken}; convert one of them first, for example with .to(weft.float32)"
+            f"promote_types: Promotion for Float8 Types is not supported, attempted to promote "
+            f"{type1.scalar_type_name} and "
+            f"{type2.scalar_type_name}; convert one of them first, for example with .to(weft.float32)"
         )
     low, high = sorted((type1, type2), key=lambda each: each.category)
     if (type1 in _WIDE_UNSIGNED or type2 in _WIDE_UNSIGNED) and high.category != FLOATING:
         raise RuntimeError(
             f"promote_types: promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{type1.spoken} and {type2.spoken}; convert one of them first, for example with .to(weft.int64)"
+            f"{type1.scalar_type_name} and {type2.scalar_type_name}; convert one of them first, for example with "
+            ".to(weft.int64)"
         )
     if high.category == COMPLEX:
         return complex128 if complex128 in (low, high) or low is float64 else complex64
@@ -328,17 +330,17 @@ def result_dtype(args: Any, name: str = "result_type") -> dtype:
     zero_dim: dtype | None = None
     number: dtype | None = None
     for arg in args:
-        kind = getattr(arg, "kind", None)
-        if kind is None:
+        key = getattr(arg, "_key", None)
+        if key is None:
             found = scalar_dtype(arg)
             if found is int64 and not -(1 << 63) <= arg < 1 << 63:
                 check_bits(name, arg)
                 found = uint64
             number = found if number is None else promote_types(number, found)
         elif arg._array.ndim:
-            dimensioned = kind.dtype if dimensioned is None else promote_types(dimensioned, kind.dtype)
+            dimensioned = key.dtype if dimensioned is None else promote_types(dimensioned, key.dtype)
         else:
-            zero_dim = kind.dtype if zero_dim is None else promote_types(zero_dim, kind.dtype)
+            zero_dim = key.dtype if zero_dim is None else promote_types(zero_dim, key.dtype)
     result = _combine(dimensioned, zero_dim)
     final = _combine(result, number)
     assert final is not None

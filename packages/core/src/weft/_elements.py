@@ -74,10 +74,10 @@ def replace_each(name: str, self: Any, others: tuple[Any, ...], function: Callab
     for other in others:
         if not isinstance(other, TensorBase):
             raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
-        if other.kind.dtype is not self.dtype or other.kind.device is not self.device:
+        if other._key.dtype is not self.dtype or other._key.device is not self.device:
             raise TypeError(
-                f"{name}: expected a tensor of {self.dtype} on {self.device}, got {other.kind.dtype} on "
-                f"{other.kind.device}"
+                f"{name}: expected a tensor of {self.dtype} on {self.device}, got {other._key.dtype} on "
+                f"{other._key.device}"
             )
     if any(each._requires_grad for each in (self, *others)):
         raise RuntimeError(

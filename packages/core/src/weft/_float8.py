@@ -98,6 +98,7 @@ def refuse_float8(name: str, element: dtype) -> None:
     """
     if element.is_float8:
         raise NotImplementedError(
-            f"{name}: not implemented for '{element.spoken}' ({element}), which is for storage; use another dtype, and "
+            f"{name}: not implemented for '{element.scalar_type_name}' ({element}), which is for storage; use another "
+            "dtype, and "
             f"convert the result with .to({element})"
         )

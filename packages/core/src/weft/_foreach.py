@@ -62,10 +62,10 @@ def check_lists(name: str, tensors: Any, columns: Columns) -> None:
 
 def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
     """The results of the backend's kernel for whole lists; None where it has none, or the call is none for it."""
-    first = columns[0][0].kind
+    first = columns[0][0]._key
     if local.grad_enabled and any(each.requires_grad for each in tensors_in(columns)):
         return None
-    if state.intercepting or not first.plain or any(each.kind is not first for each in tensors_in(columns)):
+    if state.intercepting or not first.plain or any(each._key is not first for each in tensors_in(columns)):
         return None
     kernel = find_kernel(first, f"foreach::{name}")
     if kernel is None:
@@ -84,11 +84,11 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
     return [make(array, first) for array in made]
 
 
-def find_kernel(kind: Any, name: str) -> Callable[..., Any] | None:
+def find_kernel(key: Any, name: str) -> Callable[..., Any] | None:
     from weft.plugins import kernels
 
-    device = kind.device
-    return kernels(device.type).get(name) or backend_of(device).kernel(name, kind.dtype, None)
+    device = key.device
+    return kernels(device.type).get(name) or backend_of(device).kernel(name, key.dtype, None)
 
 
 def tensors_in(columns: Columns) -> list[Any]:

@@ -195,7 +195,7 @@ def overriding(args: Iterable[Any]) -> list[Any]:
             if kind in found or not hasattr(kind, "__torch_function__"):
                 continue
             if isinstance(each, TensorBase):
-                if each.kind.overrides and not local.plain_only:
+                if each._key.has_torch_function and not local.plain_only:
                     found.append(kind)
             elif not is_pytorchs(kind):
                 found.append(kind)
@@ -267,16 +267,16 @@ def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwarg
 
 def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function while these tensors, whatever their class, count as plain ones."""
-    from weft._devices import kind_of
+    from weft._devices import key_of
 
-    hidden = [(each, each.kind) for each in tensors if each.kind.overrides]
-    for tensor, kind in hidden:
-        tensor.kind = kind_of(kind.dtype, kind.device, bits=kind.bits)
+    hidden = [(each, each._key) for each in tensors if each._key.has_torch_function]
+    for tensor, key in hidden:
+        tensor._key = key_of(key.dtype, key.device, bits=key.bits)
     try:
         return function(*args, **kwargs)
     finally:
         for tensor, _ in hidden:
-            tensor.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain=False, bits=tensor.kind.bits)
+            tensor._key = key_of(tensor._key.dtype, tensor._key.device, plain=False, bits=tensor._key.bits)
 
 
 def converted(value: Any, cls: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices import backend_of, cpu, device, kind_of, remember_new_kind, resolve_device
+from weft._devices import backend_of, cpu, device, key_of, remember_new_key, resolve_device
 from weft._dtypes import (
     BY_NUMPY,
     INTEGER,
@@ -84,7 +84,7 @@ def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     array = shareable("from_numpy", ndarray)
     if not array.flags.writeable:
         warn_read_only("from_numpy", "NumPy array")
-    return make(own_storage(array), kind_of(BY_NUMPY[array.dtype], cpu))  # type: ignore[return-value]
+    return make(own_storage(array), key_of(BY_NUMPY[array.dtype], cpu))  # type: ignore[return-value]
 
 
 def shareable(name: str, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
@@ -150,9 +150,9 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
     if not force:
         if self._requires_grad and local.grad_enabled:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.kind.device is not cpu:
+        if self._key.device is not cpu:
             raise TypeError(
-                f"numpy: can't convert {self.kind.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                f"numpy: can't convert {self._key.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
                 "tensor to host memory first."
             )
         refuse_bits(
@@ -161,9 +161,9 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
             "instead.",
             "numpy: Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.",
         )
-    if self.kind.dtype.is_float8:
+    if self._key.dtype.is_float8:
         raise TypeError(
-            f"numpy: Got unsupported ScalarType {self.kind.dtype.spoken}: NumPy has no such numbers. Use "
+            f"numpy: Got unsupported ScalarType {self._key.dtype.scalar_type_name}: NumPy has no such numbers. Use "
             ".float().numpy() for the values, .view(weft.uint8).numpy() for the bytes"
         )
     return host_array(self).view()
@@ -171,11 +171,11 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
 
 def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
     """The tensor's array, or a copy of it in the host's memory."""
-    if tensor.kind.wrapped:
+    if tensor._key.wrapped:
         refuse_values("reading values (.item(), .tolist(), .numpy(), float())", tensor)
     array: Any = values_of(tensor._array)
     if not isinstance(array, numpy.ndarray):
-        array = backend_of(tensor.kind.device).to_numpy(array)
+        array = backend_of(tensor._key.device).to_numpy(array)
     return array
 
 
@@ -241,7 +241,7 @@ def tensor(
         quick = creation.vector(data)
         if quick is not None:
             return quick  # type: ignore[no-any-return]
-        remember_new_kind()
+        remember_new_key()
     if pin_memory:
         raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
     element = element_type("tensor", dtype)
@@ -250,8 +250,8 @@ def tensor(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
         )
-        where = data.kind.device if device is None else resolve_device(device)
-        made: Any = data.detach().to(where, element or data.kind.dtype, copy=True)  # type: ignore[attr-defined]
+        where = data._key.device if device is None else resolve_device(device)
+        made: Any = data.detach().to(where, element or data._key.dtype, copy=True)  # type: ignore[attr-defined]
     elif isinstance(data, numpy.ndarray):
         array = shareable("tensor", data)
         target = (element or BY_NUMPY[array.dtype]).numpy
@@ -263,7 +263,7 @@ def tensor(
         made = of_storage(data, element).to(data.device if device is None else resolve_device(device), copy=True)
     elif hasattr(type(data), "__dlpack__"):  # the tensor of another library
         made = from_dlpack(data)
-        made = made.to(made.kind.device if device is None else resolve_device(device), element, copy=True)
+        made = made.to(made._key.device if device is None else resolve_device(device), element, copy=True)
     else:
         made = on_device(array_of(data, element), device)
     return made.requires_grad_() if requires_grad else made
@@ -280,8 +280,8 @@ def of_storage(storage: TypedStorage | UntypedStorage, element: dtype | None) ->
     if isinstance(storage, TypedStorage):
         if element not in (None, storage.dtype):
             raise RuntimeError(
-                f"tensor: Expected a Storage of type {element.spoken} or an UntypedStorage, but got "  # type: ignore[union-attr]
-                f"{storage.dtype.spoken}"
+                f"tensor: Expected a Storage of type {element.scalar_type_name} or an UntypedStorage, but got "  # type: ignore[union-attr]
+                f"{storage.dtype.scalar_type_name}"
             )
         return storage._tensor()
     return TypedStorage(wrap_storage=storage, dtype=element or int64)._tensor()
@@ -292,7 +292,7 @@ def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:
     target = resolve_device(where)
     if target is not cpu:
         array = backend_of(target).from_numpy(array, target.index)
-    return make(array, kind_of(BY_NUMPY[array.dtype], target))
+    return make(array, key_of(BY_NUMPY[array.dtype], target))
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
@@ -317,7 +317,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     elif not isinstance(data, TensorBase) and hasattr(type(data), "__dlpack__"):
         data = from_dlpack(data)
     if isinstance(data, TensorBase):
-        return data.to(data.kind.device if device is None else resolve_device(device), element or data.kind.dtype)  # type: ignore[attr-defined]
+        return data.to(data._key.device if device is None else resolve_device(device), element or data._key.dtype)  # type: ignore[attr-defined]
     return tensor(data, dtype=element, device=device)
 
 
@@ -383,11 +383,11 @@ def shared(obj: Any, element: dtype | None) -> Any:
 
 
 def placed(made: Any, element: dtype | None, where: Any, copy: bool | None) -> Any:
-    target = made.kind.device if where is None else resolve_device(where)
-    wanted = element or made.kind.dtype
-    if copy is False and (target is not made.kind.device or wanted is not made.kind.dtype):
+    target = made._key.device if where is None else resolve_device(where)
+    wanted = element or made._key.dtype
+    if copy is False and (target is not made._key.device or wanted is not made._key.dtype):
         raise ValueError(
-            f"asarray: can't alias a tensor of {made.kind.dtype} on {made.kind.device} as {wanted} on {target}; "
+            f"asarray: can't alias a tensor of {made._key.dtype} on {made._key.device} as {wanted} on {target}; "
             "leave out copy=False"
         )
     return made.to(target, wanted, copy=bool(copy))
@@ -446,7 +446,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
     array = numpy.frombuffer(view, element.numpy, count, offset)
     if not array.flags.writeable:
         warn_read_only("frombuffer", "buffer")
-    made: Any = make(array, kind_of(element, cpu))
+    made: Any = make(array, key_of(element, cpu))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -505,7 +505,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if copy is False and target is not source:
         raise BufferError(f"from_dlpack: the array is on {source}, and copy=False; it cannot be shared with {target}")
     array = imported(ext_tensor, kind, index, source)
-    made: Any = make(array, kind_of(BY_NUMPY[array.dtype], source))
+    made: Any = make(array, key_of(BY_NUMPY[array.dtype], source))
     if copy or target is not source:
         made = made.to(target, copy=True)
     return made
@@ -630,11 +630,11 @@ def __dlpack__(
     if dl_device is not None and tuple(map(int, dl_device)) != self.__dlpack_device__():
         if copy is False or tuple(map(int, dl_device)) != (CPU, 0):
             raise BufferError(
-                f"__dlpack__: a tensor on {self.kind.device} cannot be given as one on {tuple(dl_device)}"
+                f"__dlpack__: a tensor on {self._key.device} cannot be given as one on {tuple(dl_device)}"
             )
         self, copy = self.to("cpu"), False
     tensor = self.clone() if copy else self
-    if tensor.kind.bits:
+    if tensor._key.bits:
         raise BufferError(
             "__dlpack__: Can't export tensors with the conjugate or negative bit set; use resolve_conj().resolve_neg()"
         )
@@ -646,7 +646,7 @@ def __dlpack__(
             options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
     elif stream is not None:
         options = {"stream": stream}
-    code = CODES.get(tensor.kind.dtype)
+    code = CODES.get(tensor._key.dtype)
     if code is None:
         return array.__dlpack__(**options)
     capsule = array.view(f"u{array.itemsize}").__dlpack__(**options)
@@ -657,7 +657,7 @@ def __dlpack__(
 @method
 def __dlpack_device__(self: Any) -> tuple[int, int]:
     """Where the memory is: DLPack's number of the device type, and the index."""
-    where = self.kind.device
+    where = self._key.device
     if where.type not in DEVICE_TYPES:
         raise BufferError(f"__dlpack_device__: DLPack has no number for {where}; use .cpu() first")
     return DEVICE_TYPES[where.type], where.index or 0
@@ -750,7 +750,7 @@ def __bool__(self: Any) -> bool:
             f"__bool__: Boolean value of Tensor with {count} is ambiguous; use .any() or .all() (shape "
             f"{list(self._array.shape)})"
         )
-    if self.kind.wrapped:
+    if self._key.wrapped:
         refuse_values("bool()", self)
     return bool(self._array)
 
@@ -791,10 +791,10 @@ def __complex__(self: Any) -> complex:
 
 @method
 def __index__(self: Any) -> int:
-    if self._array.size != 1 or self.kind.dtype.category > INTEGER:
+    if self._array.size != 1 or self._key.dtype.category > INTEGER:
         raise TypeError(
             "__index__: only integer tensors of a single element can be converted to an index; got "
-            f"{self.kind.dtype} of shape {list(self._array.shape)}"
+            f"{self._key.dtype} of shape {list(self._array.shape)}"
         )
     return int(host_array(self).item())
 

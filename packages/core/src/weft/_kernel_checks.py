@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes import bfloat16, float16, float32
-from weft._engine.kinds import BySize, Kind
+from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.tensor import state
 from weft._engine.unresolved import Unresolved
 from weft._portions import FIRST_PARTY
@@ -29,19 +29,19 @@ OURS = frozenset(FIRST_PARTY.values()) | {"weft-core"}
 @contextmanager
 def checking() -> Iterator[None]:
     """Check every result of every kernel within the block, as ``WEFT_CHECK_KERNELS=1`` does."""
-    from weft.backend import ask_again
+    from weft.backend import invalidate_kernels
 
     global always
     if always:
         yield
         return
     always = True
-    ask_again()
+    invalidate_kernels()
     try:
         yield
     finally:
         always = False
-        ask_again()
+        invalidate_kernels()
 
 
 # Names ---------------------------------------------------------------------------------------------------
@@ -83,39 +83,39 @@ def owner_of(name: str, device: str) -> Any:
     return kernel_owner(name, device)
 
 
-def note(error: BaseException, name: str, kind: Any) -> None:
+def note(error: BaseException, name: str, key: Any) -> None:
     """Add to a kernel's exception whose kernel it was, if that is a third party's."""
-    plugin = owner_of(name, kind.device.type)
+    plugin = owner_of(name, key.device.type)
     if plugin is not None and plugin.distribution not in OURS:
-        text = f"{name} on {kind.device.type}: raised in a kernel of plugin {plugin}"
+        text = f"{name} on {key.device.type}: raised in a kernel of plugin {plugin}"
         if text not in getattr(error, "__notes__", ()):
             error.add_note(text)
 
 
-def checked_kernel(declaration: Any, kind: Kind, kernel: Any, result: Kind | None) -> Any:
+def checked_kernel(declaration: Any, key: DispatchKey, kernel: Any, result: DispatchKey | None) -> Any:
     """A kernel as it is to be called: itself, unless its results are to be checked.
 
     Parameters
     ----------
     declaration : Declaration
-    kind : Kind
+    key : DispatchKey
         Of its arguments.
     kernel : callable
-    result : Kind or None
+    result : DispatchKey or None
         Of its results, where the op declares it.
     """
-    plugin = owner_of(declaration.name, kind.device.type)
+    plugin = owner_of(declaration.name, key.device.type)
     if not always and (plugin is None or plugin.distribution in OURS):
         return kernel
-    return Guard(declaration, kind, result, plugin).around(kernel)
+    return Guard(declaration, key, result, plugin).around(kernel)
 
 
 class Guard:
     """Compares what one kernel returns with what its op declares."""
 
-    def __init__(self, declaration: Any, kind: Kind, result: Kind | None, plugin: Any) -> None:
+    def __init__(self, declaration: Any, key: DispatchKey, result: DispatchKey | None, plugin: Any) -> None:
         self._declaration = declaration
-        self._kind = kind
+        self._kind = key
         self._result = result
         self._plugin = plugin
         self._generic: Any = None
@@ -141,9 +141,9 @@ class Guard:
 
     def around(self, kernel: Any) -> Any:
         """The kernel, with checks of all its results or of the first."""
-        if isinstance(kernel, BySize):
+        if isinstance(kernel, KernelBySize):
             small, large = (self.around(each) for each in (kernel.small, kernel.large))
-            return kernel if small is kernel.small else BySize(small, large, kernel.least)
+            return kernel if small is kernel.small else KernelBySize(small, large, kernel.least)
         if kernel is None or type(kernel) is state.ufunc:  # the array library's own
             return kernel
         return self._each(kernel) if always else self._first(kernel)
@@ -158,7 +158,7 @@ class Guard:
             there = kernels[index]
             if there is checked:
                 kernels[index] = kernel
-            elif isinstance(there, BySize):
+            elif isinstance(there, KernelBySize):
                 there.small = kernel if there.small is checked else there.small
                 there.large = kernel if there.large is checked else there.large
             return found

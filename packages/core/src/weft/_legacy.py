@@ -23,7 +23,7 @@ from weft.storage import TypedStorage, UntypedStorage
 
 __all__ = ["convert_type", "legacy_new", "set_default_tensor_type", "storage_dtype", "typename"]
 
-SPOKEN = {each.spoken: each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))}
+SPOKEN = {each.scalar_type_name: each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))}
 
 
 class tensortype(type):
@@ -75,8 +75,8 @@ def tensor_types(device_type: str, module: str) -> dict[str, tensortype]:
     """The legacy tensor types of a kind of device, by name."""
     body = {"layout": strided, "is_cuda": device_type == "cuda", "device_type": device_type, "__module__": module}
     return {
-        f"{spoken}Tensor": tensortype(f"{spoken}Tensor", (), body | {"dtype": each})
-        for spoken, each in SPOKEN.items()
+        f"{scalar_type_name}Tensor": tensortype(f"{scalar_type_name}Tensor", (), body | {"dtype": each})
+        for scalar_type_name, each in SPOKEN.items()
         if not each.is_complex
     }
 
@@ -84,8 +84,8 @@ def tensor_types(device_type: str, module: str) -> dict[str, tensortype]:
 def storage_types(module: str) -> dict[str, storagetype]:
     """The legacy storage types, by name."""
     return {
-        f"{spoken}Storage": storagetype(f"{spoken}Storage", (TypedStorage,), {"dtype": each, "__module__": module})
-        for spoken, each in SPOKEN.items()
+        f"{name}Storage": storagetype(f"{name}Storage", (TypedStorage,), {"dtype": each, "__module__": module})
+        for name, each in SPOKEN.items()
     }
 
 
@@ -169,7 +169,8 @@ def of_storage(name: str, storage: Any, element: dtype | None) -> Any:
     wanted = element or get_default_dtype()
     if isinstance(storage, TypedStorage) and storage.dtype is not wanted:
         raise RuntimeError(
-            f"{name}(): Expected a Storage of type {wanted.spoken} or an UntypedStorage, but got {storage.dtype.spoken}"
+            f"{name}(): Expected a Storage of type {wanted.scalar_type_name} or an UntypedStorage, but got "
+            f"{storage.dtype.scalar_type_name}"
         )
     return TypedStorage(wrap_storage=storage.untyped(), dtype=wanted)._tensor()
 
@@ -208,13 +209,13 @@ def dtype_and_device(name: str, given: Any) -> tuple[dtype, str | None]:
     if not isinstance(given, str):
         raise TypeError(f"{name}: dtype must be a type, str, or dtype object, not {type(given).__name__}")
     _, *where, last = given.split(".")
-    spoken = last.removesuffix("Tensor")
+    scalar_type_name = last.removesuffix("Tensor")
     known = given.startswith(("torch.", "weft.")) and last.endswith("Tensor") and where in ([], ["cuda"])
-    if known and not spoken:
+    if known and not scalar_type_name:
         return get_default_dtype(), None
-    if not known or spoken not in SPOKEN:
+    if not known or scalar_type_name not in SPOKEN:
         raise ValueError(f"{name}: invalid type: {given!r}; pass a dtype such as weft.float32")
-    return SPOKEN[spoken], where[0] if where else "cpu"
+    return SPOKEN[scalar_type_name], where[0] if where else "cpu"
 
 
 def storage_dtype(given: Any) -> dtype:

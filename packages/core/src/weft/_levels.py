@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices import kind_of
-from weft._engine.dispatch import link_view, make, record, record_many, replay, share_view
+from weft._devices import key_of
+from weft._engine.dispatch import apply_view_fn, link_view, make, record, record_many, share_view
 from weft._engine.tensor import Extra, TensorBase, local, set_grad
 
 __all__ = [
@@ -102,7 +102,7 @@ class Level:
     def keep_history(self, target: Any, source: Any) -> None:
         """Record that a tensor was written into another of this level."""
 
-    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
+    def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:
         """The record for a view, from that of its base, which was adopted."""
         raise NotImplementedError
 
@@ -128,8 +128,8 @@ class Level:
 
 def wrap(wrapped: Wrapped) -> Any:
     """A tensor with this record."""
-    kind = wrapped.value.kind
-    out: Any = make(wrapped.level.seen(wrapped), kind_of(kind.dtype, kind.device, wrapped=True))
+    key = wrapped.value._key
+    out: Any = make(wrapped.level.seen(wrapped), key_of(key.dtype, key.device, wrapped=True))
     out._extra = Extra()
     out._extra.wrapped = wrapped
     return out
@@ -277,16 +277,16 @@ class GradLevel(Level):
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor))
 
-    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
-        return Wrapped(self, replay(recipe, base.value))
+    def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:
+        return Wrapped(self, apply_view_fn(view_fn, base.value))
 
     def keep_history(self, target: Any, source: Any) -> None:
-        from weft.ops._inplace import take_history
+        from weft.ops._inplace import rebase_history
 
         if not self.holds(source):
             source = self.constant(source)
         if local.grad_enabled and (target._requires_grad or source._requires_grad):
-            take_history(target, source)
+            rebase_history(target, source)
 
     def write(self, target: Wrapped, source: Any) -> None:
         recorded = local.grad_enabled
@@ -322,18 +322,18 @@ def adopt(tensor: Any, level: Level) -> None:
         for reference in () if counter is None or counter.views is None else counter.views:
             other = reference()
             if other is not None and other._view_base is tensor:
-                become(other, level.replay(record_of(tensor), other._view_recipe))
+                become(other, level.apply_view_fn(record_of(tensor), other._view_fn))
         return
     if not level.holds(base):
         adopt(base, level)
     if not level.holds(tensor):
-        become(tensor, level.replay(record_of(base), tensor._view_recipe))
+        become(tensor, level.apply_view_fn(record_of(base), tensor._view_fn))
 
 
 def become(tensor: Any, wrapped: Wrapped) -> None:
     """Give a tensor a record: from now on it is one of a level, without history there."""
-    kind = tensor.kind
-    tensor.kind = kind_of(kind.dtype, kind.device, wrapped=True)
+    key = tensor._key
+    tensor._key = key_of(key.dtype, key.device, wrapped=True)
     tensor._extra = Extra()
     tensor._extra.wrapped = wrapped
     tensor._requires_grad, tensor._node = False, None
@@ -341,7 +341,7 @@ def become(tensor: Any, wrapped: Wrapped) -> None:
 
 def twin(tensor: Any) -> Any:
     """Another object for the same tensor: memory, history, version counter and what it is a view of."""
-    made: Any = make(tensor._array, tensor.kind)
+    made: Any = make(tensor._array, tensor._key)
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)

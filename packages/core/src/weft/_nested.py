@@ -174,7 +174,7 @@ def python_numbers(numbers: list[Any], element: dtype | None) -> tuple[list[Any]
         elif isinstance(number, TensorBase):
             if number._array.size != 1:
                 raise no_scalar(number)
-            found.add(number.kind.dtype)
+            found.add(number._key.dtype)
             warn_of_history(number)
             number = number.item()  # type: ignore[attr-defined]
         elif isinstance(number, complex | float | int):  # subclasses too, such as IntEnum

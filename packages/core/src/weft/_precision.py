@@ -33,9 +33,9 @@ def eligible(value: Any, device_type: str) -> bool:
     """Whether autocast is about a value: a floating tensor, but not float64, on its device."""
     return (
         isinstance(value, TensorBase)
-        and value.kind.is_real_float
-        and value.kind.dtype.itemsize < 8
-        and value.kind.device.type == device_type
+        and value._key.is_real_float
+        and value._key.dtype.itemsize < 8
+        and value._key.device.type == device_type
     )
 
 
@@ -50,7 +50,7 @@ def cast(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     tensors = flatten(args)
     if not tensors:
         return args
-    device_type = tensors[0].kind.device.type
+    device_type = tensors[0]._key.device.type
     half = local.precision.dtypes.get(device_type)
     if half is None:
         return args
@@ -61,14 +61,14 @@ def cast(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
         wanted = None
         for each in tensors:
             if eligible(each, device_type):
-                wanted = each.kind.dtype if wanted is None else promote_types(wanted, each.kind.dtype)
+                wanted = each._key.dtype if wanted is None else promote_types(wanted, each._key.dtype)
 
     precision = local.precision
 
     def change(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             return value if hasattr(value, "_fields") else type(value)(change(each) for each in value)
-        if wanted is None or not eligible(value, device_type) or value.kind.dtype is wanted:
+        if wanted is None or not eligible(value, device_type) or value._key.dtype is wanted:
             return value
         return converted(precision, value, wanted)
 
@@ -81,7 +81,7 @@ def cast(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def converted(precision: Precision, tensor: Any, wanted: Any) -> Any:
     """A tensor in another dtype; the half of a parameter is kept, since it is used more than once."""
-    is_parameter = tensor._requires_grad and tensor._node is None and tensor.kind.dtype is float32
+    is_parameter = tensor._requires_grad and tensor._node is None and tensor._key.dtype is float32
     if precision.cache is None or not is_parameter or wanted is float32:
         return tensor.to(wanted)
     key = (id(tensor), wanted, local.grad_enabled)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from weft._devices import device as Device
-from weft._devices import kind_of, resolve_device
+from weft._devices import key_of, resolve_device
 from weft._dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, share_view, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
@@ -69,13 +69,13 @@ class Tensor(Methods):
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        found: DType = self.kind.dtype
+        found: DType = self._key.dtype
         return found
 
     @property
     def device(self) -> Device:
         """Where the memory is."""
-        found: Device = self.kind.device
+        found: Device = self._key.device
         return found
 
     @property
@@ -190,7 +190,7 @@ class Tensor(Methods):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
             )
-        if requires_grad and not self.kind.is_differentiable:
+        if requires_grad and not self._key.is_differentiable:
             raise RuntimeError(
                 f"requires_grad_: only Tensors of floating point and complex dtype can require gradients; this one is "
                 f"{self.dtype}. Convert it first with .to(weft.float32)"
@@ -255,11 +255,12 @@ class Tensor(Methods):
                     f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
                 )
             wanted = None if self._extra is None else self._extra.grad_dtype
-            wanted = self.kind.dtype if wanted is None else wanted or value.kind.dtype
-            if value.kind.dtype is not wanted or value.kind.device is not self.kind.device:
+            wanted = self._key.dtype if wanted is None else wanted or value._key.dtype
+            if value._key.dtype is not wanted or value._key.device is not self._key.device:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.kind.dtype}' on device '{value.kind.device}' "
-                    f"to a tensor with grad_dtype '{wanted.spoken}' on device '{self.device}'. The gradient must match "
+                    f"attempting to assign a gradient with dtype '{value._key.dtype}' on device '{value._key.device}' "
+                    f"to a tensor with grad_dtype '{wanted.scalar_type_name}' on device '{self.device}'. The gradient "
+                    "must match "
                     "the tensor's grad_dtype and device"
                 )
         self._grad = value
@@ -271,14 +272,14 @@ class Tensor(Methods):
     @property
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not seen by autograd."""
-        if self.kind.wrapped:
+        if self._key.wrapped:
             from weft._levels import stands_for_batch
 
             if stands_for_batch(self):
                 raise RuntimeError("accessing `data` under vmap transform is not allowed; take detach()")
             return self.detach()
-        made = make(self._array, self.kind)
-        return as_subclass(made, type(self)) if self.kind.overrides else made  # type: ignore[return-value]
+        made = make(self._array, self._key)
+        return as_subclass(made, type(self)) if self._key.has_torch_function else made  # type: ignore[return-value]
 
     @data.deleter
     def data(self) -> None:
@@ -293,13 +294,13 @@ class Tensor(Methods):
                 "data: Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible "
                 f"tensor type: {self.layout} and {value.layout}"  # type: ignore[attr-defined]
             )
-        if self._requires_grad and not value.kind.is_differentiable:
+        if self._requires_grad and not value._key.is_differentiable:
             raise RuntimeError(
                 "data: data set to a tensor that requires gradients must be floating point or complex dtype; got "
-                f"{value.kind.dtype}"
+                f"{value._key.dtype}"
             )
         self._array = value._array
-        self.kind = kind_of(value.kind.dtype, value.kind.device, not self.kind.overrides, bits=value.kind.bits)
+        self._key = key_of(value._key.dtype, value._key.device, not self._key.has_torch_function, bits=value._key.bits)
 
     @property
     def _version(self) -> int:
@@ -337,14 +338,14 @@ class Tensor(Methods):
         return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
-        if not self._array.ndim and (self.kind.plain or self.kind.bits):
+        if not self._array.ndim and (self._key.plain or self._key.bits):
             return format(self.item(), spec)  # type: ignore[attr-defined]
         return object.__format__(self, spec)
 
     @staticmethod
     def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
         """A tensor of a subclass that shares the memory of ``data``, as a leaf."""
-        made = as_subclass(make(data._array, data.kind), cls)
+        made = as_subclass(make(data._array, data._key), cls)
         if require_grad:
             made.requires_grad_(True)
         return made
@@ -384,7 +385,7 @@ def as_subclass(tensor: Any, cls: Any) -> Any:
     made = TensorMethods.__new__(cls)
     plain = cls._is_plain  # type: ignore[attr-defined]
     made._array = tensor._array
-    made.kind = kind_of(tensor.kind.dtype, tensor.kind.device, plain, bits=tensor.kind.bits)
+    made._key = key_of(tensor._key.dtype, tensor._key.device, plain, bits=tensor._key.bits)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)
@@ -400,19 +401,19 @@ def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
     device : device or str, default the CPU
     requires_grad : bool
     """
-    from weft._devices import cpu, kinds_on
+    from weft._devices import cpu, keys_on
 
     where = cpu if device is None else resolve_device(device)
-    kinds = kinds_on(where)
+    keys = keys_on(where)
     try:
-        kind = kinds[array.dtype]
+        key = keys[array.dtype]
     except KeyError:
         raise TypeError(f"wrap: no weft dtype for arrays of {array.dtype}") from None
-    made = make(array, kind)
+    made = make(array, key)
     if requires_grad:
-        if not kind.is_differentiable:
+        if not key.is_differentiable:
             raise RuntimeError(
-                f"Only Tensors of floating point and complex dtype can require gradients; this one is {kind.dtype}"
+                f"Only Tensors of floating point and complex dtype can require gradients; this one is {key.dtype}"
             )
         made.requires_grad_(True)  # type: ignore[attr-defined]
     return made

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._devices import kind_of
+from weft._devices import key_of
 from weft._engine.dispatch import current_node, make, record, share_view
 from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
@@ -24,12 +24,12 @@ def bits_of(tensor: Any) -> int:
 
 def resolved(tensor: Any) -> Any:
     """The same tensor, in history too, with its values in new memory; itself if it has no bits."""
-    if not tensor.kind.bits:
+    if not tensor._key.bits:
         return tensor
     if tensor._requires_grad and current_node(tensor) is None:
         return materialized(tensor)  # a leaf's gradient goes to the leaf
-    kind = tensor.kind
-    made: Any = make(tensor._array.resolve(), kind_of(kind.dtype, kind.device))
+    key = tensor._key
+    made: Any = make(tensor._array.resolve(), key_of(key.dtype, key.device))
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)
@@ -40,8 +40,8 @@ def materialized(tensor: Any) -> Any:
     """A copy of a tensor with bits that has none, as `clone` makes it."""
     from weft.ops.creation import clone
 
-    kind = tensor.kind
-    made: Any = make(run_quietly(tensor._array.resolve), kind_of(kind.dtype, kind.device))
+    key = tensor._key
+    made: Any = make(run_quietly(tensor._array.resolve), key_of(key.dtype, key.device))
     if tensor._requires_grad and local.grad_enabled:
         record(clone.op, made, (tensor, None), 1)
     return made
@@ -72,7 +72,7 @@ def run_view(declaration: Any, args: tuple[Any, ...]) -> Any:
     op = declaration.op
     place = op.positions[0]
     source = args[place]
-    plain = kind_of(source.kind.dtype, source.kind.device)
+    plain = key_of(source._key.dtype, source._key.device)
     arrays = [*args[:place], source._array.memory, *args[place + 1 :]]
     kernel = op.kernel(plain)
     try:
@@ -90,10 +90,10 @@ def view_with(array: Any, bits: int, plain: Any) -> Any:
     """A tensor of memory with bits."""
     if isinstance(array, Unresolved):
         array, bits = array.memory, bits ^ array.bits
-    kind = plain.siblings[array.dtype]
+    key = plain.siblings[array.dtype]
     if not bits:
-        return make(array, kind)
-    return make(Unresolved(array, bits), kind_of(kind.dtype, kind.device, bits=bits))
+        return make(array, key)
+    return make(Unresolved(array, bits), key_of(key.dtype, key.device, bits=bits))
 
 
 def with_bits(tensor: Any, bits: int) -> Any:
@@ -104,9 +104,9 @@ def with_bits(tensor: Any, bits: int) -> Any:
     RuntimeError
         If a tensor that is not complex would be conjugated.
     """
-    if bits & CONJUGATE and not tensor.kind.is_complex:
+    if bits & CONJUGATE and not tensor._key.is_complex:
         raise RuntimeError(f"only complex tensors have a conjugate bit, not {tensor.dtype}")
-    return view_with(tensor._array, bits, tensor.kind) if bits else tensor
+    return view_with(tensor._array, bits, tensor._key) if bits else tensor
 
 
 def refuse_bits(tensor: Any, conjugate: str, negative: str) -> None:

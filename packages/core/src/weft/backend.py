@@ -19,15 +19,15 @@ import numpy
 
 from weft._dtypes import dtype
 from weft._engine import arrays as small_arrays
-from weft._engine.kinds import BySize
+from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
 
 __all__ = [
     "ArrayNamespaceBackend",
     "Backend",
-    "BySize",
+    "KernelBySize",
     "NoEquivalentError",
-    "ask_again",
+    "invalidate_kernels",
     "destination",
     "import_scientific",
     "scientific",
@@ -104,7 +104,7 @@ class Backend:
         Returns
         -------
         callable or None
-            A `BySize` says which of two kernels takes an array.
+            A `KernelBySize` says which of two kernels takes an array.
         """
         return self.kernels.get(name, generic)
 
@@ -127,7 +127,7 @@ class Backend:
         Returns
         -------
         callable
-            ``generic``, unless the backend has a better one; it may be a `BySize`.
+            ``generic``, unless the backend has a better one; it may be a `KernelBySize`.
         """
         return generic
 
@@ -247,7 +247,7 @@ class Backend:
         return MersenneStream(seed)
 
 
-def ask_again() -> None:
+def invalidate_kernels() -> None:
     """Have all ops ask for their kernels again when they next run: a backend has more to offer than it had."""
     for op in state.ops:
         op.kernels[:] = [None] * len(op.kernels)

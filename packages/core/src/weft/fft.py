@@ -49,15 +49,15 @@ PAIR = (-2, -1)
 def prepared(name: str, input: Any, complex_input: bool) -> Any:
     """The input as a transform takes it: complex, or real."""
     require_tensors(name, input=input)
-    element = input.kind.dtype
+    element = input._key.dtype
     if element.is_half:
-        raise RuntimeError(f"{name}: Unsupported dtype {element.spoken}; convert it with .to(weft.float32)")
-    if not input.kind.is_differentiable:
+        raise RuntimeError(f"{name}: Unsupported dtype {element.scalar_type_name}; convert it with .to(weft.float32)")
+    if not input._key.is_differentiable:
         input = input.to(get_default_dtype())
     if complex_input:
         return input.to(input.dtype.to_complex())
-    if input.kind.is_complex:
-        raise RuntimeError(f"{name} expects a real input tensor, but got {element.spoken}; take .real of it")
+    if input._key.is_complex:
+        raise RuntimeError(f"{name} expects a real input tensor, but got {element.scalar_type_name}; take .real of it")
     return input
 
 
@@ -152,7 +152,7 @@ def halved_size(input: Any, n: Any, dim: Any) -> Any:
     return 2 * (input.shape[wrap_dim("fft", dim, input.ndim)] - 1)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The transform along one dimension: ``sum_j input[j] exp(-2 pi i j k / n)``.
 
@@ -172,7 +172,7 @@ def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None
     return complex_transform("fft", input, one_dim("fft", input, n, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of `fft`."""
     (along,), sizes = one_dim("ifft", input, n, dim)
@@ -183,97 +183,97 @@ def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
     return complex_transform("ifft", lines, ((lines.ndim - 1,), sizes), norm, False).movedim(-1, along)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The first ``n // 2 + 1`` elements of the transform of real numbers; the others are their conjugates."""
     return real_transform("rfft", input, one_dim("rfft", input, n, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of `rfft`: n real numbers, by default ``2 * (size - 1)``."""
     return hermitian_transform("irfft", input, one_dim("irfft", input, halved_size(input, n, dim), dim), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The real transform of a Hermitian signal, of which the first half is given."""
     return hermitian_transform("hfft", input, one_dim("hfft", input, halved_size(input, n, dim), dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """The inverse of `hfft`."""
     return real_transform("ihfft", input, one_dim("ihfft", input, n, dim), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """`fft` over several dimensions, by default all; with ``s`` alone over the last ones."""
     return complex_transform("fftn", input, several_dims("fftn", input, s, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of `fftn`."""
     return complex_transform("ifftn", input, several_dims("ifftn", input, s, dim), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """`rfft` over several dimensions; the last of them is halved."""
     return real_transform("rfftn", input, several_dims("rfftn", input, s, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of `rfftn`."""
     return hermitian_transform("irfftn", input, several_dims("irfftn", input, s, dim, True), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """`hfft` over several dimensions; of the last of them the first half is given."""
     return hermitian_transform("hfftn", input, several_dims("hfftn", input, s, dim, True), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
     """The inverse of `hfftn`."""
     return real_transform("ihfftn", input, several_dims("ihfftn", input, s, dim), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def fft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`fftn` over the last two dimensions."""
     return complex_transform("fft2", input, several_dims("fft2", input, s, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ifft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`ifftn` over the last two dimensions."""
     return complex_transform("ifft2", input, several_dims("ifft2", input, s, dim), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def rfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`rfftn` over the last two dimensions."""
     return real_transform("rfft2", input, several_dims("rfft2", input, s, dim), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def irfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`irfftn` over the last two dimensions."""
     return hermitian_transform("irfft2", input, several_dims("irfft2", input, s, dim, True), norm, False)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def hfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`hfftn` over the last two dimensions."""
     return hermitian_transform("hfft2", input, several_dims("hfft2", input, s, dim, True), norm, True)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def ihfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
     """`ihfftn` over the last two dimensions."""
     return real_transform("ihfft2", input, several_dims("ihfft2", input, s, dim), norm, False)

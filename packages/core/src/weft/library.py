@@ -88,7 +88,7 @@ class CustomOpDef:
             If there is none.
         """
         tensors = flatten(args)
-        device = tensors[0].kind.device.type if tensors else "cpu"
+        device = tensors[0]._key.device.type if tensors else "cpu"
         if device in self._kernels:
             return self._kernels[device]
         if self._devices is not None and device not in self._devices:

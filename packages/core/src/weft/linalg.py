@@ -75,7 +75,7 @@ __all__ = [
 # Inverse and systems of equations
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def inv(A: Any) -> Any:
     """The inverse of each square matrix of a batch.
 
@@ -93,7 +93,7 @@ def inv(A: Any) -> Any:
     return linear_systems.inverse_checked("linalg.inv", A)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     """The inverse, and for each matrix 0 or the place of the pivot that is zero.
 
@@ -134,7 +134,7 @@ def raise_singular(name: str, info: Any) -> None:
     )
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """The solution X of ``A X = B``, or with ``left=False`` of ``X A = B``.
 
@@ -198,7 +198,7 @@ def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unit
     return in_columns(result)
 
 
-@composite(out="exact", precision="float32", scalars="rcond")
+@composite(out="exact", autocast="float32", scalars="rcond")
 @reads_values
 def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X that minimizes the length of ``input X - b``, the shortest one where several do.
@@ -255,7 +255,7 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
 # Decompositions
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def cholesky(input: Any, *, upper: bool = False) -> Any:
     """The lower triangular L of a positive-definite matrix ``A = L L^H``; with ``upper=True`` its adjoint.
 
@@ -267,7 +267,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     return decompositions.cholesky_checked("linalg.cholesky", input, upper)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
 
@@ -281,7 +281,7 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
     return named("linalg_cholesky_ex", "L info")(*decompositions.cholesky_op.op(input, bool(upper)))
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def qr(A: Any, mode: str = "reduced") -> Any:
     """``A = Q R`` with orthonormal columns in Q and an upper triangular R.
 
@@ -298,7 +298,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     return named("linalg_qr", "Q R")(*decompositions.qr_checked("linalg.qr", A, mode))
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """``A = U diag(S) Vh``, the singular values from the largest.
 
@@ -327,7 +327,7 @@ def refuse_driver(name: str, A: Any, driver: str | None) -> None:
         raise RuntimeError(f"{name}: keyword argument `driver=` is only supported on CUDA inputs; got {driver!r}")
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def svdvals(A: Any, *, driver: str | None = None) -> Any:
     """The singular values, from the largest."""
     check_matrix("linalg.svdvals", A)
@@ -344,7 +344,7 @@ def triangle(name: str, UPLO: str) -> str:
     return UPLO.upper()
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def eigh(input: Any, UPLO: str = "L") -> Any:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
 
@@ -363,7 +363,7 @@ def eigh(input: Any, UPLO: str = "L") -> Any:
     return named("linalg_eigh", "eigenvalues eigenvectors")(*result)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of a Hermitian matrix, in ascending order."""
     check_square("linalg.eigvalsh", input)
@@ -373,7 +373,7 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Any:
     return decompositions.eigvalsh_op.op(input, UPLO)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def eig(input: Any) -> Any:
     """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
 
@@ -385,7 +385,7 @@ def eig(input: Any) -> Any:
     return named("linalg_eig", "eigenvalues eigenvectors")(*decompositions.eig_op.op(input))
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def eigvals(input: Any) -> Any:
     """The eigenvalues of a square matrix, complex, in no order."""
     check_finite("linalg.eigvals", input)
@@ -397,7 +397,7 @@ def eigvals(input: Any) -> Any:
 def check_finite(name: str, input: Any) -> None:
     """Eigenvalues are those of finite square matrices."""
     check_square(name, input)
-    if not input.kind.wrapped and not input.isfinite().all():
+    if not input._key.wrapped and not input.isfinite().all():
         raise RuntimeError(f"{name}: input tensor should not contain infs or NaNs.")
 
 
@@ -511,8 +511,8 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     name = "linalg.ldl_solve"
     check_square(name, LD)
     check_matrix(name, LD, B)
-    if pivots.kind.dtype.category != 1:
-        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.spoken}")
+    if pivots._key.dtype.category != 1:
+        raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}")
     if pivots.shape != LD.shape[:-1]:
         raise RuntimeError(
             f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got LD with shape "
@@ -527,7 +527,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     return decompositions.ldl_solve_op.op(LD, pivots.unsqueeze(-1), B, bool(hermitian))
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of a product of Householder reflections, as QR decompositions keep them."""
     return decompositions.orgqr(input, tau)
@@ -575,7 +575,7 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
     return matrix_functions.pinv_op.op(input, *limits, bool(hermitian))
 
 
-@composite(out=True, precision="float32")
+@composite(out=True, autocast="float32")
 def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values are larger than ``max(atol, rtol * largest)``.
 
@@ -595,7 +595,7 @@ def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: A
     return significant(values, *limits).sum(-1)
 
 
-@composite(out="exact", precision="float32", scalars="p")
+@composite(out="exact", autocast="float32", scalars="p")
 def cond(input: Any, p: Any = None) -> Any:
     """The condition number: the norm of a matrix times that of its inverse.
 
@@ -627,17 +627,20 @@ def cond(input: Any, p: Any = None) -> Any:
 
 def in_dtype(name: str, x: Any, dtype: Any) -> Any:
     """What a norm is taken of, in the dtype that was asked for: one that holds all of its values."""
-    if not x.kind.is_differentiable:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.spoken}")
+    if not x._key.is_differentiable:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_type_name}"
+        )
     if dtype is not None:
-        if x.kind.is_complex and not dtype.is_complex:
+        if x._key.is_complex and not dtype.is_complex:
             raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype}")
-        if not x.kind.is_complex and not dtype.is_floating_point:
+        if not x._key.is_complex and not dtype.is_floating_point:
             raise RuntimeError(f"{name}: dtype should be floating point for real inputs, but got {dtype}")
         if promote_types(x.dtype, dtype) is not dtype:
             raise RuntimeError(
-                f"{name}: the dtype of the input ({x.dtype.spoken}) should be convertible without narrowing to the "
-                f"specified dtype ({dtype.spoken})"
+                f"{name}: the dtype of the input ({x.dtype.scalar_type_name}) should be convertible without narrowing "
+                "to the "
+                f"specified dtype ({dtype.scalar_type_name})"
             )
         x = x.to(dtype)
     return x
@@ -823,9 +826,10 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
     require_tensors("linalg.vander", x=x)
-    if x.kind.dtype.is_half or x.kind.dtype.name == "bool":
+    if x._key.dtype.is_half or x._key.dtype.name == "bool":
         raise RuntimeError(
-            f"linalg.vander: supports floating point, complex, and integer tensors, but got {x.dtype.spoken}; convert "
+            f"linalg.vander: supports floating point, complex, and integer tensors, but got "
+            f"{x.dtype.scalar_type_name}; convert "
             "it with .to(weft.float32)"
         )
     x = x if x.ndim else x.unsqueeze(0)
@@ -841,7 +845,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 # Tensors as linear maps
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def tensorinv(input: Any, ind: int = 2) -> Any:
     """The inverse of the map that `tensordot` makes of a tensor.
 
@@ -867,7 +871,7 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
     return flat.contiguous().reshape(shape[ind:] + shape[:ind])
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def tensorsolve(input: Any, other: Any, dims: Any = None) -> Any:
     """The X with ``tensordot(input, X, X.ndim) = other``.
 

@@ -424,7 +424,7 @@ class UntypedStorage:
                     continue
                 memory = left = numpy.asarray(Left(before, self)) if left is None else left
             again = numpy.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-            bits = tensor.kind.bits
+            bits = tensor._key.bits
             tensor._array = Unresolved(again, bits) if bits else again
         _alive.pop((self._device, start, before.size), None)
         self._array = moved
@@ -693,7 +693,7 @@ class TypedStorage:
         """Return the name of the legacy type, or these elements in another dtype (a dtype, legacy type or name)."""
         if dtype is None:
             place = "" if self.device.type == "cpu" else f"{self.device.type}."
-            return f"{_spoken.name}.{place}{self.dtype.spoken}Storage"
+            return f"{_spoken.name}.{place}{self.dtype.scalar_type_name}Storage"
         from weft._legacy import storage_dtype
 
         wanted = storage_dtype(dtype)
@@ -703,7 +703,7 @@ class TypedStorage:
 
     def pickle_storage_type(self) -> str:
         """Return the name of the legacy type without its module."""
-        return f"{self.dtype.spoken}Storage"
+        return f"{self.dtype.scalar_type_name}Storage"
 
     @classmethod
     def from_buffer(
@@ -885,7 +885,7 @@ def _default_dtype() -> Any:
 
 def storage_of(tensor: Any) -> UntypedStorage:
     """Return the storage that a tensor is a view of."""
-    return UntypedStorage._of_array(tensor._array, tensor.kind.device)._used_by(tensor)
+    return UntypedStorage._of_array(tensor._array, tensor._key.device)._used_by(tensor)
 
 
 def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[int, ...]]:
@@ -895,16 +895,16 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     came from NumPy) is copied first.
     """
     array = own = in_memory(tensor._array)
-    width = tensor.kind.dtype.itemsize
+    width = tensor._key.dtype.itemsize
     if left_of(array) is not None or any(
         step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)
     ):
         array = array.copy()
-    storage = UntypedStorage._of_array(array, tensor.kind.device)
+    storage = UntypedStorage._of_array(array, tensor._key.device)
     offset, rest = divmod(address(array) - address(storage._array), width)
     if rest:
         array = array.copy()
-        storage, offset = UntypedStorage._of_array(array, tensor.kind.device), 0
+        storage, offset = UntypedStorage._of_array(array, tensor._key.device), 0
     if array is own:
         storage._used_by(tensor)
     size = tuple(array.shape)

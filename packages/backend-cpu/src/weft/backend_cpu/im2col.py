@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft.backend import BySize, small_arrays
+from weft.backend import KernelBySize, small_arrays
 from weft.backend_cpu.blas import product_of
 
 __all__ = ["convolving"]
@@ -22,7 +22,7 @@ FEW = 4096
 """The elements of all windows up to which this is the quickest way (measured)."""
 
 
-def convolving(kernel: Any) -> BySize:
+def convolving(kernel: Any) -> KernelBySize:
     """A kernel of convolutions, with another one beside it for small arrays."""
     generic = small_arrays.small_of(kernel)
 

@@ -12,7 +12,7 @@ For ``float16`` and ``bfloat16`` the kernel takes arrays of these. Where the op 
 it is `weft.backend.Backend.half_kernel`, and ``generic`` converts, and runs the kernel of float32.
 
 The function is called once for a dtype. It gets the op's NumPy kernel, to fall back on for arguments that it does not
-take, and returns the kernel, a `weft.backend.BySize`, or None where this machine has nothing better.
+take, and returns the kernel, a `weft.backend.KernelBySize`, or None where this machine has nothing better.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from types import ModuleType
 from typing import Any
 
 from weft import dtype
-from weft.backend import BySize, ask_again
+from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import threads
 
 __all__ = ["FEW", "HALF", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves", "serves_large"]
@@ -79,9 +79,9 @@ def serves_large(names: str, dtypes: str, least: int) -> Callable[[Maker], Maker
     return declare
 
 
-def by_size(maker: Maker, least: int, generic: Any) -> BySize:
+def by_size(maker: Maker, least: int, generic: Any) -> KernelBySize:
     """What the maker makes, for arrays of so many elements."""
-    return BySize(generic, maker(generic), least)
+    return KernelBySize(generic, maker(generic), least)
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
@@ -89,9 +89,9 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     found: Kernel | None = None
     if generic is not None and (least := least_of(name, element)):
         if WITH_NUMBA not in sys.modules:
-            found = BySize(generic, partial(wake, name, element, generic), least)
+            found = KernelBySize(generic, partial(wake, name, element, generic), least)
         elif is_on_trial(name, element):
-            found = BySize(generic, partial(timed, name, element, generic), least)
+            found = KernelBySize(generic, partial(timed, name, element, generic), least)
     for maker in reversed(makers(name, element, found is not None)):
         found = maker(found or generic) or found
     return found
@@ -117,7 +117,7 @@ def least_of(name: str, element: dtype) -> int:
 def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
     if imports_numba():
-        ask_again()
+        invalidate_kernels()
     return (kernel(name, element, generic) or generic)(*args)
 
 
@@ -139,7 +139,7 @@ def imports_numba() -> bool:
             tell_broken("numba", error)
             available.cache_clear()
             makers.cache_clear()
-            ask_again()
+            invalidate_kernels()
             return False
     return True
 
@@ -202,7 +202,7 @@ def timed(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     start = time.perf_counter()
     result = generic(*args)
     if not may_wait(f"{name} {element.name}", time.perf_counter() - start):
-        ask_again()
+        invalidate_kernels()
     return result
 
 

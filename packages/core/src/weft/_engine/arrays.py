@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from weft._engine.kinds import BySize
+from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import is_compiled
 
 FEW: Final = 4096  # elements below which an array is small
@@ -34,19 +34,19 @@ units: Final[dict[str, Any]] = {char: numpy.ones(FEW, char) for char in "fd"}  #
 
 def least_of(kernel: Any) -> int:
     """From how many elements on an array is too large to be small for a kernel, and here."""
-    return min(kernel.least, FEW) if isinstance(kernel, BySize) else FEW
+    return min(kernel.least, FEW) if isinstance(kernel, KernelBySize) else FEW
 
 
 def small_of(kernel: Any) -> Any:
     """The kernel of small arrays so far."""
-    return kernel.small if isinstance(kernel, BySize) else kernel
+    return kernel.small if isinstance(kernel, KernelBySize) else kernel
 
 
-def beside(small: Any, kernel: Any) -> BySize:
+def beside(small: Any, kernel: Any) -> KernelBySize:
     """The kernel with another one for calls that begin with an array which is small for it."""
-    if isinstance(kernel, BySize):
-        return BySize(small, kernel.large, kernel.least)
-    return BySize(small, kernel, FEW)
+    if isinstance(kernel, KernelBySize):
+        return KernelBySize(small, kernel.large, kernel.least)
+    return KernelBySize(small, kernel, FEW)
 
 
 def row_sums(rows: Any, keep: bool) -> Any:
@@ -121,7 +121,7 @@ class Stacking(Joining):
         return new_array((len(arrays), *shape), first.dtype, memory)
 
 
-def summing(kernel: Any) -> BySize:
+def summing(kernel: Any) -> KernelBySize:
     """The sum of an array of float32 or float64: its product with ones, begun in half the time."""
     generic = small_of(kernel)
 
@@ -137,7 +137,7 @@ def summing(kernel: Any) -> BySize:
     return beside(small, kernel)
 
 
-def multiplying(kernel: Any) -> BySize:
+def multiplying(kernel: Any) -> KernelBySize:
     """The product of two matrices by ``numpy.dot``, which takes half the time of ``numpy.matmul``."""
     generic = small_of(kernel)
 
@@ -165,7 +165,7 @@ def rows_of(input: Any, dim: int) -> Any:
     return input if ndim == 2 else input.reshape(-1, size)
 
 
-def of_rows(kernel: Any, finish: Any) -> BySize:
+def of_rows(kernel: Any, finish: Any) -> KernelBySize:
     """A function of how far each element is below the highest along the last dim, which ``finish`` makes of that."""
     generic = small_of(kernel)
 
@@ -179,7 +179,7 @@ def of_rows(kernel: Any, finish: Any) -> BySize:
     return beside(small, kernel)
 
 
-def softmax(kernel: Any) -> BySize:
+def softmax(kernel: Any) -> KernelBySize:
     """The softmax along the last dim: with sums as products with ones, and few frames between NumPy's functions."""
     return of_rows(kernel, shares)
 
@@ -190,7 +190,7 @@ def shares(shifted: Any) -> Any:
     return divide(shifted, row_sums(shifted, True), shifted)
 
 
-def log_softmax(kernel: Any) -> BySize:
+def log_softmax(kernel: Any) -> KernelBySize:
     """The logarithm of the softmax along the last dim, in the same way."""
     return of_rows(kernel, logarithms_of_shares)
 
@@ -201,7 +201,7 @@ def logarithms_of_shares(shifted: Any) -> Any:
     return subtract(shifted, log(sums, sums), shifted)
 
 
-def layer_norm(kernel: Any) -> BySize:
+def layer_norm(kernel: Any) -> KernelBySize:
     """The layer norm over the last dim, in the same way, with the means and inverse deviations."""
     generic = small_of(kernel)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from weft._engine.dispatch import make, wrap
-from weft._engine.kinds import LARGEST
+from weft._engine.dispatch_keys import LARGEST
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, state
 
@@ -19,14 +19,14 @@ SMALL = 8192  # elements up to which NumPy makes an array at once; more may be f
 
 def zeros(args: tuple[Any, ...]) -> Any:
     """Zeros of the default dtype on the CPU, where that is the default device."""
-    kind = state.new_kind
-    if kind is None or state.intercepting:
+    key = state.new_key
+    if key is None or state.intercepting:
         return None
     shape = whole_numbers(args, 0)
     if shape is None or len(args) == 0:
         return None
     try:
-        return make(numpy.zeros(shape, kind.dtype.numpy), kind)
+        return make(numpy.zeros(shape, key.dtype.numpy), key)
     except (MemoryError, ValueError):
         return None
 
@@ -53,17 +53,17 @@ def full(args: tuple[Any, ...]) -> Any:
 
 
 def full_of(shape: tuple[int, ...], value: float) -> Any:
-    kind = state.new_kind
-    if kind is None or state.intercepting or kind.dtype.itemsize < 4:
+    key = state.new_key
+    if key is None or state.intercepting or key.dtype.itemsize < 4:
         return None
     total = 1
     for size in shape:
         total *= size
     if total > SMALL or len(shape) > 64:  # what NumPy refuses, the declared function explains
         return None
-    array = numpy.empty(shape, kind.dtype.numpy)
+    array = numpy.empty(shape, key.dtype.numpy)
     array.fill(value)
-    return make(array, kind)
+    return make(array, key)
 
 
 def constant_like(value: float) -> Any:
@@ -75,40 +75,40 @@ def constant_like(value: float) -> Any:
         model = args[0]
         if not isinstance(model, TensorBase):
             return None
-        kind = model.kind
+        key = model._key
         array = model._array
-        if not kind.fast or not kind.is_real_float or kind.dtype.is_float8 or type(array) is not numpy.ndarray:
+        if not key.fast_path or not key.is_real_float or key.dtype.is_float8 or type(array) is not numpy.ndarray:
             return None
         size: int = array.size
         if size > SMALL or not array.flags.c_contiguous:
             return None
         made = numpy.empty(array.shape, array.dtype)
         made.fill(value)
-        return make(made, kind)
+        return make(made, key)
 
     return quick
 
 
 def counting(args: tuple[Any, ...]) -> Any:
     """The first few whole numbers."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or len(args) != 1 or type(args[0]) is not int or not 0 <= args[0] <= SMALL:
+    key = state.new_key
+    if key is None or state.intercepting or len(args) != 1 or type(args[0]) is not int or not 0 <= args[0] <= SMALL:
         return None
-    return wrap(numpy.arange(args[0], dtype=numpy.int64), kind)
+    return wrap(numpy.arange(args[0], dtype=numpy.int64), key)
 
 
 def identity(args: tuple[Any, ...]) -> Any:
     """A small identity matrix of the default dtype."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or len(args) == 0 or len(args) > 2:
+    key = state.new_key
+    if key is None or state.intercepting or len(args) == 0 or len(args) > 2:
         return None
     rows = args[0]
     columns = args[-1]
     if type(rows) is not int or type(columns) is not int or rows < 0 or columns < 0 or rows * columns > SMALL:
         return None
-    array = numpy.zeros(rows * columns, kind.dtype.numpy)
+    array = numpy.zeros(rows * columns, key.dtype.numpy)
     array[: columns * columns : columns + 1] = 1
-    return make(array.reshape(rows, columns), kind)
+    return make(array.reshape(rows, columns), key)
 
 
 SOME = 64  # numbers up to which a list is made sooner than an array is computed
@@ -116,8 +116,8 @@ SOME = 64  # numbers up to which a list is made sooner than an array is computed
 
 def spaced(args: tuple[Any, ...]) -> Any:
     """Some evenly spaced numbers of the default dtype, computed from the nearer end."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or len(args) != 3 or kind.dtype.itemsize < 4:
+    key = state.new_key
+    if key is None or state.intercepting or len(args) != 3 or key.dtype.itemsize < 4:
         return None
     first, last, steps = args
     if (type(first) is not float and type(first) is not int) or (type(last) is not float and type(last) is not int):
@@ -126,11 +126,11 @@ def spaced(args: tuple[Any, ...]) -> Any:
         return None
     if not -LARGEST <= last <= LARGEST:
         return None
-    number: Any = kind.dtype.numpy.type
+    number: Any = key.dtype.numpy.type
     start = float(number(first))
     end = float(number(last))
     step = (end - start) / (steps - 1)
-    if kind.dtype.itemsize == 4:
+    if key.dtype.itemsize == 4:
         step = float(number(step))
     half = steps // 2
     values: list[float] = []
@@ -138,15 +138,15 @@ def spaced(args: tuple[Any, ...]) -> Any:
         values.append(place * step + start)
     for place in range(steps - half - 1, -1, -1):
         values.append(end - place * step)
-    return make(numpy.array(values, kind.dtype.numpy), kind)
+    return make(numpy.array(values, key.dtype.numpy), key)
 
 
 def vector(data: Any) -> Any:
     """A tensor of a list of Python's floats, under the defaults; None for other data."""
-    kind = state.new_kind
-    if kind is None or state.intercepting or type(data) is not list or len(data) == 0:
+    key = state.new_key
+    if key is None or state.intercepting or type(data) is not list or len(data) == 0:
         return None
     for each in data:
         if type(each) is not float:
             return None
-    return make(numpy.array(data, kind.dtype.numpy), kind)
+    return make(numpy.array(data, key.dtype.numpy), key)

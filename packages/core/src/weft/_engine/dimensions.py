@@ -69,12 +69,12 @@ def dims_at(args: tuple[Any, ...], place: int, tensor: TensorBase) -> Optional[t
 
 def is_real(tensor: TensorBase) -> bool:
     """Whether it is a plain one of real floating-point numbers."""
-    return tensor.kind.fast and tensor.kind.is_real_float
+    return tensor._key.fast_path and tensor._key.is_real_float
 
 
 def is_ordered(tensor: TensorBase) -> bool:
     """Whether it is a plain one of integers or real floating-point numbers."""
-    return tensor.kind.fast and 1 <= tensor.kind.dtype.category <= 2
+    return tensor._key.fast_path and 1 <= tensor._key.dtype.category <= 2
 
 
 def mask_of(tensor: TensorBase) -> int:
@@ -93,14 +93,14 @@ def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
 
     def quick(args: tuple[Any, ...]) -> Any:
         tensor = first_of(args, 3)
-        if tensor is None or not (tensor.kind.fast if every else is_real(tensor)):
+        if tensor is None or not (tensor._key.fast_path if every else is_real(tensor)):
             return None
         array = tensor._array
         dims = dims_at(args, 1, tensor)
         keep = flag_at(args, 2)
         if dims is None or keep is None or (some and array.size == 0):
             return None
-        return run(op, tensor.kind, (tensor, dims, keep), [array, dims, keep], mask_of(tensor))
+        return run(op, tensor._key, (tensor, dims, keep), [array, dims, keep], mask_of(tensor))
 
     return quick
 
@@ -124,8 +124,8 @@ def variance(op: Op, root: Optional[Op] = None) -> Any:
             count *= shape[place]
         if count <= off:  # what there is a warning for
             return None
-        found = run(op, tensor.kind, (tensor, dims, off, keep), [tensor._array, dims, off, keep], mask_of(tensor))
-        return found if root is None else run(root, found.kind, (found,), [found._array], mask_of(found))
+        found = run(op, tensor._key, (tensor, dims, off, keep), [tensor._array, dims, off, keep], mask_of(tensor))
+        return found if root is None else run(root, found._key, (found,), [found._array], mask_of(found))
 
     return quick
 
@@ -151,7 +151,7 @@ def norm(op: Op) -> Any:
         keep = flag_at(args, 3)
         if dims is None or keep is None:
             return None
-        return run(op, tensor.kind, (tensor, power, dims, keep), [tensor._array, power, dims, keep], mask_of(tensor))
+        return run(op, tensor._key, (tensor, power, dims, keep), [tensor._array, power, dims, keep], mask_of(tensor))
 
     return quick
 
@@ -168,7 +168,7 @@ def along(op: Op) -> Any:
             return None
         array = tensor._array
         dim = chosen_dim(args[1], array.ndim)
-        return None if dim < 0 else run(op, tensor.kind, (tensor, dim), [array, dim], mask_of(tensor))
+        return None if dim < 0 else run(op, tensor._key, (tensor, dim), [array, dim], mask_of(tensor))
 
     return quick
 
@@ -189,7 +189,7 @@ def position(op: Op) -> Any:
             dim = chosen_dim(args[1], array.ndim)
             if dim < 0:
                 return None
-        return run(op, tensor.kind, (tensor, dim, keep), [array, dim, keep], 0)
+        return run(op, tensor._key, (tensor, dim, keep), [array, dim, keep], 0)
 
     return quick
 
@@ -205,10 +205,10 @@ def extremes(op: Op, whole: Op, pair: Any) -> Any:
         if array.size == 0:
             return None
         if len(args) == 1:
-            return run(whole, tensor.kind, args, [array], mask_of(tensor))
+            return run(whole, tensor._key, args, [array], mask_of(tensor))
         dim = chosen_dim(args[1], array.ndim)
         keep = flag_at(args, 2)
-        return None if dim < 0 or keep is None else two(op, tensor.kind, (tensor, dim, keep), pair)
+        return None if dim < 0 or keep is None else two(op, tensor._key, (tensor, dim, keep), pair)
 
     return quick
 
@@ -222,7 +222,7 @@ def ordering(op: Op, pair: Any) -> Any:
             return None
         dim = chosen_dim(args[1] if len(args) > 1 else -1, tensor._array.ndim)
         descending = flag_at(args, 2)
-        return None if dim < 0 or descending is None else two(op, tensor.kind, (tensor, dim, descending), pair)
+        return None if dim < 0 or descending is None else two(op, tensor._key, (tensor, dim, descending), pair)
 
     return quick
 
@@ -239,7 +239,7 @@ def largest(op: Op, pair: Any) -> Any:
         k: int = args[1]
         if dim < 0 or not 0 <= k <= array.shape[dim]:
             return None
-        return two(op, tensor.kind, (tensor, k, dim, True, True), pair)
+        return two(op, tensor._key, (tensor, k, dim, True, True), pair)
 
     return quick
 
@@ -249,7 +249,7 @@ def rolling(op: Op) -> Any:
 
     def quick(args: tuple[Any, ...]) -> Any:
         tensor = first_of(args, 3)
-        if tensor is None or len(args) != 3 or type(args[1]) is not int or not tensor.kind.fast:
+        if tensor is None or len(args) != 3 or type(args[1]) is not int or not tensor._key.fast_path:
             return None
         array = tensor._array
         dim = chosen_dim(args[2], array.ndim)
@@ -257,7 +257,7 @@ def rolling(op: Op) -> Any:
             return None
         shifts: tuple[Any, ...] = (args[1],)
         dims: tuple[Any, ...] = (dim,)
-        return attempt(op, tensor.kind, (tensor, shifts, dims), [array, shifts, dims], mask_of(tensor))
+        return attempt(op, tensor._key, (tensor, shifts, dims), [array, shifts, dims], mask_of(tensor))
 
     return quick
 
@@ -268,6 +268,6 @@ def rolling(op: Op) -> Any:
 def flattening(args: tuple[Any, ...]) -> Any:
     """A tensor whose dimensions from one to another lie so in memory that they can be one."""
     tensor = first_of(args, 3)
-    if tensor is None or not tensor.kind.quick:
+    if tensor is None or not tensor._key.fast_views:
         return None
     return flattened(tensor, args[1] if len(args) > 1 else 0, args[2] if len(args) == 3 else -1)

@@ -1,6 +1,6 @@
 """From a call to the backend's kernel, and the record of it that backward needs.
 
-`Op` is the runtime half of a declaration. The fast path (tensors of one kind, nobody watching) is
+`Op` is the runtime half of a declaration. The fast path (tensors of one dtype and device, nobody watching) is
 here, in few frames; whatever else may happen to a call is behind one branch, in `Op.slow`.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Final, Optional
 
-from weft._engine.kinds import BySize, Kind
+from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.tensor import (
     DETACHED,
     Extra,
@@ -33,7 +33,7 @@ except ImportError:  # it says something to mypyc alone, and comes with it
         return lambda decorated: decorated
 
 
-class Step:
+class VJP:
     """One gradient function of an op, for one argument or for several that follow each other.
 
     Attributes
@@ -52,7 +52,7 @@ class Step:
         self.count = count
 
 
-class Plan:
+class BackwardPlan:
     """What to save, and how to differentiate, for one pattern of inputs that require grad.
 
     Attributes
@@ -91,7 +91,7 @@ class Plan:
         label: str,
         saves: tuple[int, ...],
         saves_output: bool,
-        steps: tuple[Step, ...],
+        steps: tuple[VJP, ...],
         takes_first: bool,
         keeps_memory: bool,
         pattern: tuple[int, ...],
@@ -134,24 +134,24 @@ class Plan:
 class SavedOutput:
     """An output kept for its own node, without its history: that would be a reference cycle."""
 
-    def __init__(self, array: Any, kind: Kind, version: Version, index: int, wrapped: Any) -> None:
+    def __init__(self, array: Any, key: DispatchKey, version: Version, index: int, wrapped: Any) -> None:
         self.array = array
         self.wrapped = wrapped
-        self.kind = kind
+        self._key = key
         self.version = version
         self.seen = version.value
         self.index = index
 
 
 class Op:
-    """An operation by name, with one kernel for each kind of tensor.
+    """An operation by name, with one kernel for each dispatch key.
 
     Attributes
     ----------
     name : str
         With its namespace, ``core::mul``.
-    kernels, kinds : list
-        By `Kind.index`: the kernel, and the kind of its result; None until first asked for.
+    kernels, result_keys : list
+        By `DispatchKey.index`: the kernel, and the key of its result; None until first asked for.
     positions : tuple of int
         Which arguments are tensors. An argument that is a list of tensors has its own place.
     declaration : object
@@ -167,24 +167,24 @@ class Op:
         self.takes_numbers = True  # beside a floating-point tensor, behind it
         self.promotes = False  # dtypes and numbers are the slow path's business, always
         self.differentiable = False
-        self.kernels: list[Any] = [None] * state.kinds
-        self.kinds: list[Any] = [None] * state.kinds
+        self.kernels: list[Any] = [None] * state.key_count
+        self.result_keys: list[Any] = [None] * state.key_count
         state.ops.append(self)
-        self.plans: dict[int, Plan] = {}
-        self.single: Optional[Plan] = None  # that of the first argument alone
-        self.facts: list[tuple[int, str]] = []  # (argument, "shape" or "dtype"): what plans call -1, -2, ...
+        self.plans: dict[int, BackwardPlan] = {}
+        self.single: Optional[BackwardPlan] = None  # that of the first argument alone
+        self.metadata: list[tuple[int, str]] = []  # (argument, "shape" or "dtype"): what plans call -1, -2, ...
 
-    def kernel(self, kind: Kind) -> Any:
-        """The kernel for a kind, resolved by the declaration when it is first asked for."""
-        index = kind.index
+    def kernel(self, key: DispatchKey) -> Any:
+        """The kernel for a dispatch key, resolved by the declaration when it is first asked for."""
+        index = key.index
         kernel = self.kernels[index]
         if kernel is None:
-            kernel, result = self.declaration.resolve(kind)
-            self.kinds[index] = result
+            kernel, result = self.declaration.resolve(key)
+            self.result_keys[index] = result
             self.kernels[index] = kernel
         return kernel
 
-    def plan(self, mask: int) -> Plan:
+    def plan(self, mask: int) -> BackwardPlan:
         """How to differentiate when the arguments whose bits are set require grad."""
         plan = self.plans.get(mask)
         if plan is None:
@@ -200,19 +200,19 @@ class Op:
 
     def execute(self, args: tuple[Any, ...]) -> Any:
         """Run the op whoever is watching: on tensors of one device, in the dtypes that the kernel takes."""
-        kind: Optional[Kind] = None
+        key: Optional[DispatchKey] = None
         mask = 0
         arrays: list[Any] = list(args)
         for position in self.positions:
             arg = args[position]
             if isinstance(arg, TensorBase):
                 tensor: TensorBase = arg
-                other = tensor.kind
-                if kind is None:
-                    kind = other
-                    if not kind.plain:
+                other = tensor._key
+                if key is None:
+                    key = other
+                    if not key.plain:
                         return self.declaration.slow(args)
-                elif other is not kind and (other.device is not kind.device or not other.plain):
+                elif other is not key and (other.device is not key.device or not other.plain):
                     return self.declaration.slow(args)
                 arrays[position] = tensor._array
                 if tensor._requires_grad:
@@ -225,35 +225,35 @@ class Op:
                         continue
                     if not isinstance(member, TensorBase):
                         return self.declaration.slow(args)
-                    other = member.kind
-                    if kind is None:
-                        kind = other
-                    if not other.plain or other.device is not kind.device:
+                    other = member._key
+                    if key is None:
+                        key = other
+                    if not other.plain or other.device is not key.device:
                         return self.declaration.slow(args)
                     group.append(member._array)
                     if member._requires_grad:
                         mask |= 1 << position
                 arrays[position] = group
-        if kind is None:
+        if key is None:
             return self.declaration.slow(args)
-        kernel = self.kernels[kind.index]
+        kernel = self.kernels[key.index]
         if kernel is None:
-            kernel = self.kernel(kind)
-        if isinstance(kernel, BySize) and type(arrays[0]) is kind.array_type:
+            kernel = self.kernel(key)
+        if isinstance(kernel, KernelBySize) and type(arrays[0]) is key.array_type:
             kernel = kernel.choose(arrays[0])
         try:
             result = call(kernel, arrays)
         except Exception as error:
             result = self.declaration.recover(error, kernel, arrays, args)
         if isinstance(result, (tuple, list)):
-            outputs = [wrap(array, kind) for array in result]
+            outputs = [wrap(array, key) for array in result]
             if mask and local.grad_enabled:
                 record_many(self, outputs, args, mask)
             if self.is_view:
                 for index, output in enumerate(outputs):
                     link_view(output, args, self, index)
             return tuple(outputs)
-        out = wrap(result, kind)
+        out = wrap(result, key)
         if mask and local.grad_enabled:
             record(self, out, args, mask)
         if self.is_view:
@@ -285,7 +285,7 @@ class PlannedNode(Node):
 
     __slots__ = ("plan",)
 
-    plan: Plan
+    plan: BackwardPlan
 
     def label(self) -> str:
         return self.plan.label
@@ -429,20 +429,20 @@ def wants(needed: Any, edge: int, count: int) -> bool:
     return False
 
 
-def wrap(array: Any, kind: Kind) -> TensorBase:
-    """A tensor without history around what a kernel returned, on the device of a kind."""
-    if type(array) is not kind.array_type:
+def wrap(array: Any, key: DispatchKey) -> TensorBase:
+    """A tensor without history around what a kernel returned, on the device of a dispatch key."""
+    if type(array) is not key.array_type:
         if isinstance(array, Unresolved):
-            return make(array, state.kind_of(kind.siblings[array.dtype].dtype, kind.device, True, False, array.bits))
-        array = kind.asarray(array)
-    return make(array, kind.siblings[array.dtype])
+            return make(array, state.key_of(key.siblings[array.dtype].dtype, key.device, True, False, array.bits))
+        array = key.asarray(array)
+    return make(array, key.siblings[array.dtype])
 
 
-def make(array: Any, kind: Kind) -> TensorBase:
+def make(array: Any, key: DispatchKey) -> TensorBase:
     """A tensor without history; the operators below repeat these lines to save the call."""
     out: TensorBase = blank(state.tensor_class)
     out._array = array
-    out.kind = kind
+    out._key = key
     out._requires_grad = False
     out._node = None
     out._grad = None
@@ -469,7 +469,7 @@ def edge_of(tensor: TensorBase) -> Any:
 
 def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
     """Give one output its node."""
-    if not op.differentiable or not out.kind.is_differentiable:
+    if not op.differentiable or not out._key.is_differentiable:
         return
     plan = op.plan(mask)
     node = make_node(op, plan, args, mask)
@@ -482,7 +482,7 @@ def record(op: Op, out: TensorBase, args: tuple[Any, ...], mask: int) -> None:
 
 def record_one(op: Op, out: TensorBase, source: TensorBase, others: tuple[Any, ...]) -> None:
     """Give the output of an op its node, where the first argument is the one tensor and requires grad."""
-    if (state.unrecorded and not local.grad_enabled) or not op.differentiable or not out.kind.is_differentiable:
+    if (state.unrecorded and not local.grad_enabled) or not op.differentiable or not out._key.is_differentiable:
         return
     plan = op.single
     if plan is None:
@@ -493,7 +493,7 @@ def record_one(op: Op, out: TensorBase, source: TensorBase, others: tuple[Any, .
         return
     saved: list[Any] = []
     for position in plan.saves:
-        saved.append(others[position - 1] if position > 0 else fact(op, (source, *others), position))
+        saved.append(others[position - 1] if position > 0 else saved_metadata(op, (source, *others), position))
     node = OpNode()
     state.sequence += 1
     node._sequence = state.sequence
@@ -518,7 +518,7 @@ def record_many(op: Op, outputs: list[TensorBase], args: tuple[Any, ...], mask: 
     if plan.saves_output:
         save_outputs(node, outputs, plan.skips)
     for index, out in enumerate(outputs):
-        if out.kind.is_differentiable:
+        if out._key.is_differentiable:
             out._requires_grad = True
             out._node = node
             set_output_index(out, index)
@@ -536,7 +536,7 @@ def set_output_index(out: TensorBase, index: int) -> None:
     extra.output_index = index
 
 
-def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
+def make_node(op: Op, plan: BackwardPlan, args: tuple[Any, ...], mask: int) -> OpNode:
     """A node with its edges and what its plan saves."""
     edges: list[Any] = []
     indices: list[int] = []
@@ -553,7 +553,7 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
     saved: list[Any] = []
     versions: list[int] = []
     for position in plan.saves:
-        value = args[position] if position >= 0 else fact(op, args, position)
+        value = args[position] if position >= 0 else saved_metadata(op, args, position)
         saved.append(value)
         if isinstance(value, TensorBase):
             counter = value._version_counter
@@ -578,14 +578,14 @@ def make_node(op: Op, plan: Plan, args: tuple[Any, ...], mask: int) -> OpNode:
     return node
 
 
-def fact(op: Op, args: tuple[Any, ...], position: int) -> Any:
+def saved_metadata(op: Op, args: tuple[Any, ...], position: int) -> Any:
     """The shape or dtype of an argument, or of each member of a list."""
-    argument, which = op.facts[-1 - position]
+    argument, which = op.metadata[-1 - position]
     value = args[argument]
     if isinstance(value, TensorBase):
-        return value._array.shape if which == "shape" else value.kind.dtype
+        return value._array.shape if which == "shape" else value._key.dtype
     if isinstance(value, (list, tuple)):
-        return [each._array.shape if which == "shape" else each.kind.dtype for each in value]
+        return [each._array.shape if which == "shape" else each._key.dtype for each in value]
     return () if which == "shape" else None
 
 
@@ -604,7 +604,7 @@ def save_outputs(node: OpNode, outputs: list[TensorBase], skips: int) -> None:
             counter = Version(0)
             out._version_counter = counter
         wrapped = None if out._extra is None else out._extra.wrapped
-        kept.append(SavedOutput(out._array, out.kind, counter, index, wrapped))
+        kept.append(SavedOutput(out._array, out._key, counter, index, wrapped))
     assert node.saved is not None
     node.saved = (*node.saved, kept[0] if node._extra is None or node._extra.outputs == 0 else kept)
 
@@ -654,13 +654,13 @@ def unpack_output(node: Node, value: SavedOutput) -> TensorBase:
     """A saved output with its history."""
     if value.version.value != value.seen:
         check_unchanged(node, value, value.seen, value.version.value)
-    out = make(value.array, value.kind)
+    out = make(value.array, value._key)
     out._version_counter = value.version
     if value.wrapped is not None:
         extra = Extra()
         extra.wrapped = value.wrapped
         out._extra = extra
-    if value.kind.is_differentiable:
+    if value._key.is_differentiable:
         out._requires_grad = True
         out._node = node
         set_output_index(out, value.index)
@@ -681,7 +681,7 @@ def check_unchanged(node: Node, value: Any, expected: int, found: int) -> None:
             "own gradient would be lost. This is not supported, please use out-of-place `.detach()` instead"
         )
     found, expected = found % DETACHED, expected % DETACHED
-    kind: Kind = value.kind
+    key: DispatchKey = value._key
     array = value.array if isinstance(value, SavedOutput) else value._array
     what = f"output {value.index} of {node.label()}" if isinstance(value, SavedOutput) else "an input"
     counter = value.version if isinstance(value, SavedOutput) else value._version_counter
@@ -689,21 +689,21 @@ def check_unchanged(node: Node, value: Any, expected: int, found: int) -> None:
     raise RuntimeError(
         f"{node.label()}: one of the variables needed for gradient computation has been modified by an inplace "
         "operation: "
-        f"[{kind.dtype}, shape {list(array.shape)}], saved as {what}, is at version {found}; expected version "
+        f"[{key.dtype}, shape {list(array.shape)}], saved as {what}, is at version {found}; expected version "
         f"{expected} instead.{by} Use the out-of-place variant there, or clone() the tensor before it is changed."
     )
 
 
-def replay(recipe: tuple[Any, ...], tensor: Any) -> Any:
-    """The view of a tensor that a view with this recipe is of its base.
+def apply_view_fn(view_fn: tuple[Any, ...], tensor: Any) -> Any:
+    """The view of a tensor that a view with this view function is of its base.
 
-    A recipe is a tuple, as every view has one and a tuple is made in half the time: the recipe of the view that it is a
-    view of, or None directly on the base; the op; its arguments behind the tensor; which of several outputs it is, or
-    -1; and whether the op was to be recorded (None: it ran in inference mode). It has no base, in whose history it may
-    be: that would be a reference cycle.
+    It is a tuple, as every view has one and a tuple is made in half the time of an object: the view function of the
+    view that it is a view of, or None directly on the base; the op; its arguments behind the tensor; which of several
+    outputs it is, or -1; and whether the op was to be recorded (None: it ran in inference mode). It does not hold the
+    base, whose history it may be in: that would be a reference cycle.
     """
-    parent, op, args, index, _ = recipe
-    made = op(tensor if parent is None else replay(parent, tensor), *args)
+    parent, op, args, index, _ = view_fn
+    made = op(tensor if parent is None else apply_view_fn(parent, tensor), *args)
     return made if index < 0 else made[index]
 
 
@@ -715,14 +715,14 @@ def current_node(tensor: TensorBase) -> Optional[Node]:
         return tensor._node
     if base._requires_grad:
         former = tensor._node, 0 if tensor._extra is None else tensor._extra.output_index
-        recipe = tensor._view_recipe
-        refused = untold(recipe)
+        view_fn = tensor._view_fn
+        refused = untold(view_fn)
         if refused is not None:
             raise stale_view(refused)
         before = local.grad_enabled
         set_grad(True)
         try:
-            again = replay(recipe, base)
+            again = apply_view_fn(view_fn, base)
         finally:
             set_grad(before)
         tensor._node = again._node
@@ -734,18 +734,18 @@ def current_node(tensor: TensorBase) -> Optional[Node]:
     return tensor._node
 
 
-def untold(recipe: Any) -> Any:
-    """The recipe, or that of a view behind it, of which no history can be made: of one of several, or not recorded."""
-    while recipe is not None:
-        if not recipe[4] or recipe[3] >= 0:
-            return recipe
-        recipe = recipe[0]
+def untold(view_fn: Any) -> Any:
+    """The view function, or one before it, of which no history can be made: of one of several, or not recorded."""
+    while view_fn is not None:
+        if not view_fn[4] or view_fn[3] >= 0:
+            return view_fn
+        view_fn = view_fn[0]
     return None
 
 
-def stale_view(recipe: tuple[Any, ...]) -> RuntimeError:
+def stale_view(view_fn: tuple[Any, ...]) -> RuntimeError:
     """The error for a view that cannot be made again after its base, or another view of it, was written to."""
-    _, op, _, index, recorded = recipe
+    _, op, _, index, recorded = view_fn
     if not recorded:
         mode = "inference mode" if recorded is None else "no_grad mode"
         return RuntimeError(
@@ -776,14 +776,14 @@ def link_view(out: TensorBase, args: tuple[Any, ...], op: Op, index: int) -> Non
     if base is None:
         base = source
     else:
-        parent = source._view_recipe
+        parent = source._view_fn
     out._view_base = base
     recorded: Optional[bool] = not state.unrecorded or local.grad_enabled
-    out._view_recipe = (parent, op, args[1:], index, None if local.inference else recorded)
+    out._view_fn = (parent, op, args[1:], index, None if local.inference else recorded)
     out._view_version = counter.value
     if not base._requires_grad:
         remember_view(counter, out)
-    elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
+    elif out._key.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
 
 
@@ -792,7 +792,7 @@ def share_view(out: TensorBase, source: TensorBase) -> None:
     base = source._view_base
     out._view_base = base
     if base is not None:
-        out._view_recipe = source._view_recipe
+        out._view_fn = source._view_fn
         out._view_version = source._view_version
 
 
@@ -825,7 +825,7 @@ def spread_history(base: TensorBase) -> None:
     others: list[Any] = []  # views of a detached tensor, which has the same memory and no history
     for reference in counter.views:
         view: Any = reference()
-        if view is None or not view.kind.is_differentiable:
+        if view is None or not view._key.is_differentiable:
             continue
         if view._view_base is base:
             view._requires_grad = True
@@ -838,11 +838,11 @@ LEAST: Final = -(2.0**63)  # between these a whole number is one of 64 bits for 
 MOST: Final = 2.0**64
 
 
-def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
+def binary_with_scalar(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
-    kind = tensor.kind
-    kernel = op.kernel(kind)
-    if isinstance(kernel, BySize):
+    key = tensor._key
+    kernel = op.kernel(key)
+    if isinstance(kernel, KernelBySize):
         kernel = kernel.choose(tensor._array)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
@@ -854,9 +854,9 @@ def with_number(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any
         array = run(kernel, arrays[0], arrays[1])
     except Exception as error:
         array = op.declaration.recover(error, kernel, arrays, args)
-    if type(array) is not kind.array_type:
-        array = kind.asarray(array)
-    out = make(array, op.kinds[kind.index])
+    if type(array) is not key.array_type:
+        array = key.asarray(array)
+    out = make(array, op.result_keys[key.index])
     if tensor._requires_grad and local.grad_enabled:
         record(op, out, args, 2 if reflected else 1)
     return out
@@ -867,28 +867,28 @@ WHOLE: Final = 1  # the category of the dtypes of integers
 
 def with_whole_number(op: Op, tensor: TensorBase, number: int) -> Any:
     """Integers with one that their dtype holds; None for another, which is to be looked at closely."""
-    kind = tensor.kind
-    kernel = op.kernel(kind)
-    result = op.kinds[kind.index]
-    if not kind.lowest <= number <= kind.highest or result is None or result.is_differentiable:
+    key = tensor._key
+    kernel = op.kernel(key)
+    result = op.result_keys[key.index]
+    if not key.lowest <= number <= key.highest or result is None or result.is_differentiable:
         return None
     run = state.run_two
     try:
         array = run(kernel, tensor._array, number)
     except Exception as error:
         array = op.declaration.recover(error, kernel, (tensor._array, number), (tensor, number))
-    if type(array) is not kind.array_type:
-        array = kind.asarray(array)
+    if type(array) is not key.array_type:
+        array = key.asarray(array)
     return make(array, result)
 
 
 def binary_operator(op: Op, slow: Any) -> Any:
     """The function behind ``a + b`` and its like: one call frame to the kernel."""
     kernels = op.kernels
-    kinds = op.kinds
+    keys = op.result_keys
     run = state.run_two
     tensor_class = state.tensor_class
-    pair_plans: list[Optional[Plan]] = [None, None, None, None]
+    pair_plans: list[Optional[BackwardPlan]] = [None, None, None, None]
 
     def rebind() -> None:
         nonlocal run
@@ -898,35 +898,35 @@ def binary_operator(op: Op, slow: Any) -> Any:
 
     def operator(self: TensorBase, other: object) -> object:
         if not isinstance(other, TensorBase):
-            if (type(other) is float or type(other) is int) and self.kind.is_real_float and self.kind.fast:
+            if (type(other) is float or type(other) is int) and self._key.is_real_float and self._key.fast_path:
                 if op.takes_numbers:
-                    return with_number(op, self, other, False)
-            if type(other) is int and self.kind.dtype.category == WHOLE and op.takes_numbers and self.kind.fast:
+                    return binary_with_scalar(op, self, other, False)
+            if type(other) is int and self._key.dtype.category == WHOLE and op.takes_numbers and self._key.fast_path:
                 found = with_whole_number(op, self, other)
                 if found is not None:
                     return found
             return slow((self, other))
-        kind = self.kind
+        key = self._key
         right: TensorBase = other  # by a name of this type, as `other` would be looked at again for each attribute
-        if kind is not right.kind or not kind.fast:
+        if key is not right._key or not key.fast_path:
             return slow((self, right))
-        index = kind.index
+        index = key.index
         kernel = kernels[index]
         if kernel is None:
-            kernel = op.kernel(kind)
+            kernel = op.kernel(key)
         mine = self._array
-        if isinstance(kernel, BySize):
+        if isinstance(kernel, KernelBySize):
             size: int = mine.size
             kernel = kernel.large if size >= kernel.least else kernel.small
         try:
             array = run(kernel, mine, right._array)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array, right._array), (self, right))
-        if type(array) is not kind.array_type:
-            array = kind.asarray(array)
+        if type(array) is not key.array_type:
+            array = key.asarray(array)
         out: TensorBase = blank(tensor_class)
         out._array = array
-        out.kind = kinds[index]
+        out._key = keys[index]
         out._grad = None
         out._version_counter = None
         out._extra = None
@@ -971,7 +971,7 @@ def inplace_operator(op: Op, name: str) -> Any:
     It says whether it did. It has the lines of `writing_kernel` and `bump`: their calls would be a tenth of its time.
     """
     kernels = op.kernels
-    kinds = op.kinds
+    keys = op.result_keys
     run = state.run
     ufunc = state.ufunc
 
@@ -982,36 +982,36 @@ def inplace_operator(op: Op, name: str) -> Any:
     state.rebinding.append(rebind)
 
     def operator(self: TensorBase, other: object) -> bool:
-        kind = self.kind
-        if not kind.fast or self._extra is not None:
+        key = self._key
+        if not key.fast_path or self._extra is not None:
             return False
         array = self._array
         operand: Any
         recorded = self._requires_grad
         if isinstance(other, TensorBase):
             operand = other._array
-            if other.kind is not kind:
+            if other._key is not key:
                 return False
             counter = other._version_counter
             if counter is not None and counter is self._version_counter and other is not self:
                 return False  # views of the same memory: whether they overlap is for the declared way to see
             recorded = recorded or other._requires_grad
-        elif (type(other) is float or type(other) is int) and kind.is_real_float and op.takes_numbers:
+        elif (type(other) is float or type(other) is int) and key.is_real_float and op.takes_numbers:
             operand = float(other)  # type: ignore[arg-type]
             if (operand >= MOST or operand <= LEAST) and type(other) is int:
                 return False
-        elif type(other) is int and kind.dtype.category == WHOLE and op.takes_numbers:
+        elif type(other) is int and key.dtype.category == WHOLE and op.takes_numbers:
             operand = other  # one that the dtype does not hold is an error of NumPy's
         else:
             return False
         if recorded and not (state.unrecorded and not local.grad_enabled):
             return False
-        index = kind.index
+        index = key.index
         kernel = kernels[index]
         if kernel is None:
-            kernel = op.kernel(kind)
+            kernel = op.kernel(key)
         writer = kernel  # which shows whether it takes an array to write to
-        if isinstance(kernel, BySize):
+        if isinstance(kernel, KernelBySize):
             writer = kernel.small
             size: int = array.size
             if size >= kernel.least:
@@ -1020,7 +1020,7 @@ def inplace_operator(op: Op, name: str) -> Any:
                     return False  # NumPy's own functions see to it that they read before they write
             else:
                 kernel = writer
-        if kinds[index] is not kind or 0 in array.strides or (type(writer) is not ufunc and not takes_out(writer)):
+        if keys[index] is not key or 0 in array.strides or (type(writer) is not ufunc and not takes_out(writer)):
             return False
         counter = self._version_counter
         if counter is not None and counter.inference:
@@ -1057,7 +1057,7 @@ def inplace_unary(op: Op, name: str) -> Any:
     state.rebinding.append(rebind)
 
     def operator(self: TensorBase) -> bool:
-        if not self.kind.fast or self._extra is not None:
+        if not self._key.fast_path or self._extra is not None:
             return False
         if self._requires_grad and not (state.unrecorded and not local.grad_enabled):
             return False
@@ -1086,8 +1086,8 @@ def rewritten(error: Exception, op: Op, kernel: Any, arrays: tuple[Any, ...], ar
         return True
     target = arrays[0]
     if isinstance(error, OverflowError) and isinstance(arrays[1], int):
-        kind: Kind = args[0].kind
-        if not kind.lowest <= arrays[1] <= kind.highest:
+        key: DispatchKey = args[0]._key
+        if not key.lowest <= arrays[1] <= key.highest:
             return False
     shape: tuple[Any, ...] = getattr(arrays[1], "shape", ())
     lead = target.ndim - len(shape)
@@ -1106,15 +1106,17 @@ def writing_kernel(op: Op, tensor: TensorBase) -> Any:
     NumPy's may where the elements are next to each other. At some distances its vector loops overwrite what they have
     yet to read: those of ``numpy.negative`` at 16 bytes of float32 and 64 of float64, in NumPy 2.4.
     """
-    kind = tensor.kind
-    kernel = op.kernel(kind)
-    if op.kinds[kind.index] is not kind or not takes_out(kernel.small if isinstance(kernel, BySize) else kernel):
+    key = tensor._key
+    kernel = op.kernel(key)
+    if op.result_keys[key.index] is not key or not takes_out(
+        kernel.small if isinstance(kernel, KernelBySize) else kernel
+    ):
         return None
     array = tensor._array
     counter = tensor._version_counter
     if 0 in array.strides or (counter is not None and counter.inference):
         return None
-    found = kernel.choose(array) if isinstance(kernel, BySize) else kernel
+    found = kernel.choose(array) if isinstance(kernel, KernelBySize) else kernel
     return found if array.flags.forc or not takes_out(found) else None
 
 
@@ -1136,7 +1138,7 @@ def takes_out(kernel: Any) -> bool:
 def unary_operator(op: Op) -> Any:
     """The function behind ``x.exp()`` and its like."""
     kernels = op.kernels
-    kinds = op.kinds
+    keys = op.result_keys
     slow = op.declaration.slow
     run = state.run_one
     tensor_class = state.tensor_class
@@ -1148,26 +1150,26 @@ def unary_operator(op: Op) -> Any:
     state.rebinding.append(rebind)
 
     def operator(self: TensorBase) -> object:
-        kind = self.kind
-        if not kind.fast:
+        key = self._key
+        if not key.fast_path:
             return slow((self,))
-        index = kind.index
+        index = key.index
         kernel = kernels[index]
         if kernel is None:
-            kernel = op.kernel(kind)
+            kernel = op.kernel(key)
         mine = self._array
-        if isinstance(kernel, BySize):
+        if isinstance(kernel, KernelBySize):
             size: int = mine.size
             kernel = kernel.large if size >= kernel.least else kernel.small
         try:
             array = run(kernel, mine)
         except Exception as error:
             array = op.declaration.recover(error, kernel, (self._array,), (self,))
-        if type(array) is not kind.array_type:
-            array = kind.asarray(array)
+        if type(array) is not key.array_type:
+            array = key.asarray(array)
         out: TensorBase = blank(tensor_class)
         out._array = array
-        out.kind = kinds[index]
+        out._key = keys[index]
         out._requires_grad = False
         out._node = None
         out._grad = None

@@ -16,42 +16,42 @@ import numpy
 
 from weft._engine.arrays import FEW, Joining
 from weft._engine.dispatch import Op, call, make, record, record_many, wrap
-from weft._engine.kinds import LARGEST, BySize, Kind, fitting_number
+from weft._engine.dispatch_keys import LARGEST, DispatchKey, KernelBySize, fitting_number
 from weft._engine.tensor import TensorBase, blank, is_collision, local, state
 
 INT64: Final[Any] = numpy.dtype(numpy.int64)
 
 
-def run(op: Op, kind: Kind, tensors: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
-    """Run an op of one result on arrays of one kind, and record it for the tensors in the mask."""
-    kernel = op.kernels[kind.index]
+def run(op: Op, key: DispatchKey, tensors: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
+    """Run an op of one result on arrays of one dispatch key, and record it for the tensors in the mask."""
+    kernel = op.kernels[key.index]
     if kernel is None:
-        kernel = op.kernel(kind)
-    if isinstance(kernel, BySize) and type(arrays[0]) is kind.array_type:
+        kernel = op.kernel(key)
+    if isinstance(kernel, KernelBySize) and type(arrays[0]) is key.array_type:
         kernel = kernel.choose(arrays[0])
     try:
         array = call(kernel, arrays)
     except Exception as error:
         array = op.declaration.recover(error, kernel, arrays, tensors)
-    if type(array) is not kind.array_type:
-        array = kind.asarray(array)
-    result = op.kinds[kind.index]
-    out = wrap(array, kind) if result is None else make(array, result)
+    if type(array) is not key.array_type:
+        array = key.asarray(array)
+    result = op.result_keys[key.index]
+    out = wrap(array, key) if result is None else make(array, result)
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, tensors, mask)
     return out
 
 
-def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int, is_valid: Any = None) -> Any:
-    """Run an op whose first tensor has this kind, for a result like its last.
+def attempt(op: Op, key: DispatchKey, args: tuple[Any, ...], arrays: list[Any], mask: int, is_valid: Any = None) -> Any:
+    """Run an op whose first tensor has this key, for a result like its last.
 
     Where the kernel fails, ``is_valid`` says of the arrays whether the call was right; if not, the result is None, so
     that the declared function explains.
     """
-    kernel = op.kernels[kind.index]
+    kernel = op.kernels[key.index]
     if kernel is None:
-        kernel = op.kernel(kind)
-    if isinstance(kernel, BySize):
+        kernel = op.kernel(key)
+    if isinstance(kernel, KernelBySize):
         first = arrays[0]
         kernel = kernel.choose(first[0] if isinstance(first, list) else first)
     try:
@@ -60,20 +60,20 @@ def attempt(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: 
         if is_valid is not None and not is_collision(error) and not is_valid(arrays):
             return None
         array = op.declaration.recover(error, kernel, arrays, args)
-    out = wrap(array, kind)
+    out = wrap(array, key)
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, args, mask)
     return out
 
 
-def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
-    """Run an op of two results on its first argument, a tensor of this kind."""
+def two(op: Op, key: DispatchKey, args: tuple[Any, ...], pair: Any) -> Any:
+    """Run an op of two results on its first argument, a tensor of this key."""
     tensor: TensorBase = args[0]
     array = tensor._array
-    kernel = op.kernels[kind.index]
+    kernel = op.kernels[key.index]
     if kernel is None:
-        kernel = op.kernel(kind)
-    if isinstance(kernel, BySize):
+        kernel = op.kernel(key)
+    if isinstance(kernel, KernelBySize):
         kernel = kernel.choose(array)
     arrays: list[Any] = [array, *args[1:]]
     try:
@@ -81,28 +81,28 @@ def two(op: Op, kind: Kind, args: tuple[Any, ...], pair: Any) -> Any:
     except Exception as error:
         found = op.declaration.recover(error, kernel, arrays, args)
     first, second = found
-    outputs: list[Any] = [wrap(first, kind), wrap(second, kind)]
+    outputs: list[Any] = [wrap(first, key), wrap(second, key)]
     if tensor._requires_grad and not (state.unrecorded and not local.grad_enabled):
         record_many(op, outputs, args, 1)
     return pair(outputs[0], outputs[1])
 
 
-def first(op: Op, kind: Kind, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
+def first(op: Op, key: DispatchKey, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
     """Run an op of several results, the first of which is wanted, the others for its gradient."""
-    kernel = op.kernels[kind.index]
+    kernel = op.kernels[key.index]
     if kernel is None:
-        kernel = op.kernel(kind)
-    if isinstance(kernel, BySize):
+        kernel = op.kernel(key)
+    if isinstance(kernel, KernelBySize):
         kernel = kernel.choose(arrays[0])
     try:
         found = call(kernel, arrays)
     except Exception as error:
         found = op.declaration.recover(error, kernel, arrays, args)
     if not mask or (state.unrecorded and not local.grad_enabled):
-        return wrap(found[0], kind)
+        return wrap(found[0], key)
     outputs: list[Any] = []
     for each in found:
-        outputs.append(wrap(each, kind))
+        outputs.append(wrap(each, key))
     record_many(op, outputs, args, mask)
     return outputs[0]
 
@@ -135,7 +135,7 @@ def by_name(quick: Any, parameters: tuple[str, ...], defaults: tuple[Any, ...]) 
 def operands(
     op: Op, count: int, defaults: tuple[Any, ...] = (), tensors: int = 1, alike: bool = False, only: bool = False
 ) -> Any:
-    """Tensors of one real floating-point kind, and numbers; so many arguments, the last of which may be left out.
+    """Tensors of one real floating-point dtype, and numbers; so many arguments, the last of which may be left out.
 
     The first ``tensors`` of them are no numbers; with ``alike`` the others are all numbers, or none is; with ``only``
     they all are.
@@ -148,8 +148,8 @@ def operands(
             return None
         if missing:
             args = args + defaults[len(defaults) - missing :]
-        kind = args[0].kind
-        if not kind.fast or not kind.is_real_float:
+        key = args[0]._key
+        if not key.fast_path or not key.is_real_float:
             return None
         arrays: list[Any] = []
         mask = 0
@@ -159,7 +159,7 @@ def operands(
         for each in args:
             value: Any = None
             if isinstance(each, TensorBase):
-                if each.kind is not kind or (only and bit >= first_number):
+                if each._key is not key or (only and bit >= first_number):
                     return None
                 value = each._array
                 if each._requires_grad:
@@ -167,7 +167,7 @@ def operands(
             elif bit < first_number:
                 return None
             elif each is not None:
-                value = fitting_number(each, kind)
+                value = fitting_number(each, key)
                 if value is None:
                     return None
                 numbers += 1
@@ -177,13 +177,13 @@ def operands(
             bit <<= 1
         if given < 2 or (alike and numbers != 0 and numbers != given - tensors):
             return None
-        return attempt(op, kind, args, arrays, mask)
+        return attempt(op, key, args, arrays, mask)
 
     return quick
 
 
 def choice(op: Op) -> Any:
-    """A condition of bool, and two tensors of one kind, or one and a number."""
+    """A condition of bool, and two tensors of one dtype and device, or one and a number."""
 
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) != 3:
@@ -191,8 +191,8 @@ def choice(op: Op) -> Any:
         condition, left, right = args
         if not isinstance(condition, TensorBase):
             return None
-        kind = condition.kind
-        if not kind.fast or kind.dtype.category != 0:
+        key = condition._key
+        if not key.fast_path or key.dtype.category != 0:
             return None
         like: TensorBase
         if isinstance(left, TensorBase):
@@ -201,25 +201,25 @@ def choice(op: Op) -> Any:
             like = right
         else:
             return None
-        if not like.kind.fast or like.kind.device is not kind.device:
+        if not like._key.fast_path or like._key.device is not key.device:
             return None
         arrays: list[Any] = [condition._array]
         mask = 0
         bit = 2
         for each in (left, right):
             if isinstance(each, TensorBase):
-                if each.kind is not like.kind:
+                if each._key is not like._key:
                     return None
                 arrays.append(each._array)
                 if each._requires_grad:
                     mask |= bit
             else:
-                number = fitting_number(each, like.kind) if like.kind.is_real_float else None
-                if number is None or like.kind.array_type is not numpy.ndarray:
+                number = fitting_number(each, like._key) if like._key.is_real_float else None
+                if number is None or like._key.array_type is not numpy.ndarray:
                     return None
                 arrays.append(numpy.array(number, like._array.dtype))
             bit <<= 1
-        return attempt(op, kind, args, arrays, mask)
+        return attempt(op, key, args, arrays, mask)
 
     return quick
 
@@ -233,27 +233,27 @@ def filling(op: Op) -> Any:
         tensor, mask, value = args
         if not isinstance(tensor, TensorBase) or not isinstance(mask, TensorBase):
             return None
-        kind = tensor.kind
-        if not kind.fast or not mask.kind.fast or mask.kind.dtype.category != 0 or not kind.is_real_float:
+        key = tensor._key
+        if not key.fast_path or not mask._key.fast_path or mask._key.dtype.category != 0 or not key.is_real_float:
             return None
-        number = fitting_number(value, kind)
-        if number is None or mask.kind.device is not kind.device:
+        number = fitting_number(value, key)
+        if number is None or mask._key.device is not key.device:
             return None
         arrays: list[Any] = [tensor._array, mask._array, number]
-        return attempt(op, kind, (tensor, mask, number), arrays, 1 if tensor._requires_grad else 0)
+        return attempt(op, key, (tensor, mask, number), arrays, 1 if tensor._requires_grad else 0)
 
     return quick
 
 
 def same(args: tuple[Any, ...]) -> Any:
-    """Whether two tensors of one kind, with a few elements, are equal."""
+    """Whether two tensors of one dtype and device, with a few elements, are equal."""
     if len(args) != 2:
         return None
     left, right = args
     if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
         return None
-    kind = left.kind
-    if kind is not right.kind or not kind.fast or kind.array_type is not numpy.ndarray:
+    key = left._key
+    if key is not right._key or not key.fast_path or key.array_type is not numpy.ndarray:
         return None
     a = left._array
     shape: tuple[Any, ...] = a.shape
@@ -272,8 +272,8 @@ def choosing(op: Op, slices: bool = False) -> Any:
         tensor, dim, index = args
         if not isinstance(tensor, TensorBase) or not isinstance(index, TensorBase):
             return None
-        kind = tensor.kind
-        if not kind.fast or not index.kind.fast or index.kind is not kind.siblings.get(INT64):
+        key = tensor._key
+        if not key.fast_path or not index._key.fast_path or index._key is not key.siblings.get(INT64):
             return None
         shape: tuple[Any, ...] = tensor._array.shape
         wanted: tuple[Any, ...] = index._array.shape
@@ -287,7 +287,7 @@ def choosing(op: Op, slices: bool = False) -> Any:
                 if size > shape[at] and at != place:
                     return None
         arrays: list[Any] = [tensor._array, place, index._array]
-        return attempt(op, kind, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0, is_in_range)
+        return attempt(op, key, (tensor, place, index), arrays, 1 if tensor._requires_grad else 0, is_in_range)
 
     return quick
 
@@ -313,8 +313,8 @@ def matrix_product(op: Op) -> Any:
         left, right = args
         if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
             return None
-        kind = left.kind
-        if kind is not right.kind or not kind.fast:
+        key = left._key
+        if key is not right._key or not key.fast_path:
             return None
         a = left._array
         b = right._array
@@ -327,7 +327,7 @@ def matrix_product(op: Op) -> Any:
                 return None
         elif len(other) > 2 or ndim + len(other) < 3 or shape[-1] != other[0]:
             return None
-        return run(op, kind, args, [a, b], mask)
+        return run(op, key, args, [a, b], mask)
 
     return quick
 
@@ -338,7 +338,7 @@ def sum_and_product(op: Op) -> Any:
     def quick(args: tuple[Any, ...]) -> Any:
         if len(args) != 3:
             return None
-        kind: Optional[Kind] = None
+        key: Optional[DispatchKey] = None
         arrays: list[Any] = []
         mask = 0
         bit = 1
@@ -346,15 +346,15 @@ def sum_and_product(op: Op) -> Any:
             if not isinstance(each, TensorBase):
                 return None
             tensor: TensorBase = each
-            if kind is None:
-                kind = tensor.kind
-            elif tensor.kind is not kind:
+            if key is None:
+                key = tensor._key
+            elif tensor._key is not key:
                 return None
             arrays.append(tensor._array)
             if tensor._requires_grad:
                 mask |= bit
             bit <<= 1
-        if kind is None or not kind.fast or not kind.is_real_float:
+        if key is None or not key.fast_path or not key.is_real_float:
             return None
         added: tuple[Any, ...] = arrays[0].shape
         left: tuple[Any, ...] = arrays[1].shape
@@ -363,7 +363,7 @@ def sum_and_product(op: Op) -> Any:
             return None
         if added != (right[1],) and added != (left[0], right[1]):
             return None
-        return run(op, kind, (*args, 1, 1), [*arrays, 1, 1], mask)
+        return run(op, key, (*args, 1, 1), [*arrays, 1, 1], mask)
 
     return quick
 
@@ -376,9 +376,9 @@ def variant(op: Op, names: tuple[str, ...]) -> Any:
             return None
         tensor: TensorBase = args[0]
         name: Any = names[0] if len(args) == 1 else args[1]
-        if not tensor.kind.fast or not tensor.kind.is_real_float or type(name) is not str or name not in names:
+        if not tensor._key.fast_path or not tensor._key.is_real_float or type(name) is not str or name not in names:
             return None
-        return run(op, tensor.kind, (tensor, name), [tensor._array, name], 1 if tensor._requires_grad else 0)
+        return run(op, tensor._key, (tensor, name), [tensor._array, name], 1 if tensor._requires_grad else 0)
 
     return quick
 
@@ -389,8 +389,8 @@ def transposed_product(op: Op) -> Any:
     def quick(left: object, right: object, first: bool) -> Any:
         if not isinstance(left, TensorBase) or not isinstance(right, TensorBase):
             return None
-        kind = left.kind
-        if kind is not right.kind or not kind.quick or not kind.is_real_float:
+        key = left._key
+        if key is not right._key or not key.fast_views or not key.is_real_float:
             return None
         if not state.unrecorded or local.grad_enabled:
             return None
@@ -402,7 +402,7 @@ def transposed_product(op: Op) -> Any:
             a = a.T
         else:
             b = b.T
-        return run(op, kind, (left, right), [a, b], 0) if a.shape[1] == b.shape[0] else None
+        return run(op, key, (left, right), [a, b], 0) if a.shape[1] == b.shape[0] else None
 
     return quick
 
@@ -418,8 +418,8 @@ def affine(op: Op) -> Any:
         rows, weight, bias = args
         if not isinstance(rows, TensorBase) or not isinstance(weight, TensorBase):
             return None
-        kind = rows.kind
-        if kind is not weight.kind or not kind.fast or not kind.is_differentiable:
+        key = rows._key
+        if key is not weight._key or not key.fast_path or not key.is_differentiable:
             return None
         mask = (1 if rows._requires_grad else 0) | (2 if weight._requires_grad else 0)
         x = rows._array
@@ -428,14 +428,14 @@ def affine(op: Op) -> Any:
             return None
         b: Any = None
         if bias is not None:
-            if not isinstance(bias, TensorBase) or bias.kind is not kind:
+            if not isinstance(bias, TensorBase) or bias._key is not key:
                 return None
             b = bias._array
             if b.ndim != 1 or b.shape[0] != w.shape[0]:
                 return None
             if bias._requires_grad:
                 mask |= 4
-        return run(op, kind, args, [x, w, b], mask)
+        return run(op, key, args, [x, w, b], mask)
 
     return quick
 
@@ -448,8 +448,8 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
         if given < 0 or given > len(numbers) + 1 or not isinstance(args[0], TensorBase):
             return None
         tensor: TensorBase = args[0]
-        kind = tensor.kind
-        if not kind.fast or not kind.is_real_float or (given > len(numbers) and args[given] is not False):
+        key = tensor._key
+        if not key.fast_path or not key.is_real_float or (given > len(numbers) and args[given] is not False):
             return None
         values: list[Any] = [tensor]
         for place, default in enumerate(numbers):
@@ -460,13 +460,13 @@ def activation(op: Op, numbers: tuple[float, ...] = (), others: tuple[Any, ...] 
         values.extend(others)
         whole = tuple(values)
         values[0] = tensor._array
-        return run(op, kind, whole, values, 1 if tensor._requires_grad else 0)
+        return run(op, key, whole, values, 1 if tensor._requires_grad else 0)
 
     return quick
 
 
 def joining(op: Op, stacks: bool = False) -> Any:
-    """A list of tensors of one kind, along a dimension that they have: whether sizes fit there, the kernel finds out.
+    """A list of tensors of one dtype and device, along a dimension; the kernel checks the sizes.
 
     Or along a new one, where they all have one shape, which kernels do not look at.
     """
@@ -484,22 +484,22 @@ def joining(op: Op, stacks: bool = False) -> Any:
         tensors = args[0]
         if type(tensors) is not list and type(tensors) is not tuple:
             return None
-        kind: Optional[Kind] = None
+        key: Optional[DispatchKey] = None
         arrays: list[Any] = []
         mask = 0
         try:
             for each in tensors:
                 tensor: TensorBase = each
-                if tensor.kind is not kind:
-                    if kind is not None:
+                if tensor._key is not key:
+                    if key is not None:
                         return None
-                    kind = tensor.kind
+                    key = tensor._key
                 arrays.append(tensor._array)
                 if tensor._requires_grad:
                     mask = 1
-        except (AttributeError, TypeError):  # what is no tensor has no kind
+        except (AttributeError, TypeError):  # what is no tensor has no key
             return None
-        if kind is None or not kind.fast or (stacks and not alike(arrays)):
+        if key is None or not key.fast_path or (stacks and not alike(arrays)):
             return None
         place: int = dim
         if place < 0:
@@ -507,9 +507,9 @@ def joining(op: Op, stacks: bool = False) -> Any:
             place += ndim + 1 if stacks else ndim
             if place < 0:
                 return None
-        kernel = kernels[kind.index]
+        kernel = kernels[key.index]
         if kernel is None:
-            kernel = op.kernel(kind)
+            kernel = op.kernel(key)
         array: Any
         try:
             if isinstance(kernel, Joining):
@@ -523,7 +523,7 @@ def joining(op: Op, stacks: bool = False) -> Any:
             array = op.declaration.recover(error, kernel, [arrays, place], (tensors, place))
         out: TensorBase = blank(state.tensor_class)  # as `make`, whose call is a twentieth of the whole
         out._array = array
-        out.kind = kind
+        out._key = key
         out._requires_grad = False
         out._node = None
         out._grad = None

@@ -16,7 +16,7 @@ def product(grad: Any, factor: Any) -> Any:
     """Of one factor of a product, from the other one."""
     if not isinstance(factor, TensorBase):
         return grad * factor.conjugate()
-    if factor.kind.is_complex:
+    if factor._key.is_complex:
         tensor: Any = factor
         return grad * tensor.conj()
     return grad * factor

@@ -1,8 +1,8 @@
 """Backward: visits the recorded nodes, newest first, and adds up the gradients of the leaves.
 
 A node's sequence number is larger than that of every node it leads to, so that a heap of them is a
-topological order. The walk is iterative: depth is limited by memory alone. All that a walk knows
-lives in the walk, so that a hook, or another thread, may run one of its own over the same graph.
+topological order. The pass is iterative: depth is limited by memory alone. All that a pass knows
+lives in it, so that a hook, or another thread, may run one of its own over the same graph.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run_apart(function: Any) -> None:
 
 
 class Leaf:
-    """The gradient that a walk has collected for one leaf."""
+    """The gradient that a pass has collected for one leaf."""
 
     def __init__(self, tensor: TensorBase, grad: TensorBase, owned: bool) -> None:
         self.tensor = tensor
@@ -48,7 +48,7 @@ class Leaf:
         self.owned = owned  # nobody else refers to grad: it may become .grad without a copy
 
 
-class Walk:
+class BackwardPass:
     """One backward pass.
 
     Parameters
@@ -147,13 +147,13 @@ class Walk:
 
     def run(self) -> None:
         """Visit nodes until none is left, then hand the leaves their gradients."""
-        outer = local.walk
+        outer = local.backward_pass
         if outer is not None and self.goes_apart(outer):
             return
         enabled = local.grad_enabled
         saved_hooks = local.saved_hooks
         try:
-            local.walk = self
+            local.backward_pass = self
             set_grad(self.create_graph)
             heap = self.heap
             while True:
@@ -175,7 +175,7 @@ class Walk:
                 elif isinstance(node, OpNode) and node.plan.calls is not None:
                     self.distribute_calls(node, node.plan.calls, arrived)
                 else:
-                    self.distribute(node, node.apply([arrived], None), arrived, None)
+                    self.propagate(node, node.apply([arrived], None), arrived, None)
                 if not self.keep_graph:
                     node.free()
             for leaf in list(self.leaves.values()):
@@ -184,7 +184,7 @@ class Walk:
                 for callback in self.callbacks:  # which may add others
                     callback()
         finally:
-            local.walk = outer  # an interrupt comes with a call: before any, what it may not leave behind
+            local.backward_pass = outer  # an interrupt comes with a call: before any, what it may not leave behind
             if enabled and not local.grad_enabled:  # as `set_grad`
                 local.grad_enabled = True
                 with state.lock:
@@ -204,7 +204,7 @@ class Walk:
         return False
 
     def visit(self, node: Node, arrived: Any) -> bool:
-        """Apply a node with several outputs, hooks or a trace, or in a walk that captures; False: only passed."""
+        """Apply a node with several outputs, hooks or a trace, or in a pass that captures; False: only passed."""
         extra = node._extra
         grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
         watch: Any = None if extra is None else extra.watch
@@ -227,7 +227,7 @@ class Walk:
             results = node.apply(grads, needed)
         else:
             return False
-        self.distribute(node, results, grads[0], needed)
+        self.propagate(node, results, grads[0], needed)
         return True
 
     def distribute_pair(self, node: PairNode, incoming: Any) -> None:
@@ -237,12 +237,12 @@ class Walk:
         if edge is not None:
             grad: Optional[TensorBase] = node.first_gradient(incoming)
             if grad is not None:
-                self.send_along(node, 0, edge, grad, grad is not incoming and grad._version_counter is None)
+                self.accumulate_edge(node, 0, edge, grad, grad is not incoming and grad._version_counter is None)
         edge = node.second_edge
         if edge is not None:
             grad = node.second_gradient(incoming)
             if grad is not None:
-                self.send_along(node, 1, edge, grad, grad is not incoming and grad._version_counter is None)
+                self.accumulate_edge(node, 1, edge, grad, grad is not incoming and grad._version_counter is None)
 
     def distribute_calls(self, node: OpNode, calls: tuple[Any, ...], incoming: Any) -> None:
         """Compute and send gradients that are each a function of what came in, and of one saved value or none."""
@@ -251,9 +251,9 @@ class Walk:
             grad: Optional[TensorBase] = function(incoming) if pick < 0 else function(incoming, saved[pick])
             edge = node._edges[position]
             if grad is not None and edge is not None:
-                self.send_along(node, position, edge, grad, grad is not incoming and grad._version_counter is None)
+                self.accumulate_edge(node, position, edge, grad, grad is not incoming and grad._version_counter is None)
 
-    def distribute(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
+    def propagate(self, node: Node, results: Any, incoming: Any, needed: Any) -> None:
         """Send each gradient along its edge."""
         position = -1
         for edge in node.edges():
@@ -265,9 +265,9 @@ class Walk:
                 if isinstance(edge, Node):
                     self.touch(edge)
                 continue
-            self.send_along(node, position, edge, grad, is_owned(node, grad, incoming, results, position))
+            self.accumulate_edge(node, position, edge, grad, is_owned(node, grad, incoming, results, position))
 
-    def send_along(self, node: Node, position: int, edge: Any, grad: TensorBase, owned: bool) -> None:
+    def accumulate_edge(self, node: Node, position: int, edge: Any, grad: TensorBase, owned: bool) -> None:
         """Send a gradient along an edge of a node, in the shape that the edge wants."""
         if isinstance(edge, Node):
             if edge._extra is None:
@@ -288,15 +288,15 @@ class Walk:
         leaf = self.leaves.get(id(tensor))
         if leaf is None:
             self.leaves[id(tensor)] = Leaf(tensor, grad, owned)
-        elif leaf.owned and not self.create_graph and leaf.grad.kind is grad.kind and grad.kind.plain:
+        elif leaf.owned and not self.create_graph and leaf.grad._key is grad._key and grad._key.plain:
             total = leaf.grad._array
             run = state.run
             try:
-                run(grad.kind.accumulate, total, grad._array, total)
+                run(grad._key.accumulate, total, grad._array, total)
             except RuntimeError as error:
                 if not is_collision(error):
                     raise
-                run_elsewhere(grad.kind.accumulate, total, grad._array, total)
+                run_elsewhere(grad._key.accumulate, total, grad._array, total)
         else:
             leaf.grad = self.add(leaf.grad, grad)
             leaf.owned = True
@@ -389,25 +389,25 @@ def backward_from(root: TensorBase, seed: object) -> bool:
 
     The seed is a gradient like the tensor, or None for a tensor without dimensions.
     """
-    kind = root.kind
-    if not kind.fast or not root._requires_grad or not kind.is_real_float:
+    key = root._key
+    if not key.fast_path or not root._requires_grad or not key.is_real_float:
         return False
     if seed is None:
         if root._array.ndim != 0:
             return False
         seed = state.ones_like(root)
-    elif not isinstance(seed, TensorBase) or seed.kind is not kind or seed._array.shape != root._array.shape:
+    elif not isinstance(seed, TensorBase) or seed._key is not key or seed._array.shape != root._array.shape:
         return False
-    walk = Walk(state.plus, False, False, None, None)
+    backward_pass = BackwardPass(state.plus, False, False, None, None)
     edge = edge_of(root)
-    walk.roots = [edge]
-    walk.send(edge, 0 if root._extra is None else root._extra.output_index, seed, False)
-    walk.run()
+    backward_pass.roots = [edge]
+    backward_pass.send(edge, 0 if root._extra is None else root._extra.output_index, seed, False)
+    backward_pass.run()
     return True
 
 
 def find_needed(roots: list[Any], targets: dict[Any, Any], accumulates: bool) -> dict[Node, Any]:
-    """Which nodes lead to a target, with a flag for each of their edges; the walk visits no others.
+    """Which nodes lead to a target, with a flag for each of their edges; the pass visits no others.
 
     Where leaves accumulate, nodes that are targets are visited too, for their hooks.
     """

@@ -14,7 +14,7 @@ from weakref import ref
 
 from weft._engine.arrays import FEW, new_array
 from weft._engine.dispatch import Op, bump, record_one, remember_view
-from weft._engine.kinds import fitting_number
+from weft._engine.dispatch_keys import fitting_number
 from weft._engine.tensor import TensorBase, Version, blank, local, state
 
 try:
@@ -83,7 +83,7 @@ class TensorMethods(TensorBase):
         IndexError
             For a position out of range, too many indices, or an index of another type.
         """
-        if self.kind.quick:
+        if self._key.fast_views:
             key = basic_key(index)
             if key is not None:
                 array = self._array
@@ -91,7 +91,7 @@ class TensorMethods(TensorBase):
                     taken = array[key]
                 except IndexError:
                     return quick_methods["__getitem__"](self, index)
-                return view_of(ops.basic, self, taken, (key,))
+                return make_view(ops.basic, self, taken, (key,))
         return quick_methods["__getitem__"](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -102,7 +102,7 @@ class TensorMethods(TensorBase):
         IndexError
             For a position out of range, too many indices, or an index of another type.
         """
-        if not self.kind.quick or self._requires_grad or not written(self, index, value):
+        if not self._key.fast_views or self._requires_grad or not written(self, index, value):
             quick_methods["__setitem__"](self, index, value)
 
     def __delitem__(self, index: Any) -> None:
@@ -119,7 +119,7 @@ class TensorMethods(TensorBase):
         RuntimeError
             If the number of elements differs, or the strides do not allow it without a copy: use `reshape` then.
         """
-        if size is None and dtype is None and self.kind.quick:
+        if size is None and dtype is None and self._key.fast_views:
             out = reshaped(self, args)
             if out is not None:
                 return out
@@ -127,7 +127,7 @@ class TensorMethods(TensorBase):
 
     def reshape(self, *args: Any, shape: Any = None) -> Any:
         """The same elements under another shape: a view where the strides allow it, else a copy."""
-        if shape is None and self.kind.quick:
+        if shape is None and self._key.fast_views:
             out = reshaped(self, args)
             if out is not None:
                 return out
@@ -141,7 +141,7 @@ class TensorMethods(TensorBase):
         RuntimeError
             If ``start_dim`` comes after ``end_dim``.
         """
-        if self.kind.quick:
+        if self._key.fast_views:
             out = flattened(self, start_dim, end_dim)
             if out is not None:
                 return out
@@ -149,7 +149,7 @@ class TensorMethods(TensorBase):
 
     def transpose(self, dim0: Any, dim1: Any) -> Any:
         """The view with two dimensions exchanged."""
-        if type(dim0) is int and type(dim1) is int and self.kind.quick:
+        if type(dim0) is int and type(dim1) is int and self._key.fast_views:
             array = self._array
             ndim: int = array.ndim
             first: int = dim0
@@ -159,36 +159,36 @@ class TensorMethods(TensorBase):
             if second < 0:
                 second += ndim
             if 0 <= first < ndim and 0 <= second < ndim:
-                return view_of(ops.transpose, self, array.swapaxes(first, second), (first, second))
+                return make_view(ops.transpose, self, array.swapaxes(first, second), (first, second))
         return quick_methods["transpose"](self, dim0, dim1)
 
     def t(self) -> Any:
         """The transpose of a matrix; a vector as it is."""
-        if self.kind.quick:
+        if self._key.fast_views:
             array = self._array
             if array.ndim == 2:
-                return view_of(ops.transpose, self, array.T, (0, 1))
+                return make_view(ops.transpose, self, array.T, (0, 1))
         return quick_methods["t"](self)
 
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The view with the dimensions in another order."""
-        if dims is None and self.kind.quick:
+        if dims is None and self._key.fast_views:
             order = whole_numbers(args, 0)
             if order is not None:
                 try:
                     taken = self._array.transpose(order)
                 except ValueError:
                     return quick_methods["permute"](self, *args)
-                return view_of(ops.permute, self, taken, (order,))
+                return make_view(ops.permute, self, taken, (order,))
         return quick_methods["permute"](self, *args, dims=dims)
 
     def expand(self, *args: Any, size: Any = None, implicit: bool = False) -> Any:
         """The view in which dimensions of size 1 are repeated, without memory for it; -1 keeps a size."""
-        if size is None and self.kind.quick:
+        if size is None and self._key.fast_views:
             sizes = args if len(args) != 1 else one_by_one(args)
             taken = expanded(self._array, sizes)
             if taken is not None:
-                return view_of(ops.expand, self, taken, (sizes,))
+                return make_view(ops.expand, self, taken, (sizes,))
         return quick_methods["expand"](self, *args, size=size, implicit=implicit)
 
     def select(self, dim: Any, index: Any) -> Any:
@@ -199,7 +199,7 @@ class TensorMethods(TensorBase):
         IndexError
             For a dimension or a position that there is not.
         """
-        if type(dim) is int and type(index) is int and self.kind.quick:
+        if type(dim) is int and type(index) is int and self._key.fast_views:
             array = self._array
             shape: tuple[Any, ...] = array.shape
             place: int = dim
@@ -212,7 +212,7 @@ class TensorMethods(TensorBase):
                     at += size
                 if 0 <= at < size:
                     key = (at, ...) if place == 0 else (*everything[:place], at, ...)
-                    return view_of(ops.select, self, array[key], (place, at))
+                    return make_view(ops.select, self, array[key], (place, at))
         return quick_methods["select"](self, dim, index)
 
     def narrow(self, dim: Any, start: Any, length: Any) -> Any:
@@ -223,7 +223,7 @@ class TensorMethods(TensorBase):
         RuntimeError
             If the range leaves the dimension.
         """
-        if type(dim) is int and type(start) is int and type(length) is int and self.kind.quick:
+        if type(dim) is int and type(start) is int and type(length) is int and self._key.fast_views:
             array = self._array
             shape: tuple[Any, ...] = array.shape
             place: int = dim
@@ -237,12 +237,12 @@ class TensorMethods(TensorBase):
                 if first >= 0 and count >= 0 and end <= size:
                     part = slice(first, end, 1)
                     key = (part,) if place == 0 else (*everything[:place], part)
-                    return view_of(ops.slice_dim, self, array[key], (place, first, end, 1))
+                    return make_view(ops.slice_dim, self, array[key], (place, first, end, 1))
         return quick_methods["narrow"](self, dim, start, length)
 
     def squeeze(self, dim: Any = None) -> Any:
         """The view without dimensions of size 1: all of them, or those that are named."""
-        if type(dim) is int and self.kind.quick:
+        if type(dim) is int and self._key.fast_views:
             array = self._array
             shape: tuple[Any, ...] = array.shape
             place: int = dim
@@ -251,12 +251,12 @@ class TensorMethods(TensorBase):
             if 0 <= place < len(shape) and shape[place] == 1:
                 sizes = shape[1:] if place == 0 else (*shape[:place], *shape[place + 1 :])
                 taken = array.reshape(sizes)
-                return view_of(ops.squeeze, self, taken, ((place,),))
+                return make_view(ops.squeeze, self, taken, ((place,),))
         return quick_methods["squeeze"](self, dim)
 
     def unsqueeze(self, dim: Any) -> Any:
         """The view with a dimension of size 1 more."""
-        if type(dim) is int and self.kind.quick:
+        if type(dim) is int and self._key.fast_views:
             array = self._array
             shape: tuple[Any, ...] = array.shape
             place: int = dim
@@ -268,14 +268,14 @@ class TensorMethods(TensorBase):
                     taken = array.reshape(sizes)
                 except ValueError:
                     return quick_methods["unsqueeze"](self, dim)
-                return view_of(ops.unsqueeze, self, taken, (place,))
+                return make_view(ops.unsqueeze, self, taken, (place,))
         return quick_methods["unsqueeze"](self, dim)
 
     def size(self, dim: Any = None) -> Any:
         """The shape, or the size of one dimension."""
         if type(dim) is int:
             shape: tuple[Any, ...] = self._array.shape
-            if self.kind.quick and -len(shape) <= dim < len(shape):
+            if self._key.fast_views and -len(shape) <= dim < len(shape):
                 return shape[dim]
         return quick_methods["size"](self, dim)
 
@@ -292,7 +292,7 @@ class TensorMethods(TensorBase):
         >>> weft.tensor([2.5]).item()
         2.5
         """
-        if self.kind.quick and self.kind.is_real_float:
+        if self._key.fast_views and self._key.is_real_float:
             array = self._array
             if array.size == 1:
                 return array.item()
@@ -300,8 +300,8 @@ class TensorMethods(TensorBase):
 
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""
-        if self.kind.quick:
-            return plain_twin(self, self._array)
+        if self._key.fast_views:
+            return detached_alias(self, self._array)
         return quick_methods["detach"](self)
 
 
@@ -324,21 +324,21 @@ def basic_key(index: Any) -> Optional[tuple[Any, ...]]:
 
 
 def written(target: TensorBase, index: Any, value: Any) -> bool:
-    """Write a number or a tensor of one kind to a few elements, if there is nothing to be recorded or checked."""
-    kind = target.kind
+    """Write a number or a tensor of the same dtype to a few elements, if nothing has to be recorded or checked."""
+    dispatch_key = target._key
     counter = target._version_counter
-    if target._extra is not None or (counter is not None and counter.inference) or not kind.is_real_float:
+    if target._extra is not None or (counter is not None and counter.inference) or not dispatch_key.is_real_float:
         return False
     operand: Any
     if isinstance(value, TensorBase):
         source: TensorBase = value
-        if source.kind is not kind or source._requires_grad:
+        if source._key is not dispatch_key or source._requires_grad:
             return False
         if counter is not None and source._version_counter is counter:
             return False  # of the same memory
         operand = source._array
     else:
-        operand = fitting_number(value, kind)
+        operand = fitting_number(value, dispatch_key)
     key = basic_key(index)
     array = target._array
     if operand is None or key is None or type(array) is not new_array or 0 in array.strides:
@@ -396,7 +396,7 @@ def reshaped(source: TensorBase, args: tuple[Any, ...]) -> Any:
     base = taken.base
     if base is not array and (base is None or base is not array.base):  # a copy, or a library that does not say
         return None
-    return view_of(ops.view, source, taken, (shape,))
+    return make_view(ops.view, source, taken, (shape,))
 
 
 def flattened(source: TensorBase, start_dim: object, end_dim: object) -> Any:
@@ -446,7 +446,7 @@ def repeating(shape: tuple[int, ...], strides: tuple[int, ...], sizes: tuple[Any
     return tuple(steps)
 
 
-def plain_twin(source: TensorBase, array: Any) -> TensorBase:
+def detached_alias(source: TensorBase, array: Any) -> TensorBase:
     """A tensor without history in the memory of another."""
     counter = source._version_counter
     if counter is None:
@@ -454,7 +454,7 @@ def plain_twin(source: TensorBase, array: Any) -> TensorBase:
         source._version_counter = counter
     out: TensorBase = blank(state.tensor_class)
     out._array = array
-    out.kind = source.kind
+    out._key = source._key
     out._requires_grad = False
     out._node = None
     out._grad = None
@@ -464,7 +464,7 @@ def plain_twin(source: TensorBase, array: Any) -> TensorBase:
     return out
 
 
-def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> TensorBase:
+def make_view(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> TensorBase:
     """The tensor of an array that an op made of a tensor's memory, known as a view, and recorded.
 
     `args` are those of the op after the tensor. It has the lines of `link_view`, whose call would be a part of a view's
@@ -479,17 +479,17 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
     if base is None:
         base = source
     else:
-        parent = source._view_recipe
-    out: TensorBase = blank(state.tensor_class)  # as `plain_twin`, whose call is a tenth of a view's cost
+        parent = source._view_fn
+    out: TensorBase = blank(state.tensor_class)  # as `detached_alias`, whose call is a tenth of a view's cost
     out._array = array
-    out.kind = source.kind
+    out._key = source._key
     out._requires_grad = False
     out._node = None
     out._grad = None
     out._version_counter = counter
     out._extra = None
     out._view_base = base
-    out._view_recipe = (parent, op, args, -1, not state.unrecorded or local.grad_enabled)
+    out._view_fn = (parent, op, args, -1, not state.unrecorded or local.grad_enabled)
     out._view_version = counter.value
     if source._requires_grad:
         record_one(op, out, source, args)
@@ -499,6 +499,6 @@ def view_of(op: Op, source: TensorBase, array: Any, args: tuple[Any, ...]) -> Te
             remember_view(counter, out)
         else:
             views[0] = ref(out)
-    elif out.kind.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
+    elif out._key.is_differentiable:  # also where nothing is recorded: it is memory of what requires grad
         out._requires_grad = True
     return out

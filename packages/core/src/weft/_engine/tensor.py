@@ -13,7 +13,7 @@ from typing import Any, Final, Optional
 
 import numpy
 
-from weft._engine.kinds import Kind
+from weft._engine.dispatch_keys import DispatchKey
 
 try:
     from mypy_extensions import mypyc_attr
@@ -106,8 +106,8 @@ class NodeExtra:
         Gives back what saved-tensor hooks packed.
     watch : object or None
         Hooks on the node or its outputs, and where it was recorded (anomaly mode).
-    kinds : dict or None
-        The kinds of outputs by their index, where a user looked at the node.
+    keys : dict or None
+        The dispatch keys of outputs by their index, where a user looked at the node.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class NodeExtra:
         self.outputs = 0
         self.unpack: Any = None
         self.watch: Any = None
-        self.kinds: Any = None
+        self.keys: Any = None
 
 
 class Operators:
@@ -149,7 +149,7 @@ class TensorBase:
     Attributes
     ----------
     _array : the backend's array; views share its memory.
-    kind : Kind
+    _key : DispatchKey
     _requires_grad : bool
     _node : Node or None
         What made it; None for a leaf.
@@ -177,18 +177,18 @@ class TensorBase:
         "_view_base",
         "_view_recipe",
         "_view_version",
-        "kind",
+        "_key",
     )
 
     _array: Any
-    kind: Kind
+    _key: DispatchKey
     _requires_grad: bool
     _node: Optional[Node]
     _grad: Optional[TensorBase]
     _version_counter: Optional[Version]
     _extra: Optional[Extra]
     _view_base: Optional[TensorBase]
-    _view_recipe: tuple[Any, ...]
+    _view_fn: tuple[Any, ...]
     _view_version: int
 
     def __new__(cls) -> TensorBase:
@@ -273,14 +273,14 @@ class State:
         self.intercepting = 0
         self.watching = 0  # profilers and counters that have replaced kernels
         # Of a new tensor that names no dtype and no device, on the CPU; None where it must be asked for.
-        self.new_kind: Optional[Kind] = None
+        self.new_key: Optional[DispatchKey] = None
         self.placed = 0  # device contexts that are open, in all threads
         self.unrecorded = 0  # threads in which operations are not recorded
         self.ufunc: Any = numpy.ufunc
         self.lock = _thread.allocate_lock()
         self.accumulating: Any = _thread.RLock()  # held while a leaf's gradient is added to
-        self.known_kinds: list[Kind] = []
-        self.kinds = 16  # how many kinds there are on the devices in use; each op has a kernel for each
+        self.known_keys: list[DispatchKey] = []
+        self.key_count = 16  # how many dispatch keys there are on the devices in use; each op has a kernel for each
         self.ops: list[Any] = []
         # The youngest node's number. One statement adds to it: threads are not switched inside one that calls nothing.
         self.sequence = 0
@@ -308,7 +308,7 @@ class State:
         self.ones_like: Any = None
         self.sum_to_size: Any = None
         self.zeros: Any = None
-        self.kind_of: Any = None
+        self.key_of: Any = None
 
 
 @mypyc_attr(native_class=False)  # a native class would not have the memory that its base needs
@@ -318,7 +318,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     grad_enabled = True
     grad_wanted = False  # what is_grad_enabled says in inference mode, where nothing is recorded all the same
     inference = False
-    walk: Any = None  # the backward pass that runs in this thread
+    backward_pass: Any = None  # the backward pass that runs in this thread
     node: Any = None  # the node with hooks that it applies
     saved_hooks: Any = ()  # (pack, unpack) of what is saved for backward, the innermost last
     saved_hooks_refused = ""
@@ -436,20 +436,20 @@ def intercept(more: int) -> None:
     """Count a mode that wants to see each call (1) or that ended (-1)."""
     with state.lock:
         state.intercepting += more
-        refresh_kinds()
+        refresh_keys()
 
 
 def watch(more: int) -> None:
     """Count something that replaces kernels to see them run (1) or that ended (-1): all ops go through theirs then."""
     with state.lock:
         state.watching += more
-        refresh_kinds()
+        refresh_keys()
 
 
-def refresh_kinds() -> None:
-    for kind in state.known_kinds:
-        kind.fast = kind.plain and state.intercepting == 0
-        kind.quick = kind.fast and kind.has_views and state.watching == 0
+def refresh_keys() -> None:
+    for key in state.known_keys:
+        key.fast_path = key.plain and state.intercepting == 0
+        key.fast_views = key.fast_path and key.has_views and state.watching == 0
 
 
 def next_sequence() -> int:

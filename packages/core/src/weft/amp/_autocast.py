@@ -200,7 +200,7 @@ def in_dtype(value: Any, device_type: str, wanted: Any) -> Any:
     if isinstance(value, TensorBase):
         tensor: Any = value
         eligible = (
-            tensor.kind.is_real_float and tensor.kind.dtype.name != "float64" and tensor.device.type == device_type
+            tensor._key.is_real_float and tensor._key.dtype.name != "float64" and tensor.device.type == device_type
         )
         return tensor.to(wanted) if eligible else tensor
     if isinstance(value, (tuple, list)):

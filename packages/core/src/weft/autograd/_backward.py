@@ -9,13 +9,13 @@ from typing import Any
 from weft import _profiling
 from weft._dtypes import get_default_dtype
 from weft._engine.dispatch import edge_of
-from weft._engine.graph import Walk, backward_from, find_needed
+from weft._engine.graph import BackwardPass, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase, state
 from weft._settings import warn_once
 from weft._size import Size
 from weft._tensor import Tensor
 from weft._unresolved import bits_of
-from weft.autograd._nodes import GradientEdge, kind_of_output
+from weft.autograd._nodes import GradientEdge, key_of_output
 from weft.autograd.hooks import output_index, watch_of
 from weft.ops.creation import ones, ones_like
 from weft.ops.pointwise import plus
@@ -58,7 +58,7 @@ def backward(
     if create_graph:
         warn_of_cycles()
     if inputs is None:
-        walk(roots, seeds, keep, create_graph, None)
+        backward_pass(roots, seeds, keep, create_graph, None)
         return
     targets = as_sequence("backward", "inputs", inputs)
     if not targets:
@@ -124,7 +124,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     sparse: dict[int, Any] = {}
     for number, target in enumerate(targets):
-        if isinstance(target, TensorBase) and target.kind.overrides and target.is_sparse:  # type: ignore[attr-defined]
+        if isinstance(target, TensorBase) and target._key.has_torch_function and target.is_sparse:  # type: ignore[attr-defined]
             sparse[number] = target  # whose gradient is that of its values
             targets[number] = target._sparse_values  # type: ignore[attr-defined]
     check_requires_grad("grad", targets)
@@ -221,20 +221,20 @@ def seeds_for(name: str, roots: list[Any], given: Any, count: int) -> list[Any]:
 
 def seed_for(name: str, number: int, root: Any, seed: Any) -> Any:
     """The gradient that a root starts with: one for a scalar, or what was given, checked."""
-    shape, kind = shape_of(root), kind_at(root)
+    shape, key = shape_of(root), key_at(root)
     if seed is None:
         if math.prod(shape) != 1:
             raise RuntimeError(
                 f"{name}: grad can be implicitly created only for scalar outputs; this one has shape "
                 f"{list(shape)}. Reduce it, for example with .sum(), or pass a gradient of that shape"
             )
-        if kind is not None and not kind.dtype.is_floating_point:
+        if key is not None and not key.dtype.is_floating_point:
             raise RuntimeError(
-                f"{name}: grad can be implicitly created only for real scalar outputs but got {kind.dtype}"
+                f"{name}: grad can be implicitly created only for real scalar outputs but got {key.dtype}"
             )
         if isinstance(root, TensorBase):
             return ones_like(root.detach())  # type: ignore[attr-defined]
-        return ones(shape, dtype=get_default_dtype() if kind is None else kind.dtype)
+        return ones(shape, dtype=get_default_dtype() if key is None else key.dtype)
     if not isinstance(seed, TensorBase):
         raise TypeError(f"{name}: gradients can be either Tensors or None, but got {type(seed).__name__}")
     if seed._array.shape != shape:
@@ -242,17 +242,17 @@ def seed_for(name: str, number: int, root: Any, seed: Any) -> Any:
             f"Mismatch in shape: grad_output[{number}] has a shape of {Size(seed._array.shape)} and output[{number}] "
             f"has a shape of {Size(shape)}."
         )
-    if kind is not None and seed.kind.is_complex != kind.is_complex:
+    if key is not None and seed._key.is_complex != key.is_complex:
         raise RuntimeError(
             f"{name}: For complex Tensors, both grad_output and output are required to have the same dtype. "
-            f"Mismatch in dtype: grad_output[{number}] has {seed.kind.dtype} and output has {kind.dtype}."
+            f"Mismatch in dtype: grad_output[{number}] has {seed._key.dtype} and output has {key.dtype}."
         )
-    return seed if kind is None else in_dtype_of(kind, seed)
+    return seed if key is None else in_dtype_of(key, seed)
 
 
-def in_dtype_of(kind: Any, seed: Any) -> Any:
+def in_dtype_of(key: Any, seed: Any) -> Any:
     """A gradient that was given, in the dtype of what it is of."""
-    return seed if seed.kind.dtype is kind.dtype or not kind.is_differentiable else seed.to(kind.dtype)
+    return seed if seed._key.dtype is key.dtype or not key.is_differentiable else seed.to(key.dtype)
 
 
 def shape_of(root: Any) -> Any:
@@ -265,9 +265,9 @@ def shape_of(root: Any) -> Any:
     return root.node._shape[root.output_nr] if several else root.node._shape
 
 
-def kind_at(root: Any) -> Any:
+def key_at(root: Any) -> Any:
     """The kind of a tensor, or of the tensor that stood at an edge; None where nobody looked at its node."""
-    return root.kind if isinstance(root, TensorBase) else kind_of_output(root.node, root.output_nr)
+    return root._key if isinstance(root, TensorBase) else key_of_output(root.node, root.output_nr)
 
 
 def place_of(target: Any) -> tuple[Any, int]:
@@ -277,7 +277,7 @@ def place_of(target: Any) -> tuple[Any, int]:
     return edge_of(target), output_index(target)
 
 
-def walk(
+def backward_pass(
     roots: list[Any], seeds: list[Any], keep: bool, create: bool, captures: Any, accumulates: bool = False
 ) -> None:
     places = [place_of(root) for root in roots]
@@ -287,7 +287,7 @@ def walk(
         time_nodes(edges)
     if state.anomaly:
         trace_nodes(edges)
-    made = Walk(plus, keep, create, captures, needed, accumulates)
+    made = BackwardPass(plus, keep, create, captures, needed, accumulates)
     made.roots = edges
     for (edge, index), seed in zip(places, seeds):
         made.send(edge, index, seed, False)
@@ -333,7 +333,7 @@ def captured(
         key = (edge, index) if isinstance(edge, Node) else id(target)
         keys.append(key)
         captures[key] = None
-    walk(roots, seeds, keep, create, captures, accumulates)
+    backward_pass(roots, seeds, keep, create, captures, accumulates)
     return [in_memory(captures[key]) for key in keys]
 
 

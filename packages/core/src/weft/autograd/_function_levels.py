@@ -79,7 +79,7 @@ def with_history(cls: Any, inputs: list[Any], outputs: list[Any], output: Any) -
     needs = tuple(isinstance(each, TensorBase) and each._requires_grad for each in inputs)
     node = new_function_node(cls._node_class)
     node.needs_input_grad = needs
-    node._tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in inputs]
+    node._tensor_arguments = [each._key if isinstance(each, TensorBase) else None for each in inputs]
     set_grad(False)
     try:
         cls.setup_context(node, tuple(inputs), output)
@@ -154,7 +154,7 @@ def check_tangents(cls: Any, outputs: list[Any], tangents: list[Any]) -> None:
 
 
 def is_differentiable(value: Any) -> bool:
-    return isinstance(value, TensorBase) and value.kind.is_differentiable
+    return isinstance(value, TensorBase) and value._key.is_differentiable
 
 
 def version_of(tensor: Any) -> int:

@@ -169,18 +169,18 @@ def shown(node: Any, tensor: Any = None) -> Any:
         node.__class__ = named_class(type(node), node.plan.label)  # type: ignore[arg-type]
     if tensor is not None and node is not None:
         extra = extra_of(node)
-        if extra.kinds is None:
-            extra.kinds = {}
-        extra.kinds[output_index(tensor)] = tensor.kind
+        if extra.keys is None:
+            extra.keys = {}
+        extra.keys[output_index(tensor)] = tensor._key
     return node
 
 
-def kind_of_output(node: Any, index: int) -> Any:
+def key_of_output(node: Any, index: int) -> Any:
     """The kind of an output of a node; None where nobody looked at it."""
     if isinstance(node, AccumulateGrad):
-        return node.variable.kind
-    kinds = None if node._extra is None else node._extra.kinds
-    return None if kinds is None else kinds.get(index)
+        return node.variable._key
+    keys = None if node._extra is None else node._extra.keys
+    return None if keys is None else keys.get(index)
 
 
 def grad_fn(self: Any) -> Any:
@@ -224,14 +224,14 @@ class Metadata(NamedTuple):
 def input_metadata(self: Any) -> list[Metadata]:
     """The shape and dtype of each gradient that the node takes."""
     shapes = self._shape if isinstance(self._shape, list) else [self._shape]
-    kinds = [kind_of_output(self, index) for index in range(len(shapes))]
+    keys = [key_of_output(self, index) for index in range(len(shapes))]
     return [
         Metadata(
             None if shape is None else Size(shape),
-            get_default_dtype() if kind is None else kind.dtype,
-            None if kind is None else kind.device,
+            get_default_dtype() if key is None else key.dtype,
+            None if key is None else key.device,
         )
-        for shape, kind in zip(shapes, kinds)
+        for shape, key in zip(shapes, keys)
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._engine.dispatch import fact
+from weft._engine.dispatch import saved_metadata
 from weft._engine.tensor import TensorBase, local, state
 from weft._levels import GradLevel
 
@@ -31,7 +31,7 @@ def push_forward(declaration: Any, args: list[Any], tangents: dict[int, Any], ou
         What the op returned.
     """
     op = declaration.op
-    if not op.differentiable or not any(out.kind.is_differentiable for out in outputs):
+    if not op.differentiable or not any(out._key.is_differentiable for out in outputs):
         return [None] * len(outputs)
     if declaration.forward is not None:
         found = declared(declaration, args, tangents, outputs)
@@ -39,8 +39,8 @@ def push_forward(declaration: Any, args: list[Any], tangents: dict[int, Any], ou
             return found
     if op.is_view or declaration.linear:
         return linear(declaration, args, tangents)
-    is_real = not any(each.kind.is_complex for each in (*outputs, *present(tangents.values())))
-    is_pointwise = declaration.batching == "elementwise" and (declaration.promotes or len(op.positions) == 1)
+    is_real = not any(each._key.is_complex for each in (*outputs, *present(tangents.values())))
+    is_pointwise = declaration.vmap == "elementwise" and (declaration.promotes or len(op.positions) == 1)
     if is_pointwise and is_real:
         return diagonal(declaration, args, tangents, outputs)
     return transposed(declaration, args, tangents, outputs)
@@ -88,7 +88,7 @@ def or_zeros(value: Any, tangent: Any) -> Any:
 
 
 def zeros(value: Any) -> Any:
-    return state.zeros(value._array.shape, value.kind)
+    return state.zeros(value._array.shape, value._key)
 
 
 def ones(value: Any) -> Any:
@@ -116,7 +116,7 @@ def declared(declaration: Any, args: list[Any], tangents: dict[int, Any], output
 
 def saved_for(declaration: Any, plan: Any, args: list[Any], outputs: tuple[Any, ...]) -> list[Any]:
     """What the gradient functions of a plan take besides gradients."""
-    saved = [args[place] if place >= 0 else fact(declaration.op, tuple(args), place) for place in plan.saves]
+    saved = [args[place] if place >= 0 else saved_metadata(declaration.op, tuple(args), place) for place in plan.saves]
     if plan.saves_output:
         saved.append(outputs[0] if len(outputs) == 1 and plan.takes_first else list(outputs[plan.skips :]))
     return saved
@@ -148,7 +148,7 @@ def transposed(declaration: Any, args: list[Any], tangents: dict[int, Any], outp
     plan = op.plan(sum(1 << place for place in places))
     with GradLevel() as level:
         # At ones, since some formulas that are linear take the logarithm of their gradient.
-        seeds = [level.variable(ones(out)) if out.kind.is_differentiable else None for out in outputs]
+        seeds = [level.variable(ones(out)) if out._key.is_differentiable else None for out in outputs]
         saved = saved_for(declaration, plan, args, outputs)
         incoming: Any = seeds[0] if plan.takes_first else seeds
         pulled: list[Any] = []
@@ -161,8 +161,8 @@ def transposed(declaration: Any, args: list[Any], tangents: dict[int, Any], outp
                 continue
             if gradient._array.shape != tangent._array.shape:
                 gradient = state.sum_to_size(gradient, tangent._array.shape)
-            if gradient.kind.dtype is not tangent.kind.dtype:
-                gradient = gradient.to(tangent.kind.dtype)
+            if gradient._key.dtype is not tangent._key.dtype:
+                gradient = gradient.to(tangent._key.dtype)
             pairs.append((gradient, tangent))
     if not pairs:
         return [None] * len(outputs)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft._engine.dispatch import edge_of, extra_of, replay
+from weft._engine.dispatch import apply_view_fn, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase, local, next_sequence, state
 from weft._levels import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
@@ -60,7 +60,7 @@ class DualLevel(Level):
             return result
         made = [
             self.dual(out, out.new_zeros(out.shape) if tangent is None else tangent)
-            if out.kind.is_differentiable
+            if out._key.is_differentiable
             else out
             for out, tangent in zip(outputs, derivatives)
         ]
@@ -71,8 +71,8 @@ class DualLevel(Level):
     def adopt(self, tensor: Any) -> Wrapped:
         return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))
 
-    def replay(self, base: Wrapped, recipe: Any) -> Wrapped:
-        return Wrapped(self, replay(recipe, base.value), tangent=replay(recipe, base.tangent))
+    def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:
+        return Wrapped(self, apply_view_fn(view_fn, base.value), tangent=apply_view_fn(view_fn, base.tangent))
 
     def write(self, target: Wrapped, source: Any) -> None:
         target.value.copy_(self.below(source))
@@ -147,19 +147,19 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     for name, each in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(each, TensorBase):
             raise TypeError(f"make_dual: argument '{name}' must be Tensor, not {type(each).__name__}")
-        if not each.kind.is_differentiable:
+        if not each._key.is_differentiable:
             word = "primal" if name == "tensor" else name
-            raise ValueError(f"make_dual: Expected {word} to be floating point or complex, but got: {each.kind.dtype}")
+            raise ValueError(f"make_dual: Expected {word} to be floating point or complex, but got: {each._key.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(
             "make_dual: Trying to set a forward gradient that has a different size than that of the original Tensor, "
             f"this is not supported. Tensor is of size {list(tensor._array.shape)} while the given forward gradient is "
             f"of size {list(tangent._array.shape)}."
         )
-    if tensor.kind.dtype is not tangent.kind.dtype or tensor.kind.device is not tangent.kind.device:
+    if tensor._key.dtype is not tangent._key.dtype or tensor._key.device is not tangent._key.device:
         raise RuntimeError(
-            f"make_dual: the tangent is {tangent.kind.dtype} on {tangent.kind.device}, but the tensor "
-            f"{tensor.kind.dtype} on {tensor.kind.device}; they must be equal"
+            f"make_dual: the tangent is {tangent._key.dtype} on {tangent._key.device}, but the tensor "
+            f"{tensor._key.dtype} on {tensor._key.device}; they must be equal"
         )
     if found.holds(tensor):
         raise RuntimeError(
@@ -176,7 +176,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 def same_layout(tensor: Any, tangent: Any) -> bool:
     """Whether a tangent lies in memory as the tensor does, and nothing else lies in that memory."""
-    if tensor.kind.wrapped or tangent.kind.wrapped:
+    if tensor._key.wrapped or tangent._key.wrapped:
         return True
     one, other = tensor._array, tangent._array
     base = getattr(other, "base", None)

@@ -114,7 +114,7 @@ class FunctionNode(Node, FunctionCtx):
                 tensor._version_counter = Version(0)
             if index is not None and tensor._node is self:
                 wrapped = None if tensor._extra is None else tensor._extra.wrapped
-                kept.append(SavedOutput(tensor._array, tensor.kind, tensor._version_counter, index, wrapped))
+                kept.append(SavedOutput(tensor._array, tensor._key, tensor._version_counter, index, wrapped))
             else:
                 kept.append((tensor, tensor._version_counter.value))
         self._kept: Any = kept
@@ -201,8 +201,8 @@ class FunctionNode(Node, FunctionCtx):
                 f"{len(returned)})"
             )
         results: list[Any] = []
-        for position, (kind, grad) in enumerate(zip(self._tensor_arguments, returned)):
-            if kind is None:
+        for position, (key, grad) in enumerate(zip(self._tensor_arguments, returned)):
+            if key is None:
                 if grad is not None:
                     raise RuntimeError(
                         f"function {self.label()} returned a gradient different than None at position "
@@ -214,10 +214,10 @@ class FunctionNode(Node, FunctionCtx):
                 raise RuntimeError(
                     f"{self.label()}: expected Variable or None (got {type(grad).__name__}) as gradient {position + 1}"
                 )
-            if grad is not None and grad.kind.dtype is not kind.dtype and kind.is_differentiable:
+            if grad is not None and grad._key.dtype is not key.dtype and key.is_differentiable:
                 edge: Any = self._edges[len(results)] if self._edges else None
                 if isinstance(edge, Node) or edge is None or edge._extra is None or edge._extra.grad_dtype is None:
-                    grad = grad.to(kind.dtype)  # type: ignore[attr-defined]
+                    grad = grad.to(key.dtype)  # type: ignore[attr-defined]
             results.append(grad)
         return results
 
@@ -322,14 +322,14 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it if an argument requires grad."""
-        if any(isinstance(each, TensorBase) and each.kind.wrapped for each in args):
+        if any(isinstance(each, TensorBase) and each._key.wrapped for each in args):
             from weft.autograd._function_levels import apply_at_level
 
             return apply_at_level(cls, args, kwargs)
         node = new_function_node(cls._node_class)
         recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)
-        node._tensor_arguments = [each.kind if isinstance(each, TensorBase) else None for each in args]
+        node._tensor_arguments = [each._key if isinstance(each, TensorBase) else None for each in args]
         split = cls.setup_context is not Function.setup_context
         with no_grad():
             returned = cls.forward(*args, **kwargs) if split else cls.forward(node, *args, **kwargs)
@@ -382,10 +382,10 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         if tensor is None:
             tensor = settle(node, output, inputs, recorded, len(outputs))
             settled[id(output)] = tensor
-        if recorded and tensor.kind.is_differentiable and not is_in(output, node._non_differentiable):
+        if recorded and tensor._key.is_differentiable and not is_in(output, node._non_differentiable):
             give_history(node, tensor, index, is_in(output, node._dirty_tensors))
         made.append(tensor)
-        described.append((tensor._array.shape, tensor.kind))
+        described.append((tensor._array.shape, tensor._key))
     if recorded:
         node._outputs = described
         if not node._materialize_non_diff_grads:
@@ -407,12 +407,12 @@ def give_history(node: Any, tensor: Any, index: int, dirty: bool) -> None:
         tensor._requires_grad, tensor._node = True, node
         set_output_index(tensor, index)
         return
-    from weft.ops._inplace import take_history
+    from weft.ops._inplace import rebase_history
 
-    result = make(tensor._array, tensor.kind)
+    result = make(tensor._array, tensor._key)
     result._requires_grad, result._node = True, node
     set_output_index(result, index)
-    take_history(tensor, result)
+    rebase_history(tensor, result)
 
 
 def is_in(tensor: Any, tensors: Any) -> bool:
@@ -488,7 +488,7 @@ def unknown(value: Any) -> Any:
     if not isinstance(value, TensorBase):
         return value
     tensor: Any = value
-    return tensor.detach().requires_grad_() if tensor.kind.is_differentiable else tensor
+    return tensor.detach().requires_grad_() if tensor._key.is_differentiable else tensor
 
 
 class Error(Function):

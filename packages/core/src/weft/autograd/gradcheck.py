@@ -128,7 +128,7 @@ def check_inputs(args: tuple[Any, ...], eps: float) -> None:
     for number, each in enumerate(args):
         if isinstance(each, TensorBase) and each._requires_grad:
             found = True
-            if each.kind.dtype.name not in ("float64", "complex128"):
+            if each._key.dtype.name not in ("float64", "complex128"):
                 warnings.warn(
                     f"gradcheck: Input #{number} requires gradient and is not a double precision floating point or "
                     "complex. This check will likely fail if all the inputs are not of double precision.",
@@ -222,7 +222,7 @@ def analytical_jacobians(output: Any, args: tuple[Any, ...], watched: Sequence[i
     columns: list[list[Any]] = [[] for _ in watched]
     shape = output._array.shape
     for place in numpy.ndindex(shape):
-        for unit in (1, 1j) if output.kind.is_complex else (1,):
+        for unit in (1, 1j) if output._key.is_complex else (1,):
             seed = output.detach().new_zeros(shape)
             seed[place] = unit
             grads = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
@@ -263,7 +263,7 @@ def compare_jacobians(
 
 def which_part(output: Any, numerical: Any, analytical: Any, rtol: float, atol: float) -> str:
     """Which part of a complex output is wrong, as an error begins."""
-    if not output.kind.is_complex:
+    if not output._key.is_complex:
         return ""
     right = numpy.allclose(analytical[:, 1::2], numerical[:, 1::2], rtol=rtol, atol=atol, equal_nan=False)
     return f"While considering the {'real' if right else 'imaginary'} part of complex outputs only, "
@@ -326,7 +326,7 @@ def not_reentrant(position: int, number: int, nondet_tol: float) -> GradcheckErr
 
 def floating(result: Any) -> list[Any]:
     """The outputs that have tangents."""
-    return [each for each in as_tuple(result) if isinstance(each, TensorBase) and each.kind.is_differentiable]
+    return [each for each in as_tuple(result) if isinstance(each, TensorBase) and each._key.is_differentiable]
 
 
 def pushed(func: Any, args: Any, position: int, tangent: Any, others: Any = None) -> list[Any]:
@@ -339,7 +339,7 @@ def pushed(func: Any, args: Any, position: int, tangent: Any, others: Any = None
             if each is not None:
                 given[place] = forward_ad.make_dual(given[place], each)
         outputs = [
-            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each.kind.is_differentiable
+            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each._key.is_differentiable
         ]
         unpacked = [forward_ad.unpack_dual(each) for each in outputs]
         return [primal.detach().new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in unpacked]
@@ -350,7 +350,7 @@ def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float,
 
     def outputs_of(*given: Any) -> list[Any]:
         found = [
-            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each.kind.is_differentiable
+            each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each._key.is_differentiable
         ]
         return [each.detach().requires_grad_() for each in found]  # type: ignore[attr-defined]
 

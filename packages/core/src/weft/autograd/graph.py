@@ -161,8 +161,8 @@ class Packed(NamedTuple):
                 found: Any = edge.view_as(edge)  # type: ignore[attr-defined]
             found._array, found._version_counter, found._view_base = tensor._array, None, None
             return found
-        found = make(tensor._array, tensor.kind)
-        if edge is not None and found.kind.is_differentiable:
+        found = make(tensor._array, tensor._key)
+        if edge is not None and found._key.is_differentiable:
             found._requires_grad, found._node = True, edge
             set_output_index(found, self.index)
         return found
@@ -178,7 +178,7 @@ def pack_one(value: Any, pack_hook: Any, unpack_hook: Any) -> Packed:
     """
     is_output = isinstance(value, SavedOutput)
     edge = None if is_output else edge_of(value)
-    tensor: Any = make(value.array, value.kind) if is_output else value
+    tensor: Any = make(value.array, value._key) if is_output else value
     if is_output:
         tensor._version_counter = value.version
     before = tensor._version
@@ -251,11 +251,11 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
 
     def one(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
-            walk = local.walk  # of this thread alone, as are its notes
-            arrivals = walk.notes.get(this)
+            backward_pass = local.backward_pass  # of this thread alone, as are its notes
+            arrivals = backward_pass.notes.get(this)
             if arrivals is None:
-                expected = 1 if mode == "any" else len(reached(walk, watched))
-                arrivals = walk.notes[this] = Arrivals([None] * len(tensors), expected)
+                expected = 1 if mode == "any" else len(reached(backward_pass, watched))
+                arrivals = backward_pass.notes[this] = Arrivals([None] * len(tensors), expected)
             arrivals.grads[position] = grad
             arrivals.missing -= 1
             if arrivals.missing == 0:
@@ -275,10 +275,10 @@ class Arrivals:
         self.missing = missing
 
 
-def reached(walk: Any, tensors: Sequence[Any]) -> list[Any]:
+def reached(backward_pass: Any, tensors: Sequence[Any]) -> list[Any]:
     """Those tensors whose gradient a backward pass will compute."""
     seen: set[Any] = set()
-    stack = [edge for edge in walk.roots if edge is not None]
+    stack = [edge for edge in backward_pass.roots if edge is not None]
     leaves: set[int] = set()
     while stack:
         node = stack.pop()
@@ -286,7 +286,7 @@ def reached(walk: Any, tensors: Sequence[Any]) -> list[Any]:
             leaves.add(id(node))
         elif node not in seen:
             seen.add(node)
-            if walk.needed is None or node in walk.needed:
+            if backward_pass.needed is None or node in backward_pass.needed:
                 stack.extend(edge for edge in node.edges() if edge is not None)
     return [each for each in tensors if id(each) in leaves or edge_of(each) in seen]
 

@@ -88,8 +88,8 @@ def replacement(hook: Any, grad: Any, returned: Any) -> Any:
         raise RuntimeError(f"register_hook: can't replace a None gradient with a non-None value ('{name_of(hook)}')")
     for what, before, now in (
         ("size", grad._array.shape, returned._array.shape),
-        ("type", grad.kind.dtype, returned.kind.dtype),
-        ("location", grad.kind.device, returned.kind.device),
+        ("type", grad._key.dtype, returned._key.dtype),
+        ("location", grad._key.device, returned._key.device),
     ):
         if before != now:
             raise RuntimeError(
@@ -356,12 +356,12 @@ class Engine:
         RuntimeError
             If none runs.
         """
-        walk = local.walk
-        if walk is None:
+        backward_pass = local.backward_pass
+        if backward_pass is None:
             raise RuntimeError("queue_callback: Final callbacks can only be installed during backward pass.")
-        if walk.callbacks is None:
-            walk.callbacks = []
-        walk.callbacks.append(callback)
+        if backward_pass.callbacks is None:
+            backward_pass.callbacks = []
+        backward_pass.callbacks.append(callback)
 
 
 Tensor._execution_engine = Engine()  # type: ignore[attr-defined]

@@ -86,10 +86,10 @@ def variables_only(name: str, leaves: list[Any]) -> None:
     for each in leaves:
         if not isinstance(each, TensorBase):
             raise ValueError(f"{name}: Thing passed to transform API must be Tensor, got {type(each)}")
-        if not each.kind.is_differentiable:
+        if not each._key.is_differentiable:
             raise RuntimeError(
                 f"{name}: only Tensors of floating point and complex dtype can require gradients, got "
-                f"{each.kind.dtype}; leave it out of argnums, or close over it"
+                f"{each._key.dtype}; leave it out of argnums, or close over it"
             )
     tensors_only(name, "arguments", leaves)
 
@@ -103,7 +103,7 @@ def real_only(name: str, what: str, leaves: list[Any]) -> None:
         If one is.
     """
     for number, each in enumerate(leaves):
-        if each.kind.is_complex:
+        if each._key.is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {what} to be real but received complex tensor at flattened {what[:-1]} idx: "
                 f"{number}; take view_as_real() of it"

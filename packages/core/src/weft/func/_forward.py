@@ -75,17 +75,17 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def check_pairs(primals: list[Any], tangents: list[Any]) -> None:
     """Each tangent has the shape and dtype of its primal."""
     for primal, tangent in zip(primals, tangents):
-        if not primal.kind.is_differentiable:
-            raise ValueError(f"jvp: Expected primal to be floating point or complex, but got: {primal.kind.dtype}")
+        if not primal._key.is_differentiable:
+            raise ValueError(f"jvp: Expected primal to be floating point or complex, but got: {primal._key.dtype}")
         if primal._array.shape != tangent._array.shape:
             raise RuntimeError(
                 "jvp: Trying to set a forward gradient that has a different size than that of the original Tensor, "
                 "this is not supported. Tensor is of size "
                 f"{list(primal._array.shape)} while the given forward gradient is of size {list(tangent._array.shape)}."
             )
-        if primal.kind.dtype is not tangent.kind.dtype:
+        if primal._key.dtype is not tangent._key.dtype:
             raise RuntimeError(
-                f"jvp: a tangent is {tangent.kind.dtype}, but its primal {primal.kind.dtype}; they must be equal"
+                f"jvp: a tangent is {tangent._key.dtype}, but its primal {primal._key.dtype}; they must be equal"
             )
 
 

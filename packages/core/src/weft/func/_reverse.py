@@ -140,9 +140,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                 f"grad: Expected f(*args) to return a scalar tensor, got tensor with {output._array.ndim} dims (shape "
                 f"{list(output._array.shape)}). Reduce it, or use jacrev"
             )
-        if output.kind.is_complex:
+        if output._key.is_complex:
             raise RuntimeError(
-                f"grad: grad can be implicitly created only for real scalar outputs but got {output.kind.dtype}; take "
+                f"grad: grad can be implicitly created only for real scalar outputs but got {output._key.dtype}; take "
                 "the real part, or use vjp"
             )
         recording.set_outputs([output])

@@ -28,7 +28,7 @@ FAMILIES = (
 )
 
 # Families that are imported when one of their functions or methods is first asked for; ops/_later.py lists those.
-LATER = (
+LAZY_FAMILIES = (
     "random",
     "bessel_functions",
     "distance",
@@ -97,5 +97,5 @@ def all_functions() -> dict[str, Any]:
     from weft._tensor import Tensor
     from weft.ops._declare import public_functions
 
-    found = public_functions(import_module(f"weft.ops.{family}") for family in (*FAMILIES, *LATER))
+    found = public_functions(import_module(f"weft.ops.{family}") for family in (*FAMILIES, *LAZY_FAMILIES))
     return {name: getattr(Tensor, name) for name in METHODS} | found

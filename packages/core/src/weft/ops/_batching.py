@@ -271,5 +271,5 @@ RULES: dict[str, Callable[[Batch], Any]] = {
 
 def rule_for(declaration: Any) -> Callable[[Batch], Any]:
     """The rule of an op."""
-    found: Any = declaration.batching
+    found: Any = declaration.vmap
     return RULES[found] if isinstance(found, str) else found

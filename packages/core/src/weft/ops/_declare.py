@@ -16,7 +16,7 @@ argument, ``output`` (``outputs``; ``later_outputs``: all but the first, which m
 
 Forward mode follows from the gradients (autograd/_pushforward.py); ``linear="input"`` (or ``"input | other"``: in each
 for itself) says where an op is its own derivative, and ``@name.forward`` declares a derivative outright.
-``batch="leading"`` (or another rule of ops/_batching.py) says how the op runs on a batch, ``@name.batch`` declares it;
+``vmap="leading"`` (or another rule of ops/_batching.py) says how the op runs on a batch, ``@name.vmap`` declares it;
 without either, `vmap` runs the op once for each example, and says so.
 """
 
@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 import numpy
 
 from weft import _levels, _unresolved
-from weft._devices import backend_of, kind_of
+from weft._devices import backend_of, key_of
 from weft._dtypes import (
     BY_NUMPY,
     COMPLEX,
@@ -47,17 +47,17 @@ from weft._dtypes import (
     result_dtype,
 )
 from weft._engine.dispatch import (
+    VJP,
+    BackwardPlan,
     Op,
-    Plan,
-    Step,
     binary_operator,
+    binary_with_scalar,
     inplace_operator,
     inplace_unary,
     unary_operator,
-    with_number,
 )
+from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.functions import by_name
-from weft._engine.kinds import BySize, Kind
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
 from weft._intercept import arm, awakened, call_override, flatten, overriding, public, unmasked
@@ -65,7 +65,7 @@ from weft._kernel_checks import checked_kernel, note
 from weft._precision import in_precision
 from weft._profiling import watched
 from weft._tensor import Tensor
-from weft.backend import ask_again
+from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 from weft.ops._node_names import node_name
@@ -77,7 +77,7 @@ OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take 
 CATEGORIES = ("bool", "int", "float", "complex", "float8")
 Rule = tuple[Any, tuple[str, ...]]  # a gradient's function, and what it takes: gradients and values by name
 NO_RULE: Rule = (None, ("grad",))
-ALL_DTYPES = "bool int float complex float8"  # for `accepts`: what moves elements, or looks at each
+ALL_DTYPES = "bool int float complex float8"  # for `dtypes`: what moves elements, or looks at each
 
 
 class Declaration:
@@ -90,12 +90,12 @@ class Declaration:
     result : str
         The dtype of the result: ``"same"`` as the inputs; ``"float"``: as well, but integers become the
         default dtype before the kernel; ``"bool"``; ``"real"``: the real part's; ``"any"``: what the kernel returns.
-    accepts : str
+    dtypes : str
         Which categories of dtypes have a kernel. ``"float8"``: the 8-bit floats as well. Views have them anyhow; ops
         with a result of ``"any"`` dtype take them as they are, the others compute in float32.
     promotes : bool
         Tensors and numbers are brought to their common dtype first.
-    half : str
+    compute_dtype : str
         ``"float32"``: float16 and bfloat16 are computed in float32 and rounded once; ``"native"``: as they are.
     gradient : str or None
         ``"declared"``: it follows with ``@name.gradient``; None: it has none, and its results have no history;
@@ -107,27 +107,25 @@ class Declaration:
         name: str,
         *,
         result: str,
-        accepts: str,
+        dtypes: str,
         promotes: bool,
-        half: str,
+        compute_dtype: str,
         is_view: bool = False,
         gradient: str | None = "declared",
     ) -> None:
         self.name = name
         self.short = name.partition("::")[2]
         self.result = result
-        self.accepts = tuple(CATEGORIES.index(word) for word in accepts.split())
-        self.accepts_float8 = is_view or FLOAT8 in self.accepts
+        self.dtypes = tuple(CATEGORIES.index(word) for word in dtypes.split())
+        self.takes_float8 = is_view or FLOAT8 in self.dtypes
         self.promotes = promotes
-        self.half = half
-        self.refusal = NotImplementedError
-        self.hint = "Convert with .to(dtype)"
+        self.compute_dtype = compute_dtype
+        self.error_type = NotImplementedError
+        self.error_hint = "Convert with .to(dtype)"
         self.exact_out = False
         self.complete = False  # no operand may be None
         self.numbers: tuple[str, ...] | None = None  # which arguments may be numbers, where not all may
-        self.rounded: tuple[str, ...] = ()  # those whose numbers float16 and bfloat16 tensors take in their own dtype
-        self.wide: tuple[str, ...] = ()  # those whose numbers they take in float32, and constants without dimensions
-        self.narrow: tuple[str, ...] = ()  # those whose numbers the common dtype has to hold
+        self.scalars: dict[str, str] = {}  # what becomes of a number that is given for an argument, see `pointwise`
         self.strict = False
         self.label = node_name(self.short)
         self.function: Any = None
@@ -137,11 +135,11 @@ class Declaration:
         self.gradients: dict[str, Rule] = {}
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
         self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
-        self.batching: Any = ""  # how it runs on a batch: the name of a rule, or a function
+        self.vmap: Any = ""  # how it runs on a batch: the name of a rule, or a function
         self.gradient = gradient
         self.op = Op(name, (), -1, self)
         self.op.is_view = is_view
-        self.op.differentiable = gradient is not None and result != "bool" and max(self.accepts) >= FLOATING
+        self.op.differentiable = gradient is not None and result != "bool" and max(self.dtypes) >= FLOATING
         self.op.promotes = promotes
         registry[name] = self
 
@@ -159,60 +157,61 @@ class Declaration:
 
     # Kernels
 
-    def resolve(self, kind: Kind) -> tuple[Any, Kind | None]:
-        """The kernel for a kind, measured where a profiler runs, and the kind of the result."""
-        kernel, result = self.prepare(kind)
-        return watched(self.name, checked_kernel(self, kind, kernel, result)), result
+    def resolve(self, key: DispatchKey) -> tuple[Any, DispatchKey | None]:
+        """The kernel for a dispatch key, measured where a profiler runs, and the key of the result."""
+        kernel, result = self.prepare(key)
+        return watched(self.name, checked_kernel(self, key, kernel, result)), result
 
-    def prepare(self, kind: Kind, own: bool = True) -> tuple[Any, Kind | None]:
-        """The kernel for a kind, with the conversions that its dtype needs, and the kind of the result.
+    def prepare(self, key: DispatchKey, own: bool = True) -> tuple[Any, DispatchKey | None]:
+        """The kernel for a dispatch key, with the conversions that its dtype needs, and the key of the result.
 
         Without ``own``, the declared one, whatever the backend has.
         """
-        element: dtype = kind.dtype
+        element: dtype = key.dtype
         if element.is_float8:
-            return self.prepare_float8(kind, own)
-        if element.category not in self.accepts:
-            raise self.refusal(
-                f"{self.short}: not implemented for '{element.spoken}' ({element}); it takes "
-                f"{', '.join(CATEGORIES[each] for each in self.accepts)} tensors. {self.hint}"
+            return self.prepare_float8(key, own)
+        if element.category not in self.dtypes:
+            raise self.error_type(
+                f"{self.short}: not implemented for '{element.scalar_type_name}' ({element}); it takes "
+                f"{', '.join(CATEGORIES[each] for each in self.dtypes)} tensors. {self.error_hint}"
             )
         compute = element
         if self.result == "float" and element.category < FLOATING:
             compute = get_default_dtype()
         result = compute
-        if self.half == "float32" and compute.is_half:
+        if self.compute_dtype == "float32" and compute.is_half:
             compute = float32
-        kernel = self.find_kernel(kind.device, compute, own)
+        kernel = self.find_kernel(key.device, compute, own)
         if self.result == "bool":
             result = _by_name("bool")
         elif self.result == "real":
             result = element.to_real()
         given = None if self.result == "any" else result
         if compute is not element:
-            kernel = converting(kernel, element, compute, given, kind.device)
+            kernel = converting(kernel, element, compute, given, key.device)
             if element.is_half and own:
-                kernel = self.find_half_kernel(kind.device, element, kernel)
-        if element.is_half and self.rounded and backend_of(kind.device).rounds_numbers:
+                kernel = self.find_half_kernel(key.device, element, kernel)
+        rounds = [name for name, way in self.scalars.items() if way != "float32"]
+        if element.is_half and rounds and backend_of(key.device).rounds_numbers:
             convert = {
-                self.arguments.index(name): partial(half_number, self.short, element, name in self.narrow)
-                for name in self.rounded
+                self.arguments.index(name): partial(half_number, self.short, element, self.scalars[name] == "checked")
+                for name in rounds
             }
             kernel = rounding(kernel, len(self.arguments), convert)
-        return kernel, None if given is None else kind_of(given, kind.device)
+        return kernel, None if given is None else key_of(given, key.device)
 
-    def prepare_float8(self, kind: Kind, own: bool = True) -> tuple[Any, Kind | None]:
+    def prepare_float8(self, key: DispatchKey, own: bool = True) -> tuple[Any, DispatchKey | None]:
         """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
         from weft import _float8
 
-        element: dtype = kind.dtype
-        if not self.accepts_float8:
+        element: dtype = key.dtype
+        if not self.takes_float8:
             _float8.refuse_float8(self.short, element)
         if self.result == "any":
-            return self.find_kernel(kind.device, element, own), None
+            return self.find_kernel(key.device, element, own), None
         truth = self.result == "bool"
-        kernel = _float8.computed(self.find_kernel(kind.device, float32, own), element, not truth)
-        return kernel, kind_of(_by_name("bool") if truth else element, kind.device)
+        kernel = _float8.computed(self.find_kernel(key.device, float32, own), element, not truth)
+        return kernel, key_of(_by_name("bool") if truth else element, key.device)
 
     def find_kernel(self, device: Any, compute: dtype, own: bool = True) -> Any:
         """A plugin's or the backend's own kernel by the op's name, else the generic one; at once, without ``own``."""
@@ -248,7 +247,7 @@ class Declaration:
         for name in names.split():
             self.gradients[name] = rule
 
-    def plan(self, mask: int) -> Plan:
+    def plan(self, mask: int) -> BackwardPlan:
         """Which gradients to compute, and what to save for them, for the arguments in ``mask`` (bits)."""
         wanted = [position for position in self.op.positions if mask >> position & 1]
         groups: list[tuple[Rule, list[int]]] = []
@@ -274,9 +273,9 @@ class Declaration:
         pattern = tuple(
             -1 if position == self.op.sequence_position else mask >> position & 1 for position in self.op.positions
         )
-        plan = Plan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
+        plan = BackwardPlan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
         plan.names = tuple(
-            self.arguments[place] if place >= 0 else "_".join(map(str, self.op.facts[-1 - place])) for place in saves
+            self.arguments[place] if place >= 0 else "_".join(map(str, self.op.metadata[-1 - place])) for place in saves
         )
         plan.shown = tuple(
             each
@@ -288,22 +287,22 @@ class Declaration:
             plan.pair = -1  # off the fast path, which would record it
         return plan
 
-    def step(self, rule: Rule, group: list[int], saves: list[int]) -> Step:
+    def step(self, rule: Rule, group: list[int], saves: list[int]) -> VJP:
         function, needs = rule
         if function is None:
-            return Step(partial(no_gradient, self.short) if not self.gradients else lambda grad: None, (), -1)
+            return VJP(partial(no_gradient, self.short) if not self.gradients else lambda grad: None, (), -1)
         if group[0] == self.op.sequence_position:
-            return Step(function, self.picks(needs, saves), -2)
+            return VJP(function, self.picks(needs, saves), -2)
         together = [name for name in self.arguments if self.gradients.get(name) is rule]
         if len(together) == 1:
-            return Step(function, self.picks(needs, saves), -1)
+            return VJP(function, self.picks(needs, saves), -1)
         chosen = [self.arguments.index(name) in group for name in together]
 
         def some(grad: Any, *saved: Any) -> list[Any]:
             extra = {"needs": chosen} if "needs" in needs else {}
             return [each for each, use in zip(function(grad, *saved, **extra), chosen) if use]
 
-        return Step(some, self.picks(needs, saves), len(group))
+        return VJP(some, self.picks(needs, saves), len(group))
 
     def picks(self, needs: tuple[str, ...], saves: list[int]) -> tuple[int, ...]:
         return tuple(
@@ -314,20 +313,20 @@ class Declaration:
         """The position of an argument; for ``<argument>_shape`` a negative number that `fact` understands."""
         if name in self.arguments:
             return self.arguments.index(name)
-        argument, _, fact = name.rpartition("_")
-        if argument not in self.arguments or fact not in ("shape", "dtype"):
+        argument, _, saved_metadata = name.rpartition("_")
+        if argument not in self.arguments or saved_metadata not in ("shape", "dtype"):
             raise TypeError(f"{self.name}: a gradient asks for {name!r}; there are {', '.join(self.arguments)}, output")
-        key = (self.arguments.index(argument), fact)
-        if key not in self.op.facts:
-            self.op.facts.append(key)
-        return -1 - self.op.facts.index(key)
+        key = (self.arguments.index(argument), saved_metadata)
+        if key not in self.op.metadata:
+            self.op.metadata.append(key)
+        return -1 - self.op.metadata.index(key)
 
     # Calls that the fast path leaves
 
     def slow(self, args: tuple[Any, ...]) -> Any:
         """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
         tensors = flatten(args)
-        hidden = [each for each in tensors if each.kind.overrides]
+        hidden = [each for each in tensors if each._key.has_torch_function]
         if hidden and local.plain_only:
             return unmasked(hidden, self.op, args, {})
         if hidden or local.modes:
@@ -340,7 +339,7 @@ class Declaration:
                 raise
             arm()
             return call_override(public(self), types, args, {})
-        if any(each.kind.bits for each in tensors) and not any(each.kind.wrapped for each in tensors):
+        if any(each._key.bits for each in tensors) and not any(each._key.wrapped for each in tensors):
             if self.op.is_view:
                 result = _unresolved.run_view(self, args)
                 if state.intercepting:
@@ -348,7 +347,7 @@ class Declaration:
                 return result
             args = tuple(_unresolved.in_op(arg) for arg in args)
         args = self.promote(args) if self.promotes else self.one_device(args)
-        wrapped = any(each.kind.wrapped for position in self.op.positions for each in members(args[position]))
+        wrapped = any(each._key.wrapped for position in self.op.positions for each in members(args[position]))
         result = _levels.run(self, args) if wrapped else self.op.execute(args)
         if state.intercepting:
             observe(result)
@@ -406,20 +405,22 @@ class Declaration:
         converted = list(self.one_device(args))
         if computed is not common:
             tensors = [converted[place] for place in positions if isinstance(converted[place], TensorBase)]
-            if any(each.kind.dtype is not common for each in tensors):
+            if any(each._key.dtype is not common for each in tensors):
                 common = computed  # at once: those integers may not have the number of a tensor without dimensions
         for position in positions:
             arg = converted[position]
             if isinstance(arg, TensorBase):
-                if arg.kind.dtype is common:
+                if arg._key.dtype is common:
                     continue
-                if common.is_half and self.arguments[position] in self.wide and is_constant(args[position]):
+                way = self.scalars.get(self.arguments[position])
+                if common.is_half and way == "float32" and is_constant(args[position]):
                     converted[position] = fit_number(self.short, args[position].item(), computed)
                 else:
                     converted[position] = arg.to(common)
             elif arg is not None:
                 number = fit_number(self.short, arg, computed)
-                if number != arg and common.category == INTEGER and self.arguments[position] in self.narrow:
+                checked = self.scalars.get(self.arguments[position]) == "checked"
+                if checked and number != arg and common.category == INTEGER:
                     raise wide_number(self.short, arg, common)
                 converted[position] = number
         return tuple(converted)
@@ -430,22 +431,23 @@ class Declaration:
         Raises
         ------
         Exception
-            The declared refusal.
+            The declared error.
         """
         for operand in operands:
             element = result_dtype((operand,))
-            if element.category not in self.accepts:
-                raise self.refusal(
-                    f"{self.short}: not implemented where an operand is '{element.spoken}' ({element}). {self.hint}"
+            if element.category not in self.dtypes:
+                raise self.error_type(
+                    f"{self.short}: not implemented where an operand is '{element.scalar_type_name}' ({element}). "
+                    f"{self.error_hint}"
                 )
 
     def one_device(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, if they are on one device; a zero-dimensional CPU tensor follows the others."""
         tensors = [each for position in self.op.positions for each in members(args[position])]
-        devices = {each.kind.device for each in tensors}
+        devices = {each._key.device for each in tensors}
         if len(devices) == 1:
             return args
-        main = {each.kind.device for each in tensors if each._array.ndim or each.kind.device.type != "cpu"}
+        main = {each._key.device for each in tensors if each._array.ndim or each._key.device.type != "cpu"}
         if len(main) != 1 or not self.promotes:
             names = ", ".join(str(each) for each in sorted(devices, key=str))
             raise RuntimeError(
@@ -464,18 +466,18 @@ class Declaration:
                 error = raised
         from weft.plugins import PluginError
 
-        kind = next((each.kind for arg in args for each in members(arg)), None)
+        key = next((each._key for arg in args for each in members(arg)), None)
         if isinstance(error, PluginError):
             raise error
-        if kind is not None:
-            note(error, self.name, kind)
+        if key is not None:
+            note(error, self.name, key)
         if self.promotes and isinstance(error, ValueError):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
         from weft.ops._explain import explained
 
         said = explained(self.short, error, self.arguments, args, {})
-        if kind is not None:
-            note(said, self.name, kind)
+        if key is not None:
+            note(said, self.name, key)
         raise said
 
     def __call__(self, *args: Any) -> Any:
@@ -510,20 +512,20 @@ def members(arg: Any) -> Iterable[TensorBase]:
 
 def is_constant(tensor: Any) -> bool:
     """A tensor on the CPU that is as good as a number: without dimensions, history, or a transform that looks on."""
-    kind = tensor.kind
-    return kind.plain and kind.device.type == "cpu" and not tensor._array.ndim and not tensor._requires_grad
+    key = tensor._key
+    return key.plain and key.device.type == "cpu" and not tensor._array.ndim and not tensor._requires_grad
 
 
-def half_number(name: str, element: dtype, narrow: bool, value: Any) -> float:
+def half_number(name: str, element: dtype, checked: bool, value: Any) -> float:
     """A number as a dtype of half precision has it; infinite where it is too large, which may be refused.
 
     Raises
     ------
     RuntimeError
-        If it is ``narrow``, and the dtype has no such number.
+        If it is ``checked``, and the dtype has no such number.
     """
     found = float(element.numpy.type(float(value)))
-    if narrow and math.isinf(found) and math.isfinite(value):
+    if checked and math.isinf(found) and math.isfinite(value):
         raise wide_number(name, value, element)
     return found
 
@@ -533,9 +535,9 @@ def rounding(kernel: Any, count: int, conversions: Mapping[int, Callable[[Any], 
 
     What it computes in float32 are, as PyTorch's sums in bfloat16, those of the rounded number.
     """
-    if isinstance(kernel, BySize):
+    if isinstance(kernel, KernelBySize):
         small, large = (rounding(each, count, conversions) for each in (kernel.small, kernel.large))
-        return BySize(small, large, kernel.least)
+        return KernelBySize(small, large, kernel.least)
 
     def rounded(*args: Any) -> Any:
         for position, convert in conversions.items():
@@ -656,7 +658,7 @@ def full_name(function: Any, namespace: str, name: str | None) -> str:
     return f"{namespace}::{(name or function.__name__).rstrip('_') or function.__name__}"
 
 
-def dress(function: Any, source: Any, declaration: Declaration | None, public: bool) -> None:
+def set_metadata(function: Any, source: Any, declaration: Declaration | None, public: bool) -> None:
     """Give a derived function the name and docstring of its declaration, and what declarations go on with."""
     function.is_public = public
     function.__name__ = source.__name__
@@ -680,13 +682,13 @@ def dress(function: Any, source: Any, declaration: Declaration | None, public: b
         declaration.forward = (rule, parameters_of(rule))
         return rule
 
-    def batch(rule: Any) -> Any:
-        declaration.batching = rule
+    def vmap(rule: Any) -> Any:
+        declaration.vmap = rule
         return rule
 
     function.gradient = gradient
     function.forward = forward
-    function.batch = batch
+    function.vmap = vmap
 
 
 NUMBERS = (int, float, complex, numpy.number, numpy.bool_)
@@ -703,7 +705,7 @@ def attach(
     declaration: Declaration | None,
     operators: Any = None,
     is_view: bool = False,
-    fill: Any = None,
+    inplace_kernel: Any = None,
 ) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
@@ -714,10 +716,12 @@ def attach(
         else:
             install(Tensor, name, operators(name.startswith("__r") and name not in NOT_REFLECTED, name in EXCHANGED))
     for name in inplace.split():
-        setattr(Tensor, name, inplace_variant(function, name, declaration, is_view, fill))
+        setattr(Tensor, name, inplace_variant(function, name, declaration, is_view, inplace_kernel))
 
 
-def inplace_variant(function: Any, name: str, declaration: Declaration | None, is_view: bool, fill: Any = None) -> Any:
+def inplace_variant(
+    function: Any, name: str, declaration: Declaration | None, is_view: bool, inplace_kernel: Any = None
+) -> Any:
     """The method that writes a function's result into its first argument; or makes it the view that it returns."""
     if is_view:
 
@@ -741,7 +745,7 @@ def inplace_variant(function: Any, name: str, declaration: Declaration | None, i
                 return self
             if alone is not None and not args and not kwargs and alone(self):
                 return self
-            if fill is not None and not kwargs and fill(name, self, args):
+            if inplace_kernel is not None and not kwargs and inplace_kernel(name, self, args):
                 return self
             if args and not isinstance(args[0], (TensorBase, float, int)):
                 types = overriding(args)
@@ -769,15 +773,14 @@ def pointwise(
     *,
     kernel: str | None = None,
     result: str = "same",
-    accepts: str = "bool int float complex",
-    half: str = "float32",
-    refusal: type[Exception] | None = None,
-    hint: str = "",
+    dtypes: str = "bool int float complex",
+    compute_dtype: str = "float32",
+    error_type: type[Exception] | None = None,
+    error_hint: str = "",
     numbers: str | None = None,
-    wide: str = "",
-    narrow: str = "",
+    scalars: str = "rounded",
     strict: bool = False,
-    alone: bool = False,
+    allow_scalars: bool = False,
     out: bool | str = True,
     gradient: str | None = "declared",
     name: str | None = None,
@@ -792,18 +795,17 @@ def pointwise(
     kernel : str, optional
         A function of the array namespace that does it; the decorated function then has only the arguments
         and the docstring. Else the decorated function is the kernel and takes ``xp`` first.
-    result, accepts, half, gradient
+    result, dtypes, compute_dtype, gradient
         See `Declaration`.
     numbers : str, optional
         The arguments that may be numbers; default: all, if another one is a tensor.
-    wide : str
-        Of an op of two: those whose numbers float16 and bfloat16 tensors take in float32, and not rounded to their own
-        dtype; a tensor without dimensions as well.
-    narrow : str
-        Those whose numbers the common dtype has to hold; else they wrap around, or are infinite.
+    scalars : str
+        What becomes of a number in place of the second tensor. ``"rounded"``: it is converted to the common dtype, in
+        which integers wrap around and floats may be infinite; ``"checked"``: the same, where the dtype has to hold it;
+        ``"float32"``: float16 and bfloat16 tensors take it in float32, as they do a tensor without dimensions.
     strict : bool
         Each operand has to be of an accepted category; else only their common dtype.
-    alone : bool
+    allow_scalars : bool
         Two numbers without a tensor will do: the result is a tensor without dimensions.
     out : bool or str
         See `op`.
@@ -813,32 +815,30 @@ def pointwise(
         declaration = Declaration(
             full_name(source, namespace, name),
             result=result,
-            accepts=accepts,
+            dtypes=dtypes,
             promotes=True,
-            half=half,
+            compute_dtype=compute_dtype,
             gradient=gradient,
         )
         declaration.complete = True
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.strict = strict
         declaration.op.takes_numbers = numbers in (None, "other")
-        declaration.narrow = tuple(narrow.split())
         declaration.exact_out = out == "exact"
-        declaration.refusal = refusal or declaration.refusal
-        declaration.hint = hint or declaration.hint
-        declaration.batching = "elementwise"
+        declaration.error_type = error_type or declaration.error_type
+        declaration.error_hint = error_hint or declaration.error_hint
+        declaration.vmap = "elementwise"
         arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
         declaration.set_kernel(kernel or source, arguments, " ".join(arguments))
         if len(arguments) == 1:
             function, operators = unary(declaration)
         elif len(arguments) == 2:
             takes = arguments if declaration.numbers is None else declaration.numbers
-            declaration.wide = tuple(wide.split())
-            declaration.rounded = tuple(each for each in takes if each not in declaration.wide)
-            function, operators = binary(declaration, alone)
+            declaration.scalars = {each: scalars if each == arguments[1] else "rounded" for each in takes}
+            function, operators = binary(declaration, allow_scalars)
         else:
             function, operators = nary(declaration), None
-        dress(function, source, declaration, name is None)
+        set_metadata(function, source, declaration, name is None)
         attach(function, methods, inplace, declaration, operators)
         return function
 
@@ -855,10 +855,10 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
     return function, lambda reflected, exchanged: call
 
 
-def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
+def binary(declaration: Declaration, allow_scalars: bool) -> tuple[Any, Any]:
     call = binary_operator(declaration.op, declaration.slow)
     op = declaration.op
-    number_first = partial(of_numbers, declaration) if alone else lambda *args: declaration.slow(args)
+    number_first = partial(of_numbers, declaration) if allow_scalars else lambda *args: declaration.slow(args)
     operator = binary_operator(op, declaration.slow_operator)
     slow = declaration.slow_operator
 
@@ -868,9 +868,9 @@ def binary(declaration: Declaration, alone: bool) -> tuple[Any, Any]:
 
     def reflected_operator(self: Any, other: Any) -> Any:
         check_reflected(self)
-        kind = self.kind
-        if (type(other) is float or type(other) is int) and kind.is_real_float and kind.fast and op.takes_numbers:
-            return with_number(op, self, other, True)
+        key = self._key
+        if (type(other) is float or type(other) is int) and key.is_real_float and key.fast_path and op.takes_numbers:
+            return binary_with_scalar(op, self, other, True)
         if isinstance(other, numpy.ndarray) and declaration.short == "div":
             return self.reciprocal() * other  # NumPy's division leaves it to us
         return slow((other, self))
@@ -925,18 +925,18 @@ def op(
     sequence: str = "",
     view: bool = False,
     out: bool | str = False,
-    refusal: type[Exception] = RuntimeError,
+    error_type: type[Exception] = RuntimeError,
     result: str = "any",
-    accepts: str = "bool int float complex",
-    half: str = "native",
+    dtypes: str = "bool int float complex",
+    compute_dtype: str = "native",
     promotes: bool = False,
     gradient: str | None = "declared",
     numbers: str | None = None,
-    batch: str = "",
+    vmap: str = "",
     linear: str = "",
-    precision: str = "",
+    autocast: str = "",
     quick: Any = None,
-    fill: Any = None,
+    inplace_kernel: Any = None,
     scalars: str = "",
     name: str | None = None,
     namespace: str = "core",
@@ -962,22 +962,22 @@ def op(
         that of the result; ``"exact parts"``: this only where there are several results;
         ``"exact shared"``: this, and its memory may be that of an operand;
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
-    refusal : type
+    error_type : type
         What is raised for an ``out`` of another dtype.
-    result, accepts, half, promotes, gradient
+    result, dtypes, compute_dtype, promotes, gradient
         See `Declaration`.
     numbers : str, optional
         Which of the tensor arguments may be numbers; default: all of an op that promotes, else none.
-    batch : str
+    vmap : str
         How it runs on a batch: a rule of ops/_batching.py.
     linear : str
         In which arguments it is linear: together, or each group between ``|`` for itself.
-    precision : str
+    autocast : str
         What it wants inside of `weft.autocast`: ``"half"``, ``"float32"`` or ``"widest"`` of its arguments.
     quick : callable
         Of `weft._engine.functions` or `dimensions`: takes the op, and gives what runs the calls that programs make
         most.
-    fill : callable
+    inplace_kernel : callable
         Takes the name of the in-place variant, its tensor and other arguments, and says whether it has written the
         result: the same for a variant to which the tensor's contents do not matter.
     scalars : str
@@ -989,19 +989,21 @@ def op(
         declaration = Declaration(
             full_name(source, namespace, name),
             result=result,
-            accepts=accepts,
+            dtypes=dtypes,
             promotes=promotes,
-            half=half,
+            compute_dtype=compute_dtype,
             is_view=view,
             gradient=gradient,
         )
         declaration.numbers = None if numbers is None else tuple(numbers.split())
-        declaration.batching = batch
+        declaration.vmap = vmap
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
-        inner = in_precision(source, precision) if precision else source
+        inner = in_precision(source, autocast) if autocast else source
         short = None if quick is None else quick(declaration.op)
-        function = with_out(inner, out, refusal, short, scalars) if out else guarded(inner, short, scalars)
-        dress(function, source, declaration, name is None)
+        function = (
+            with_out(inner, out, error_type, short, scalars) if out else with_error_context(inner, short, scalars)
+        )
+        set_metadata(function, source, declaration, name is None)
 
         def kernel(rule: Any) -> Any:
             declaration.set_kernel(rule, parameters_of(rule)[1:], tensors, sequence)
@@ -1010,7 +1012,7 @@ def op(
         function.kernel = kernel
         method = inner if view and not out else function
         operators = None if short is None else lambda reflected, exchanged: product_operator(function, short)
-        attach(method, methods, inplace, declaration, operators, is_view=view, fill=fill)
+        attach(method, methods, inplace, declaration, operators, is_view=view, inplace_kernel=inplace_kernel)
         return function
 
     return declare
@@ -1035,35 +1037,37 @@ def composite(
     inplace: str = "",
     *,
     out: bool | str = False,
-    refusal: type[Exception] = RuntimeError,
+    error_type: type[Exception] = RuntimeError,
     view: bool = False,
-    plain: Any = None,
-    by_value: bool = False,
-    precision: str = "",
+    inplace_op: Any = None,
+    data_dependent: bool = False,
+    autocast: str = "",
     quick: Any = None,
     scalars: str = "",
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
-    ``plain`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
-    function then writes directly. ``by_value``: the function reads values (sizes, bounds) from its tensors, so that
-    `vmap` runs it for each example. ``precision``, ``scalars``: see `op`; ``quick``: what runs most calls.
+    ``inplace_op`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
+    function then writes directly. ``data_dependent``: the function reads values (sizes, bounds) from its tensors, so
+    that `vmap` runs it for each example. ``autocast``, ``scalars``: see `op`; ``quick``: what runs most calls.
     """
 
     def declare(source: Any) -> Any:
-        inner = reads_values(source) if by_value else source
-        inner = in_precision(inner, precision) if precision else inner
-        function = with_out(inner, out, refusal, quick, scalars) if out else guarded(inner, quick, scalars)
-        dress(function, source, None, True)
+        inner = reads_values(source) if data_dependent else source
+        inner = in_precision(inner, autocast) if autocast else inner
+        function = (
+            with_out(inner, out, error_type, quick, scalars) if out else with_error_context(inner, quick, scalars)
+        )
+        set_metadata(function, source, None, True)
         method = inner if view and not out else function
-        attach(method, methods, inplace, None if plain is None else plain.declaration, is_view=view)
+        attach(method, methods, inplace, None if inplace_op is None else inplace_op.declaration, is_view=view)
         return function
 
     return declare
 
 
 def with_out(
-    source: Any, rule: bool | str, refusal: type[Exception] = RuntimeError, quick: Any = None, scalars: str = ""
+    source: Any, rule: bool | str, error_type: type[Exception] = RuntimeError, quick: Any = None, scalars: str = ""
 ) -> Any:
     """The function with an ``out=`` argument; ``quick`` is tried first; ``scalars``: see `guarded`."""
     short = source.__name__
@@ -1093,7 +1097,7 @@ def with_out(
             except Exception as error:
                 if awakened(*args, *kwargs.values()):
                     return function(*args, **kwargs)
-                again = respelled(source, error, args, kwargs)
+                again = translate_numpy_kwargs(source, error, args, kwargs)
                 if again is not None:
                     return function(*again[0], **again[1])
                 reraise(source.__name__, source, error, args, kwargs)
@@ -1101,27 +1105,27 @@ def with_out(
             return function(*args, out=out, **kwargs)
         dtype = kwargs.get("dtype")
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
-            kwargs["dtype"] = out.kind.dtype
-        elif dtype is not None and isinstance(out, TensorBase) and out.kind.dtype is not dtype:
-            raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out.kind.dtype} instead")
+            kwargs["dtype"] = out._key.dtype
+        elif dtype is not None and isinstance(out, TensorBase) and out._key.dtype is not dtype:
+            raise RuntimeError(f"{short}: Expected out tensor to have dtype {dtype}, but got {out._key.dtype} instead")
         try:
             result = source(*args, **kwargs)
         except TypeError as error:
             if awakened(*args, *kwargs.values()):
                 return function(*args, out=out, **kwargs)
-            again = respelled(source, error, args, kwargs)
+            again = translate_numpy_kwargs(source, error, args, kwargs)
             if again is None:
                 raise
             return function(*again[0], out=out, **again[1])
         exact = rule in ("exact", "exact shared") or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
         apart = given if (exact and rule != "exact shared") or rule == "apart" else ()
-        return write_out(short, out, result, exact, refusal, apart, given)
+        return write_out(short, out, result, exact, error_type, apart, given)
 
     return function
 
 
-def guarded(source: Any, quick: Any = None, scalars: str = "") -> Any:
+def with_error_context(source: Any, quick: Any = None, scalars: str = "") -> Any:
     """The function, with exceptions that know nothing of it put into its words; ``quick`` is tried first.
 
     ``scalars`` are parameters that take numbers only, see `with_numbers`.
@@ -1148,7 +1152,7 @@ def guarded(source: Any, quick: Any = None, scalars: str = "") -> Any:
         except Exception as error:
             if awakened(*args, *kwargs.values()):
                 return function(*args, **kwargs)
-            again = respelled(source, error, args, kwargs)
+            again = translate_numpy_kwargs(source, error, args, kwargs)
             if again is not None:
                 return function(*again[0], **again[1])
             reraise(source.__name__, source, error, args, kwargs)
@@ -1213,7 +1217,7 @@ def with_names(source: Any, quick: Any) -> Any:
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
-def respelled(
+def translate_numpy_kwargs(
     source: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call that failed, as the function takes them; None if nothing is to change.
@@ -1264,4 +1268,4 @@ def public_functions(modules: Iterable[Any]) -> dict[str, Any]:
     }
 
 
-default_listeners.append(ask_again)  # some compute in the default dtype
+default_listeners.append(invalidate_kernels)  # some compute in the default dtype

@@ -70,7 +70,7 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
 
 def is_elsewhere(value: Any) -> bool:
     """Whether a value is a tensor on another device than the CPU."""
-    return isinstance(value, TensorBase) and bool(value.kind.device.type != "cpu")
+    return isinstance(value, TensorBase) and bool(value._key.device.type != "cpu")
 
 
 def from_library(error: Exception) -> bool:

@@ -14,10 +14,10 @@ from weft._dtypes import can_cast
 from weft._engine.dispatch import (
     Op,
     PlannedNode,
+    apply_view_fn,
     current_node,
     make,
     make_node,
-    replay,
     set_output_index,
     share_view,
     spread_history,
@@ -80,7 +80,7 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     RuntimeError
         If an op returned it with others, it was made where nothing was recorded, or by a custom function.
     """
-    found = untold(tensor._view_recipe)
+    found = untold(tensor._view_fn)
     if found is None:
         return
     _, op, _, index, recorded = found
@@ -219,7 +219,7 @@ def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) ->
     finally:
         set_grad(recorded)
     self._array = made._array
-    if self.kind.wrapped:
+    if self._key.wrapped:
         self._extra.wrapped = made._extra.wrapped
     bump(self, name)
     if base is not None:
@@ -245,10 +245,10 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
             f"{name}: output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}; "
             "an in-place operation cannot enlarge its tensor"
         )
-    if not can_cast(element, target.kind.dtype):
+    if not can_cast(element, target._key.dtype):
         raise RuntimeError(
-            f"{name}: result type {element.spoken} can't be cast to the desired output type "
-            f"{target.kind.dtype.spoken}; use the out-of-place variant, or convert with .to({element})"
+            f"{name}: result type {element.scalar_type_name} can't be cast to the desired output type "
+            f"{target._key.dtype.scalar_type_name}; use the out-of-place variant, or convert with .to({element})"
         )
 
 
@@ -269,7 +269,7 @@ def copy_into(target: Any, array: Any) -> None:
 MANY, PATTERN = 16384, 4096  # NumPy takes a microsecond for as many
 
 
-def fill_array(array: Any, value: Any, kind: Any = None) -> None:
+def fill_array(array: Any, value: Any, key: Any = None) -> None:
     """Set all elements of an array, that of a tensor of a kind: large ones as the kind's backend does it best.
 
     In NumPy bytes of 0, and copies of a row, take half the time of one by one.
@@ -277,7 +277,7 @@ def fill_array(array: Any, value: Any, kind: Any = None) -> None:
     if array.size <= MANY or type(array) is not numpy.ndarray or not array.flags.c_contiguous:
         array[...] = value
         return
-    spread = None if kind is None else backend_of(kind.device).kernel("core::spread", kind.dtype, None)
+    spread = None if key is None else backend_of(key.device).kernel("core::spread", key.dtype, None)
     if spread is not None:
         flat = array.reshape(-1)
         flat[0] = value
@@ -295,9 +295,9 @@ def fill_array(array: Any, value: Any, kind: Any = None) -> None:
 
 def alias(tensor: Any) -> Any:
     """Another tensor with the same memory and history; writes to the first leave its history alone."""
-    out = make(tensor._array, tensor.kind)
+    out = make(tensor._array, tensor._key)
     out._requires_grad = tensor._requires_grad
-    if tensor.kind.wrapped:
+    if tensor._key.wrapped:
         out._extra = Extra()
         out._extra.wrapped = tensor._extra.wrapped
     out._node = current_node(tensor)
@@ -308,7 +308,7 @@ def alias(tensor: Any) -> Any:
 def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Run a function of ``self``, write its result into ``self``, and record that."""
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
-    if self.kind.wrapped or any(each.kind.wrapped for each in flatten(args)):
+    if self._key.wrapped or any(each._key.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
     if name == "index_put_" and args:
@@ -319,20 +319,20 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     if not recorded:
         result = into(name, self, function, args, kwargs)
         if result._array is not self._array:
-            check_fits(name, self, result._array.shape, result.kind.dtype)
+            check_fits(name, self, result._array.shape, result._key.dtype)
             write_result(name, self, result._array)
         bump(self, name)
         return self
     before = alias(self)
     if self._view_base is not None and before._node is not None and before._node._extra is not None:
         # Without the hooks on the view, which was another tensor: what is written is a view of the base by itself.
-        again = replay(self._view_recipe, self._view_base)
+        again = apply_view_fn(self._view_fn, self._view_base)
         before._node = again._node
         set_output_index(before, output_index(again))
     result = function(before, *args, **kwargs)
-    check_fits(name, self, result._array.shape, result.kind.dtype)
-    if result.kind.dtype is not self.kind.dtype:
-        result = result.to(self.kind.dtype)
+    check_fits(name, self, result._array.shape, result._key.dtype)
+    if result._key.dtype is not self._key.dtype:
+        result = result.to(self._key.dtype)
     # What the node saved of self must not change with it: it keeps the array of before.
     before._array = before._array.copy()
     assign(name, self, result)
@@ -387,9 +387,9 @@ def write_wrapped(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     """`write_inplace` where a function transform has wrapped a tensor."""
     check_writable(name, self, False)
     result = function(frozen(self), *args, **kwargs)
-    check_fits(name, self, result._array.shape, result.kind.dtype)
-    if result.kind.dtype is not self.kind.dtype:
-        result = result.to(self.kind.dtype)
+    check_fits(name, self, result._array.shape, result._key.dtype)
+    if result._key.dtype is not self._key.dtype:
+        result = result.to(self._key.dtype)
     _levels.write(name, self, result)
     return self
 
@@ -412,10 +412,10 @@ def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
     write_result(name, self, result._array)
     bump(self, name)
-    take_history(self, result)
+    rebase_history(self, result)
 
 
-def take_history(self: Any, result: Any) -> None:
+def rebase_history(self: Any, result: Any) -> None:
     """Give a tensor that was written to the history of the result; a view's base gets one that has it in it."""
     base = self._view_base
     if base is None:
@@ -429,7 +429,7 @@ def take_history(self: Any, result: Any) -> None:
     scatter = view_scatter()
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
-    node = make_node(scatter, scatter.plan(mask), (before, result, self._view_recipe, memory_order(base)), mask)
+    node = make_node(scatter, scatter.plan(mask), (before, result, self._view_fn, memory_order(base)), mask)
     node._shape = base._array.shape
     if not base._requires_grad:
         spread_history(base)
@@ -532,24 +532,27 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad. Assign the result, or call inside weft.no_grad()"
         )
-    if result.kind.wrapped and has_tangent(result):
+    if result._key.wrapped and has_tangent(result):
         raise RuntimeError(
             f"{name}: Trying to use forward AD with {name}(out=) that does not support it because it is an out= "
             "function. Assign the result"
         )
-    if out.kind.device is not result.kind.device:
+    if out._key.device is not result._key.device:
         raise RuntimeError(
-            f"{name}: expected out tensor to be on {result.kind.device}, but got {out.kind.device} instead"
+            f"{name}: expected out tensor to be on {result._key.device}, but got {out._key.device} instead"
         )
-    given, found = out.kind.dtype, result.kind.dtype
+    given, found = out._key.dtype, result._key.dtype
     truths = ("bool", "uint8")  # either serves as the result of a test
     if exact and given is not found and not (given.name in truths and found.name in truths):
         raise refusal(
             f"{name}: Expected out tensor to have dtype {found}, but got {given} instead (expected scalar_type "
-            f"{found.spoken} but found {given.spoken})"
+            f"{found.scalar_type_name} but found {given.scalar_type_name})"
         )
     if not can_cast(found, given):
-        raise refusal(f"{name}: result type {found.spoken} can't be cast to the desired output type {given.spoken}")
+        raise refusal(
+            f"{name}: result type {found.scalar_type_name} can't be cast to the desired output type "
+            f"{given.scalar_type_name}"
+        )
 
 
 def has_tangent(tensor: Any) -> bool:

@@ -44,21 +44,24 @@ def check_dtype(name: str, *tensors: Any, half: bool = False) -> None:
         if not isinstance(tensor, TensorBase):
             raise TypeError(f"{name}(): argument {position + 1} must be Tensor, not {type(tensor).__name__}")
     for tensor in tensors:
-        element: Any = tensor.kind.dtype
-        if not tensor.kind.is_differentiable:
+        element: Any = tensor._key.dtype
+        if not tensor._key.is_differentiable:
             raise NotImplementedError(
-                f"{name}: Expected a floating point or complex tensor as input. Got {element.spoken}; convert it with "
+                f"{name}: Expected a floating point or complex tensor as input. Got {element.scalar_type_name}; "
+                "convert it with "
                 ".to(weft.float32)"
             )
         if element.is_half and not half:
             raise NotImplementedError(
-                f"{name}: Low precision dtypes not supported. Got {element.spoken}; convert it with .to(weft.float32)"
+                f"{name}: Low precision dtypes not supported. Got {element.scalar_type_name}; convert it with "
+                ".to(weft.float32)"
             )
-        first: Any = tensors[0].kind.dtype
+        first: Any = tensors[0]._key.dtype
         if element is not first:
             raise RuntimeError(
-                f"{name}: Expected A and B to have the same dtype, but found A of type {first.spoken} and B of type "
-                f"{element.spoken} instead; convert one with .to(dtype)"
+                f"{name}: Expected A and B to have the same dtype, but found A of type {first.scalar_type_name} and B "
+                "of type "
+                f"{element.scalar_type_name} instead; convert one with .to(dtype)"
             )
 
 
@@ -141,7 +144,7 @@ def check_phase(name: str, vectors: str, diagonal: Any) -> None:
     RuntimeError
         If one is not 0, up to what rounding leaves.
     """
-    if diagonal.kind.wrapped:
+    if diagonal._key.wrapped:
         return
     if (diagonal.detach().imag.abs() > 1e-2).any():
         raise RuntimeError(
@@ -308,7 +311,7 @@ def in_columns(matrix: Any) -> Any:
     return columns_op.op(matrix)
 
 
-@op(name="linalg_columns", batch="leading", linear="input")
+@op(name="linalg_columns", vmap="leading", linear="input")
 def columns_op(input):
     """A copy of a matrix by columns."""
     return columns_op.op(input)

@@ -9,7 +9,7 @@ from weft.ops._declare import op, pointwise
 from weft.ops.comparison import keep_where
 
 
-@pointwise("relu", "relu_", accepts="int float")
+@pointwise("relu", "relu_", dtypes="int float")
 def relu(xp, input):
     """Each element, but at least 0.
 
@@ -29,10 +29,10 @@ def _(grad, output):
 @op(
     tensors="grad input",
     result="same",
-    half="native",
-    accepts="int float",
+    compute_dtype="native",
+    dtypes="int float",
     name="threshold_backward",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def threshold_backward(grad, input, threshold):
     """A gradient where the input is above a threshold (or nan), and 0 elsewhere."""

@@ -51,7 +51,7 @@ def modified(xp: Any, order: int, x: Any) -> Any:
     return scaled_modified(xp, order, x) * half * half
 
 
-@pointwise("i0", "i0_", result="float", accepts=REAL)
+@pointwise("i0", "i0_", result="float", dtypes=REAL)
 def i0(xp, input):
     """The modified Bessel function of the first kind of order 0.
 
@@ -68,7 +68,7 @@ def _(grad, input):
     return grad * i1(input)
 
 
-@pointwise(name="i0e", result="float", accepts=REAL)
+@pointwise(name="i0e", result="float", dtypes=REAL)
 def i0e(xp, input):
     """``exp(-abs(x)) * i0(x)`` of each element x."""
     return doubly(xp, lambda xp, x: scaled_modified(xp, 0, x), input)
@@ -79,7 +79,7 @@ def _(grad, input, output):
     return grad * (i1e(input) - input.sgn() * output)
 
 
-@pointwise(name="i1", result="float", accepts=REAL)
+@pointwise(name="i1", result="float", dtypes=REAL)
 def i1(xp, input):
     """The modified Bessel function of the first kind of order 1."""
     return doubly(xp, lambda xp, x: modified(xp, 1, x), input)
@@ -90,7 +90,7 @@ def _(grad, input, output):
     return grad * slope(i0(input), output / away_from_zero(input), input)
 
 
-@pointwise(name="i1e", result="float", accepts=REAL)
+@pointwise(name="i1e", result="float", dtypes=REAL)
 def i1e(xp, input):
     """``exp(-abs(x)) * i1(x)`` of each element x."""
     return doubly(xp, lambda xp, x: scaled_modified(xp, 1, x), input)
@@ -114,67 +114,67 @@ def slope(first: Any, second: Any, input: Any) -> Any:
 # Without gradients, as in PyTorch
 
 
-@pointwise(name="modified_bessel_i0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="modified_bessel_i0", result="float", dtypes=REAL, gradient=None)
 def modified_bessel_i0(xp, input):
     """`i0`, without a gradient."""
     return doubly(xp, lambda xp, x: modified(xp, 0, x), input)
 
 
-@pointwise(name="modified_bessel_i1", result="float", accepts=REAL, gradient=None)
+@pointwise(name="modified_bessel_i1", result="float", dtypes=REAL, gradient=None)
 def modified_bessel_i1(xp, input):
     """`i1`, without a gradient."""
     return doubly(xp, lambda xp, x: modified(xp, 1, x), input)
 
 
-@pointwise(name="bessel_j0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="bessel_j0", result="float", dtypes=REAL, gradient=None)
 def bessel_j0(xp, input):
     """The Bessel function of the first kind of order 0. It needs SciPy."""
     return scipy_function(xp, "bessel_j0", "j0")(input)
 
 
-@pointwise(name="bessel_j1", result="float", accepts=REAL, gradient=None)
+@pointwise(name="bessel_j1", result="float", dtypes=REAL, gradient=None)
 def bessel_j1(xp, input):
     """The Bessel function of the first kind of order 1. It needs SciPy."""
     return scipy_function(xp, "bessel_j1", "j1")(input)
 
 
-@pointwise(name="bessel_y0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="bessel_y0", result="float", dtypes=REAL, gradient=None)
 def bessel_y0(xp, input):
     """The Bessel function of the second kind of order 0: nan below 0. It needs SciPy."""
     return scipy_function(xp, "bessel_y0", "y0")(input)
 
 
-@pointwise(name="bessel_y1", result="float", accepts=REAL, gradient=None)
+@pointwise(name="bessel_y1", result="float", dtypes=REAL, gradient=None)
 def bessel_y1(xp, input):
     """The Bessel function of the second kind of order 1: nan below 0. It needs SciPy."""
     return scipy_function(xp, "bessel_y1", "y1")(input)
 
 
-@pointwise(name="modified_bessel_k0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="modified_bessel_k0", result="float", dtypes=REAL, gradient=None)
 def modified_bessel_k0(xp, input):
     """The modified Bessel function of the second kind of order 0: nan below 0. It needs SciPy."""
     return scipy_function(xp, "modified_bessel_k0", "k0")(input)
 
 
-@pointwise(name="modified_bessel_k1", result="float", accepts=REAL, gradient=None)
+@pointwise(name="modified_bessel_k1", result="float", dtypes=REAL, gradient=None)
 def modified_bessel_k1(xp, input):
     """The modified Bessel function of the second kind of order 1: nan below 0. It needs SciPy."""
     return scipy_function(xp, "modified_bessel_k1", "k1")(input)
 
 
-@pointwise(name="scaled_modified_bessel_k0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="scaled_modified_bessel_k0", result="float", dtypes=REAL, gradient=None)
 def scaled_modified_bessel_k0(xp, input):
     """``exp(x) * modified_bessel_k0(x)`` of each element x. It needs SciPy."""
     return scipy_function(xp, "scaled_modified_bessel_k0", "k0e")(input)
 
 
-@pointwise(name="scaled_modified_bessel_k1", result="float", accepts=REAL, gradient=None)
+@pointwise(name="scaled_modified_bessel_k1", result="float", dtypes=REAL, gradient=None)
 def scaled_modified_bessel_k1(xp, input):
     """``exp(x) * modified_bessel_k1(x)`` of each element x. It needs SciPy."""
     return scipy_function(xp, "scaled_modified_bessel_k1", "k1e")(input)
 
 
-@pointwise(name="spherical_bessel_j0", result="float", accepts=REAL, gradient=None)
+@pointwise(name="spherical_bessel_j0", result="float", dtypes=REAL, gradient=None)
 def spherical_bessel_j0(xp, input):
     """The spherical Bessel function of the first kind of order 0: ``sin(x) / x``, 1 at 0."""
     x = xp.asarray(input)
@@ -182,7 +182,7 @@ def spherical_bessel_j0(xp, input):
     return xp.where(xp.isinf(x), 0, xp.where(x == 0, 1, xp.sin(ordinary) / ordinary)).astype(input.dtype)
 
 
-@pointwise(name="airy_ai", result="float", accepts=REAL, gradient=None)
+@pointwise(name="airy_ai", result="float", dtypes=REAL, gradient=None)
 def airy_ai(xp, input):
     """Airy's function Ai, the solution of ``y'' = x * y`` that vanishes for large x. It needs SciPy.
 

@@ -18,7 +18,9 @@ REAL = "bool int float"
 BITS = "bool int"
 
 
-@pointwise("eq __eq__", "eq_", kernel="equal", result="bool", accepts=ALL_DTYPES, half="native", numbers="other")
+@pointwise(
+    "eq __eq__", "eq_", kernel="equal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", numbers="other"
+)
 def eq(input, other):
     """Where the elements are equal.
 
@@ -34,15 +36,17 @@ def eq(input, other):
     "ne_ not_equal_",
     kernel="not_equal",
     result="bool",
-    accepts=ALL_DTYPES,
-    half="native",
+    dtypes=ALL_DTYPES,
+    compute_dtype="native",
     numbers="other",
 )
 def ne(input, other):
     """Where the elements differ."""
 
 
-@pointwise("lt less __lt__", "lt_ less_", kernel="less", result="bool", accepts=REAL, half="native", numbers="other")
+@pointwise(
+    "lt less __lt__", "lt_ less_", kernel="less", result="bool", dtypes=REAL, compute_dtype="native", numbers="other"
+)
 def lt(input, other):
     """Where ``input`` is less than ``other``."""
 
@@ -52,8 +56,8 @@ def lt(input, other):
     "le_ less_equal_",
     kernel="less_equal",
     result="bool",
-    accepts=REAL,
-    half="native",
+    dtypes=REAL,
+    compute_dtype="native",
     numbers="other",
 )
 def le(input, other):
@@ -61,7 +65,13 @@ def le(input, other):
 
 
 @pointwise(
-    "gt greater __gt__", "gt_ greater_", kernel="greater", result="bool", accepts=REAL, half="native", numbers="other"
+    "gt greater __gt__",
+    "gt_ greater_",
+    kernel="greater",
+    result="bool",
+    dtypes=REAL,
+    compute_dtype="native",
+    numbers="other",
 )
 def gt(input, other):
     """Where ``input`` is greater than ``other``."""
@@ -72,8 +82,8 @@ def gt(input, other):
     "ge_ greater_equal_",
     kernel="greater_equal",
     result="bool",
-    accepts=REAL,
-    half="native",
+    dtypes=REAL,
+    compute_dtype="native",
     numbers="other",
 )
 def ge(input, other):
@@ -87,46 +97,46 @@ def truth(xp: Any, value: Any) -> Any:
     return value if value.dtype.kind == "b" else value != 0
 
 
-@pointwise("logical_and", "logical_and_", result="bool", half="native", numbers="")
+@pointwise("logical_and", "logical_and_", result="bool", compute_dtype="native", numbers="")
 def logical_and(xp, input, other):
     """Where both are true (not 0)."""
     return truth(xp, input) & truth(xp, other)
 
 
-@pointwise("logical_or", "logical_or_", result="bool", half="native", numbers="")
+@pointwise("logical_or", "logical_or_", result="bool", compute_dtype="native", numbers="")
 def logical_or(xp, input, other):
     """Where at least one is true (not 0)."""
     return truth(xp, input) | truth(xp, other)
 
 
-@pointwise("logical_xor", "logical_xor_", result="bool", half="native", numbers="")
+@pointwise("logical_xor", "logical_xor_", result="bool", compute_dtype="native", numbers="")
 def logical_xor(xp, input, other):
     """Where exactly one is true (not 0)."""
     return truth(xp, input) ^ truth(xp, other)
 
 
-@pointwise("logical_not", "logical_not_", result="bool", half="native")
+@pointwise("logical_not", "logical_not_", result="bool", compute_dtype="native")
 def logical_not(xp, input):
     """Where the element is 0."""
     return ~input if input.dtype.kind == "b" else input == 0
 
 
-@pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", accepts=BITS)
+@pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", dtypes=BITS)
 def bitwise_and(input, other):
     """The bits that are set in both."""
 
 
-@pointwise("bitwise_or __or__ __ror__", "bitwise_or_ __ior__", kernel="bitwise_or", accepts=BITS)
+@pointwise("bitwise_or __or__ __ror__", "bitwise_or_ __ior__", kernel="bitwise_or", dtypes=BITS)
 def bitwise_or(input, other):
     """The bits that are set in one or both."""
 
 
-@pointwise("bitwise_xor __xor__ __rxor__", "bitwise_xor_ __ixor__", kernel="bitwise_xor", accepts=BITS)
+@pointwise("bitwise_xor __xor__ __rxor__", "bitwise_xor_ __ixor__", kernel="bitwise_xor", dtypes=BITS)
 def bitwise_xor(input, other):
     """The bits that are set in exactly one."""
 
 
-@pointwise("bitwise_not", "bitwise_not_", kernel="invert", accepts=BITS, out="exact")
+@pointwise("bitwise_not", "bitwise_not_", kernel="invert", dtypes=BITS, out="exact")
 def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
 
@@ -139,7 +149,7 @@ def invert(self: Tensor) -> Tensor:
     TypeError
         For floating-point and complex numbers.
     """
-    if self.kind.dtype.category > 1:
+    if self._key.dtype.category > 1:
         raise TypeError(
             f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, not {self.dtype}"
         )
@@ -158,14 +168,14 @@ def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]
     return input, other, (other >= bits) | (other < 0), bits
 
 
-@pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", accepts="int")
+@pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", dtypes="int")
 def bitwise_left_shift(xp, input, other):
     """``input * 2 ** other``: the bits moved to the left."""
     input, other, gone, _ = shift_operands(xp, input, other)
     return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(input.dtype)
 
 
-@pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", accepts="int")
+@pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", dtypes="int")
 def bitwise_right_shift(xp, input, other):
     """``input / 2 ** other``, rounded down: the bits moved to the right."""
     input, other, gone, bits = shift_operands(xp, input, other)
@@ -173,47 +183,47 @@ def bitwise_right_shift(xp, input, other):
     return (xp.where(gone, 0, shifted) if input.dtype.kind == "u" else shifted).astype(input.dtype)
 
 
-@pointwise("isnan", kernel="isnan", result="bool", accepts=ALL_DTYPES, half="native")
+@pointwise("isnan", kernel="isnan", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isnan(input):
     """Where the element is not a number."""
 
 
-@pointwise("isinf", result="bool", accepts=ALL_DTYPES, half="native")
+@pointwise("isinf", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isinf(xp, input):
     """Where the element is infinite."""
     return xp.isinf(input)
 
 
-@pointwise("isfinite", kernel="isfinite", result="bool", accepts=ALL_DTYPES, half="native")
+@pointwise("isfinite", kernel="isfinite", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isfinite(input):
     """Where the element is neither infinite nor nan."""
 
 
-@pointwise("isposinf", result="bool", accepts=REAL, out="exact", half="native", refusal=RuntimeError)
+@pointwise("isposinf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
 def isposinf(xp, input):
     """Where the element is positive infinity."""
     return input == xp.inf
 
 
-@pointwise("isneginf", result="bool", accepts=REAL, out="exact", half="native", refusal=RuntimeError)
+@pointwise("isneginf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
 def isneginf(xp, input):
     """Where the element is negative infinity."""
     return input == -xp.inf
 
 
-@pointwise("isreal", result="bool", accepts=ALL_DTYPES, half="native")
+@pointwise("isreal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isreal(xp, input):
     """Where the imaginary part is 0."""
     return xp.isreal(input)
 
 
-@pointwise("signbit", result="bool", accepts=REAL, out="exact")
+@pointwise("signbit", result="bool", dtypes=REAL, out="exact")
 def signbit(xp, input):
     """Where the sign bit is set: negative elements, and -0."""
     return xp.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
-@pointwise("copysign", "copysign_", result="float", accepts=REAL, kernel="copysign", numbers="other")
+@pointwise("copysign", "copysign_", result="float", dtypes=REAL, kernel="copysign", numbers="other")
 def copysign(input, other):
     """The size of ``input`` with the sign of ``other``."""
 
@@ -228,7 +238,7 @@ def _(grad):
     return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
 
 
-@pointwise("nextafter", "nextafter_", accepts="float", half="native", kernel="nextafter", numbers="")
+@pointwise("nextafter", "nextafter_", dtypes="float", compute_dtype="native", kernel="nextafter", numbers="")
 def nextafter(input, other):
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
@@ -252,23 +262,23 @@ def heaviside(input, values):
             f"heaviside: heaviside is not yet implemented for tensors with different dtypes; got {input.dtype} and "
             f"{values.dtype}"
         )
-    if input.kind.is_complex:
+    if input._key.is_complex:
         raise NotImplementedError("heaviside: heaviside is not yet implemented for complex tensors; they have no order")
     return heaviside_op(input, values)
 
 
-@pointwise(name="heaviside", accepts=REAL, gradient="refused", numbers="")
+@pointwise(name="heaviside", dtypes=REAL, gradient="refused", numbers="")
 def heaviside_op(xp, input, values):
     """The step function, with values for 0."""
     return xp.where(input == 0, values, input > 0).astype(input.dtype)
 
 
-@pointwise("gcd", "gcd_", kernel="gcd", accepts="int", numbers="")
+@pointwise("gcd", "gcd_", kernel="gcd", dtypes="int", numbers="")
 def gcd(input, other):
     """The greatest common divisor of each pair of elements."""
 
 
-@pointwise("lcm", "lcm_", kernel="lcm", accepts="int", numbers="")
+@pointwise("lcm", "lcm_", kernel="lcm", dtypes="int", numbers="")
 def lcm(input, other):
     """The least common multiple of each pair of elements."""
 
@@ -287,7 +297,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
-        raise RuntimeError(f"isclose: {input.dtype.spoken} did not match {other.dtype.spoken}; convert one of them")
+        raise RuntimeError(
+            f"isclose: {input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}; convert one of them"
+        )
     if not (rtol >= 0 and atol >= 0):  # nan is not
         raise RuntimeError(f"isclose: rtol and atol must not be negative; got {rtol} and {atol}")
     same = input == other
@@ -371,7 +383,7 @@ def _(xp, elements, tests, invert):
 # Choosing by a condition
 
 
-@op(tensors="condition input other", accepts=ALL_DTYPES, name="where", batch="elementwise")
+@op(tensors="condition input other", dtypes=ALL_DTYPES, name="where", vmap="elementwise")
 def choose(condition, input, other):
     """``input`` where the condition holds, else ``other``."""
     return choose.op(condition, input, other)
@@ -445,7 +457,7 @@ def _where_method(self, condition, other):
     return where(condition, self, other)
 
 
-@op(tensors="input mask value", name="masked_fill", numbers="value", batch="elementwise")
+@op(tensors="input mask value", name="masked_fill", numbers="value", vmap="elementwise")
 def fill_where(input, mask, value):
     """``input`` with another value where the mask holds."""
     return fill_where.op(input, mask, value)
@@ -515,7 +527,7 @@ def filling(name: str, input: Any, value: Any) -> Any:
         raise RuntimeError(
             f"{name}: only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
         )
-    kind = value.kind
-    if kind.plain and kind.dtype is not input.dtype and kind.device.type == "cpu":
+    key = value._key
+    if key.plain and key.dtype is not input.dtype and key.device.type == "cpu":
         fitting(name, value.detach(), input.dtype)  # type: ignore[attr-defined]
     return value.to(input.device, input.dtype)  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from weft import _spoken
-from weft._devices import backend_of, kind_of, remember_new_kind, resolve_device
+from weft._devices import backend_of, key_of, remember_new_key, resolve_device
 from weft._dtypes import (
     ALIASES,
     BY_NUMPY,
@@ -72,7 +72,7 @@ def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
         ) from error
     if settings["debug_mode"] and settings["fill_memory"]:
         array[...] = array.dtype.type(unlikely(element))
-    return make(array, kind_of(element, where))
+    return make(array, key_of(element, where))
 
 
 def unlikely(element: Any) -> Any:
@@ -207,8 +207,8 @@ def element_of(name: str, value: Any, element: dtype) -> Any:
 def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires_grad: bool) -> Any:
     """A new tensor with one value everywhere."""
     made = empty_on(as_shape(name, size), element, resolve_device(device))
-    short = type(value) is int and 0 <= value < 128 and not made.kind.dtype.is_float8
-    fill_array(made._array, value if short else fitting(name, value, made.kind.dtype), made.kind)
+    short = type(value) is int and 0 <= value < 128 and not made._key.dtype.is_float8
+    fill_array(made._array, value if short else fitting(name, value, made._key.dtype), made._key)
     return finished(made, requires_grad)
 
 
@@ -225,7 +225,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     if layout is not None and not is_strided("zeros", layout, True):
         return sparse_zeros(as_shape("zeros", size), dtype, device, requires_grad)
     require_size("zeros", size)
-    remember_new_kind()
+    remember_new_key()
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
@@ -235,7 +235,7 @@ def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_m
     if layout is not None:
         is_strided("ones", layout)
     require_size("ones", size)
-    remember_new_kind()
+    remember_new_key()
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
@@ -281,15 +281,15 @@ def like(input: Any, value: Any, dtype: Any, device: Any, requires_grad: bool, f
     )
     if order is not None:
         made = empty_on(tuple(input._array.shape[d] for d in order), made.dtype, made.device)
-        made = make(made._array.transpose(numpy.argsort(order)), made.kind)
+        made = make(made._array.transpose(numpy.argsort(order)), made._key)
     if value is not None:
-        fill_array(made._array, fitting("full_like", value, made.dtype), made.kind)
+        fill_array(made._array, fitting("full_like", value, made.dtype), made._key)
     return beside(input, finished(made, requires_grad))
 
 
 def beside(input: Any, made: Any) -> Any:
     """A new tensor as one of the batch that its model is of, so that the batch can be written into it."""
-    return batched_like(made, input) if input.kind.wrapped else made
+    return batched_like(made, input) if input._key.wrapped else made
 
 
 def permutation_of(input: Any) -> Any:
@@ -414,7 +414,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     flat = empty_on((reach,), dtype or get_default_dtype(), resolve_device(device))
     xp = backend_of(flat.device).xp
     strides = tuple(each * flat.itemsize for each in stride)
-    return finished(make(with_strides(xp, flat._array, size, strides), flat.kind), requires_grad)
+    return finished(make(with_strides(xp, flat._array, size, strides), flat._key), requires_grad)
 
 
 @composite(out="dtype", quick=creation.counting)
@@ -474,7 +474,8 @@ def refuse_uncounted(name: str, element: dtype) -> None:
     """
     if element.is_complex or element.name == "bool":
         raise NotImplementedError(
-            f"{name}: \"{name}_cpu\" not implemented for '{element.spoken}'; count in another dtype and convert it"
+            f"{name}: \"{name}_cpu\" not implemented for '{element.scalar_type_name}'; count in another dtype and "
+            "convert it"
         )
 
 
@@ -533,7 +534,7 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
 def from_host(array: Any, device: Any = None) -> Any:
     """A NumPy array as a tensor on a device."""
     where = resolve_device(device)
-    return make(backend_of(where).from_numpy(array, where.index), kind_of(BY_NUMPY[array.dtype], where))
+    return make(backend_of(where).from_numpy(array, where.index), key_of(BY_NUMPY[array.dtype], where))
 
 
 def without_history(bound: Any) -> Any:
@@ -593,7 +594,7 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out="dtype", by_value=True, quick=creation.spaced)
+@composite(out="dtype", data_dependent=True, quick=creation.spaced)
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -612,7 +613,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype", by_value=True)
+@composite(out="dtype", data_dependent=True)
 def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
@@ -640,7 +641,7 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
     shape = as_shape("eye", (n, n if m is None else m))
     made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
     columns = shape[1]
-    made._array.reshape(-1)[: columns * columns : columns + 1] = fitting("eye", 1, made.kind.dtype)
+    made._array.reshape(-1)[: columns * columns : columns + 1] = fitting("eye", 1, made._key.dtype)
     return finished(made, requires_grad)
 
 
@@ -673,7 +674,9 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
     as_shape(name, (row, col))
     offset = integer(name, offset, "offset")
     if element.name not in ("int32", "int64"):
-        raise RuntimeError(f"{name}: not implemented for '{element.spoken}'; dtype must be weft.int32 or weft.int64")
+        raise RuntimeError(
+            f"{name}: not implemented for '{element.scalar_type_name}'; dtype must be weft.int32 or weft.int64"
+        )
     return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), device)
 
 
@@ -695,7 +698,7 @@ def vander(x, N=None, increasing=False):
     return (powers if increasing else powers.flip(0)).t().contiguous()
 
 
-@op("clone", accepts=ALL_DTYPES, batch="elementwise", linear="input")
+@op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def clone(input, *, memory_format=None):
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
     if memory_format is None or memory_format is preserve_format:
@@ -726,7 +729,7 @@ def _(grad):
     return grad
 
 
-@op(name="contiguous_copy", accepts=ALL_DTYPES, batch="elementwise", linear="input")
+@op(name="contiguous_copy", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def contiguous_copy(input):
     """A copy with its dimensions in order in memory."""
     return contiguous_copy.op(input)
@@ -763,7 +766,7 @@ def _is_contiguous(self, memory_format=None):
     return builtins.bool(array.flags.c_contiguous)
 
 
-@op(name="convert", accepts=ALL_DTYPES, batch="elementwise", linear="input")
+@op(name="convert", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def convert(input, dtype):
     """The elements converted to another dtype."""
     return convert.op(input, dtype)
@@ -786,12 +789,12 @@ def _(xp, input, dtype):
 
 @convert.gradient("input")
 def _(grad, input_dtype):
-    if grad.kind.is_complex and not input_dtype.is_complex:
+    if grad._key.is_complex and not input_dtype.is_complex:
         grad = grad.real  # as it is meant
     return grad.to(input_dtype)
 
 
-@op(name="transfer", accepts=ALL_DTYPES, batch="elementwise", linear="input")
+@op(name="transfer", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def transfer(input, source, target):
     """A copy on another device."""
     input = resolved(input)
@@ -800,7 +803,7 @@ def transfer(input, source, target):
         array = host.to_device(input._array, target.index)
     else:
         array = backend_of(target).from_numpy(host.to_numpy(input._array), target.index)
-    made = make(array, kind_of(input.dtype, target))
+    made = make(array, key_of(input.dtype, target))
     if input._requires_grad and local.grad_enabled:
         record(transfer.op, made, (input, source, target), 1)
     return made
@@ -835,7 +838,7 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     given, flags = input, []
     for arg in args:
         if isinstance(arg, TensorBase):
-            dtype, device = arg.kind.dtype, arg.kind.device
+            dtype, device = arg._key.dtype, arg._key.device
         elif isinstance(arg, (dtype_class, type)):
             dtype = arg
         elif isinstance(arg, bool):
@@ -845,11 +848,11 @@ def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, me
     copy = copy or (len(flags) > 1 and flags[1])
     if device is not None:
         target = resolve_device(device)
-        if target is not input.kind.device:
-            input, copy = transfer(input, input.kind.device, target), False
-    if dtype is not None and dtype is not input.kind.dtype:
+        if target is not input._key.device:
+            input, copy = transfer(input, input._key.device, target), False
+    if dtype is not None and dtype is not input._key.dtype:
         element = element_type("to", dtype)
-        if element is not input.kind.dtype:
+        if element is not input._key.dtype:
             input, copy = convert.op(input, element), False
     if memory_format is None or memory_format is preserve_format:
         return clone.op(input) if copy else input
@@ -868,7 +871,7 @@ def format_of(array: Any) -> Any:
 def conversion(name: str, element: dtype) -> Any:
     def convert_to(self, memory_format=None):
         if memory_format is None:
-            return self if self.kind.dtype is element else convert.op(self, element)
+            return self if self._key.dtype is element else convert.op(self, element)
         return self.to(element, memory_format=memory_format)
 
     convert_to.__name__ = f"_{name}"
@@ -887,7 +890,8 @@ conversion("char", int8)
 def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
-        return f"{_spoken.name}.{'' if self.device.type == 'cpu' else self.device.type + '.'}{self.dtype.spoken}Tensor"
+        prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
+        return f"{_spoken.name}.{prefix}{self.dtype.scalar_type_name}Tensor"
     from weft._legacy import convert_type
 
     return convert_type(self, dtype, non_blocking)
@@ -916,9 +920,9 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     inplace="fill_",
     tensors="input value",
     out=True,
-    accepts=ALL_DTYPES,
+    dtypes=ALL_DTYPES,
     numbers="value",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def fill(input, value):
     """A tensor like ``input`` with one value everywhere.
@@ -938,8 +942,8 @@ def fill(input, value):
             f"fill: fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
         )
     if not isinstance(value, TensorBase):
-        value = fitting("fill", value, input.kind.dtype)
-    elif value._requires_grad and value.kind.dtype is not input.kind.dtype:
+        value = fitting("fill", value, input._key.dtype)
+    elif value._requires_grad and value._key.dtype is not input._key.dtype:
         value = value.to(input.dtype)  # type: ignore[attr-defined]  # so that its gradient is of its own dtype
     return fill.op(input, value)
 
@@ -966,8 +970,8 @@ LARGE = 1 << 64  # an integer that may be too large for a float
 
 def fills_at_once(name: str, target: Any, value: Any) -> bool:
     """Write a number into a tensor, if nothing is recorded and nobody is watching; whether it did."""
-    kind, array = target.kind, target._array
-    if not kind.fast or target._extra is not None or kind.dtype.is_float8 or type(array) is not numpy.ndarray:
+    key, array = target._key, target._array
+    if not key.fast_path or target._extra is not None or key.dtype.is_float8 or type(array) is not numpy.ndarray:
         return False
     if type(value) is not float and (type(value) is not int or not -LARGE < value < LARGE):
         return False
@@ -976,7 +980,7 @@ def fills_at_once(name: str, target: Any, value: Any) -> bool:
     counter = target._version_counter
     if not array.flags.writeable or (counter is not None and counter.inference):
         return False
-    fill_array(array, fitting(name, value, kind.dtype), kind)
+    fill_array(array, fitting(name, value, key.dtype), key)
     bump(target, name)
     return True
 
@@ -996,15 +1000,15 @@ def in_place(name: str, method: Any) -> Any:
 
 @composite(inplace="zero_")
 def _zero(input):
-    return fill.op(input, fitting("zero_", 0, input.kind.dtype))
+    return fill.op(input, fitting("zero_", 0, input._key.dtype))
 
 
 Tensor.fill_, Tensor.zero_ = in_place("fill_", Tensor.fill_), in_place("zero_", Tensor.zero_)
 
 
-def zeros_of(shape: tuple[int, ...], kind: Any) -> Any:
+def zeros_of(shape: tuple[int, ...], key: Any) -> Any:
     """Zeros of a shape and kind."""
-    return filled("zeros", (shape,), 0, kind.dtype, kind.device, False)
+    return filled("zeros", (shape,), 0, key.dtype, key.device, False)
 
 
 def clone_like(source: Any, model: Any) -> Any:
@@ -1012,8 +1016,8 @@ def clone_like(source: Any, model: Any) -> Any:
     if source.is_sparse:
         return source.clone()
     copy = make(
-        backend_of(model.kind.device).xp.empty_like(memory_of(model._array), dtype=source._array.dtype),
-        kind_of(source.dtype, source.device),
+        backend_of(model._key.device).xp.empty_like(memory_of(model._array), dtype=source._array.dtype),
+        key_of(source.dtype, source.device),
     )
     write_array(copy, source._array)
     return copy
@@ -1023,9 +1027,9 @@ def ones_without_dims(model: Any) -> Any:
     """One, as a tensor without dimensions of a model's kind: where backward begins."""
     array = model._array
     if type(array) is numpy.ndarray:
-        return make(numpy.array(1, array.dtype), model.kind)
-    ones = backend_of(model.kind.device).xp.ones_like(memory_of(array))
-    return make(ones, kind_of(model.kind.dtype, model.kind.device))
+        return make(numpy.array(1, array.dtype), model._key)
+    ones = backend_of(model._key.device).xp.ones_like(memory_of(array))
+    return make(ones, key_of(model._key.dtype, model._key.device))
 
 
 state.clone = clone.op

@@ -21,8 +21,8 @@ from weft.ops.reductions import summable
     "cumsum_",
     out="dtype",
     result="same",
-    half="float32",
-    batch="along_dims",
+    compute_dtype="float32",
+    vmap="along_dims",
     quick=dimensions.along,
     linear="input",
 )
@@ -82,7 +82,15 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     return cumsum.op(tensor.flip(dim), dim).flip(dim)
 
 
-@op("cumprod", "cumprod_", out="dtype", result="same", half="float32", batch="along_dims", quick=dimensions.along)
+@op(
+    "cumprod",
+    "cumprod_",
+    out="dtype",
+    result="same",
+    compute_dtype="float32",
+    vmap="along_dims",
+    quick=dimensions.along,
+)
 def cumprod(input, dim, *, dtype=None):
     """The products of all elements up to each one, along a dimension."""
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))
@@ -134,7 +142,7 @@ def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
     return stack(columns, dim)
 
 
-@op("logcumsumexp", out="exact", result="same", half="float32", accepts="float complex", batch="along_dims")
+@op("logcumsumexp", out="exact", result="same", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
 def logcumsumexp(input, dim):
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
     return logcumsumexp.op(input, wrap_dim("logcumsumexp", dim, input.ndim))
@@ -158,12 +166,12 @@ def _(xp, input, dim):
 def _(grad, input, output, dim):
     if not input.ndim:
         return grad
-    if input.kind.is_complex:
-        size = conj(grad).masked_fill(grad == 0, 1).log().masked_fill(grad == 0, finfo(grad.kind.dtype).min)
+    if input._key.is_complex:
+        size = conj(grad).masked_fill(grad == 0, 1).log().masked_fill(grad == 0, finfo(grad._key.dtype).min)
         return conj((reversed_logcumsumexp(size - output, dim) + input).exp())
     # exp(input_i) * sum over j >= i of grad_j * exp(-output_j), with the signs of grad apart to stay in logarithms
     # of positive numbers. The lowest number stands for log(0): infinities would make this gradient's own gradient nan.
-    lowest = finfo(grad.kind.dtype).min
+    lowest = finfo(grad._key.dtype).min
     size = grad.abs().masked_fill(grad == 0, 1).log()
     up = (reversed_logcumsumexp(size.masked_fill(grad <= 0, lowest) - output, dim) + input).exp()
     down = (reversed_logcumsumexp(size.masked_fill(grad >= 0, lowest) - output, dim) + input).exp()
@@ -178,14 +186,16 @@ def running(name: str, pick: str) -> Any:
     pair = named(name, "values indices")
 
     def function(input, dim):
-        if input.kind.is_complex:
-            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}', which has no order")
+        if input._key.is_complex:
+            raise NotImplementedError(
+                f"{name}: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
+            )
         return pair(*declared.op(input, wrap_dim(name, dim, input.ndim)))
 
     function.__name__ = function.__qualname__ = name
     which = "largest" if pick == "maximum" else "smallest"
     function.__doc__ = f"The {which} element up to each one along a dimension, and where it is."
-    declared = op(name, out="exact", half="float32", batch="along_dims")(function)
+    declared = op(name, out="exact", compute_dtype="float32", vmap="along_dims")(function)
 
     @declared.kernel
     def _(xp, input, dim):

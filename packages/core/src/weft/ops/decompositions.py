@@ -43,7 +43,7 @@ from weft.ops.matrices import matmul
 # Cholesky
 
 
-@op(name="linalg_cholesky", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_cholesky", tensors="A", vmap="leading", autocast="float32")
 def cholesky_op(A, upper):
     """L with ``A = L L^H`` (or its conjugate transpose), and ``info``."""
     return cholesky_op.op(A, upper)
@@ -110,7 +110,7 @@ def cholesky_checked(name: str, A: Any, upper: bool) -> Any:
     return result
 
 
-@composite("cholesky", out="exact", precision="float32")
+@composite("cholesky", out="exact", autocast="float32")
 def cholesky(input, upper=False):
     """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint.
 
@@ -120,7 +120,7 @@ def cholesky(input, upper=False):
     return cholesky_checked("linalg.cholesky", input, upper).contiguous()
 
 
-@composite("cholesky_solve", out="exact", precision="float32")
+@composite("cholesky_solve", out="exact", autocast="float32")
 def cholesky_solve(input, input2, upper=False):
     """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
     check_matrix("cholesky_solve", input2, input)
@@ -139,9 +139,9 @@ def cholesky_solve(input, input2, upper=False):
     name="linalg_cholesky_solve",
     tensors="B L",
     result="same",
-    accepts="float complex",
-    batch="elementwise",
-    precision="float32",
+    dtypes="float complex",
+    vmap="elementwise",
+    autocast="float32",
 )
 def cholesky_solve_op(B, L, upper):
     """``(L L^H)^-1 B``."""
@@ -163,7 +163,7 @@ def _(grad, L, output, upper):
     return right, -(matmul.op(L, both) if upper else matmul.op(both, L))
 
 
-@composite("cholesky_inverse", out="exact", precision="float32")
+@composite("cholesky_inverse", out="exact", autocast="float32")
 def cholesky_inverse(input, upper=False):
     """The inverse of a matrix from its Cholesky factor."""
     check_square("cholesky_inverse", input)
@@ -173,7 +173,7 @@ def cholesky_inverse(input, upper=False):
 # QR
 
 
-@op(name="linalg_qr", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_qr", tensors="A", vmap="leading", autocast="float32")
 def qr_op(A, mode):
     """Q and R of matrices that are not wider than high."""
     return qr_op.op(A, mode)
@@ -228,7 +228,7 @@ def qr_checked(name: str, A: Any, mode: str) -> tuple[Any, Any]:
     return (A.new_empty(0) if mode == "r" else Q), R
 
 
-@composite("qr", out="exact", precision="float32")
+@composite("qr", out="exact", autocast="float32")
 def qr(input, some=True):
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R.
 
@@ -243,7 +243,7 @@ def qr(input, some=True):
 # Singular values
 
 
-@op(name="linalg_svd", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_svd", tensors="A", vmap="leading", autocast="float32")
 def svd_op(A, full_matrices, compute_uv):
     """U, the singular values from the largest, and V^H."""
     return svd_op.op(A, full_matrices, compute_uv)
@@ -293,7 +293,7 @@ def _(grads, outputs):
     return whole
 
 
-@op(name="linalg_svdvals", tensors="A", gradient=None, batch="leading", precision="float32")
+@op(name="linalg_svdvals", tensors="A", gradient=None, vmap="leading", autocast="float32")
 def svdvals_op(A):
     """The singular values from the largest, without history."""
     return svdvals_op.op(A)
@@ -311,10 +311,10 @@ def singular_values(A: Any) -> Any:
 
 def is_watched(A: Any) -> bool:
     """Whether there may be a derivative by a tensor."""
-    return A.kind.wrapped or (A.requires_grad and local.grad_enabled)
+    return A._key.wrapped or (A.requires_grad and local.grad_enabled)
 
 
-@composite("svd", out="exact", precision="float32")
+@composite("svd", out="exact", autocast="float32")
 def svd(input, some=True, compute_uv=True):
     """``input = U diag(S) V^H``.
 
@@ -338,7 +338,7 @@ def svd(input, some=True, compute_uv=True):
 # Eigenvalues
 
 
-@op(name="linalg_eigh", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_eigh", tensors="A", vmap="leading", autocast="float32")
 def eigh_op(A, UPLO):
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
     return eigh_op.op(A, UPLO)
@@ -363,7 +363,7 @@ def _(grads, outputs):
     return matmul.op(V, matmul.op(inner, V.mH))
 
 
-@op(name="linalg_eigvalsh", tensors="A", gradient=None, batch="leading", precision="float32")
+@op(name="linalg_eigvalsh", tensors="A", gradient=None, vmap="leading", autocast="float32")
 def eigvalsh_op(A, UPLO):
     """The eigenvalues of Hermitian matrices in ascending order, without history."""
     return eigvalsh_op.op(A, UPLO)
@@ -374,7 +374,7 @@ def _(xp, A, UPLO):
     return converged("linalg.eigvalsh", xp.linalg.eigvalsh, A, UPLO)
 
 
-@op(name="linalg_eig", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_eig", tensors="A", vmap="leading", autocast="float32")
 def eig_op(A):
     """Eigenvalues and eigenvectors, complex."""
     return eig_op.op(A)
@@ -406,7 +406,7 @@ def _(grads, outputs, A_dtype):
     return whole if A_dtype.is_complex else whole.real
 
 
-@op(name="linalg_eigvals", tensors="A", gradient=None, batch="leading", precision="float32")
+@op(name="linalg_eigvals", tensors="A", gradient=None, vmap="leading", autocast="float32")
 def eigvals_op(A):
     """The eigenvalues, complex, without history."""
     return eigvals_op.op(A)
@@ -420,7 +420,7 @@ def _(xp, A):
 # LU
 
 
-@op(name="linalg_lu_factor", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_lu_factor", tensors="A", vmap="leading", autocast="float32")
 def lu_factor_op(A, pivot):
     """L and U in one matrix, the row exchanges, and ``info``."""
     return lu_factor_op.op(A, pivot)
@@ -459,7 +459,7 @@ def _(grads, outputs):
     return matmul.op(permutation_matrix(pivots, rows, LU), inner)
 
 
-@op(name="lu_permutation", tensors="pivots", gradient=None, accepts="int", batch="leading")
+@op(name="lu_permutation", tensors="pivots", gradient=None, dtypes="int", vmap="leading")
 def permutation_op(pivots, rows):
     """The order of the rows after the exchanges."""
     return permutation_op.op(pivots, rows)
@@ -577,7 +577,7 @@ def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoin
     return solve_triangle(LU, inner, upper=True)
 
 
-@composite("lu_solve", out="exact", precision="float32")
+@composite("lu_solve", out="exact", autocast="float32")
 def lu_solve(input, LU_data, LU_pivots):
     """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
     warn_deprecated("lu_solve", "linalg.lu_solve")
@@ -587,7 +587,7 @@ def lu_solve(input, LU_data, LU_pivots):
 # LDL
 
 
-@op(name="linalg_ldl_factor", tensors="A", gradient="refused", batch="leading", precision="float32")
+@op(name="linalg_ldl_factor", tensors="A", gradient="refused", vmap="leading", autocast="float32")
 def ldl_factor_op(A, hermitian):
     """L and D in one matrix, LAPACK's pivots, and ``info``."""
     return ldl_factor_op.op(A, hermitian)
@@ -605,7 +605,7 @@ def _(xp, A, hermitian):
     return column_major(xp, xp.tril(LD)), pivots, info
 
 
-@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", batch="elementwise", precision="float32")
+@op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", vmap="elementwise", autocast="float32")
 def ldl_solve_op(LD, pivots, B, hermitian):
     """``A^-1 B`` by the factorization of A; the pivots are a column, so that batches broadcast."""
     return ldl_solve_op.op(LD, pivots, B, hermitian)
@@ -664,7 +664,7 @@ def ldl_factor_checked(name: str, A: Any, hermitian: bool, check: bool) -> tuple
 # Products of reflections
 
 
-@composite("orgqr", out="exact", precision="float32")
+@composite("orgqr", out="exact", autocast="float32")
 def orgqr(input, input2):
     """The first columns of a product of Householder reflections ``I - tau v v^H``.
 
@@ -716,7 +716,7 @@ def reflected(input: Any, tau: Any, other: Any, adjoint: bool) -> Any:
     return in_columns(other - matmul.op(V, inner))
 
 
-@composite("ormqr", out="exact", precision="float32")
+@composite("ormqr", out="exact", autocast="float32")
 def ormqr(input, input2, input3, left=True, transpose=False):
     """``Q input3`` with the Q of Householder reflections, all its columns.
 
@@ -748,7 +748,7 @@ def ormqr(input, input2, input3, left=True, transpose=False):
     return in_columns(reflected(input, input2, input3.mH, not transpose).mH)
 
 
-@op(name="geqrf", tensors="input", gradient="refused", batch="leading")
+@op(name="geqrf", tensors="input", gradient="refused", vmap="leading")
 def geqrf_op(input):
     """R and the Householder vectors below it in one matrix, and their factors."""
     return geqrf_op.op(input)
@@ -760,7 +760,7 @@ def _(xp, input):
     return column_major(xp, xp.swapaxes(vectors, -1, -2)), tau
 
 
-@composite("geqrf", out="exact", precision="float32")
+@composite("geqrf", out="exact", autocast="float32")
 def geqrf(input):
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes.
 

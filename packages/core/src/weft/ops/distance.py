@@ -30,7 +30,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     RuntimeError
         For integers, or shapes that do not broadcast.
     """
-    if x1.kind is not x2.kind:
+    if x1._key is not x2._key:
         common = (x1.new_empty(0) + x2.new_empty(0)).dtype
         x1, x2 = x1.to(common), x2.to(common)
     if not x1.dtype.is_floating_point:
@@ -69,7 +69,7 @@ def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:
         raise RuntimeError(f"{name}: only supports non-negative p values, got p={p}")
 
 
-@composite(precision="float32", scalars="p")
+@composite(autocast="float32", scalars="p")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of each vector of ``x1`` to each of ``x2``.
 
@@ -88,7 +88,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """
     check_vectors("cdist", x1, x2, p)
     if x1.dtype is not x2.dtype:
-        raise RuntimeError(f"cdist: expected scalar type {x1.dtype.spoken} but found {x2.dtype.spoken}")
+        raise RuntimeError(
+            f"cdist: expected scalar type {x1.dtype.scalar_type_name} but found {x2.dtype.scalar_type_name}"
+        )
     modes = {
         "use_mm_for_euclid_dist_if_necessary": x1.shape[-2] > 25 or x2.shape[-2] > 25,
         "use_mm_for_euclid_dist": True,

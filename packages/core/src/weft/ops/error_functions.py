@@ -248,7 +248,7 @@ def normal_quantile(xp: Any, q: Any, tail: Any) -> Any:
     return result
 
 
-@pointwise("erf", "erf_", result="float", accepts=REAL)
+@pointwise("erf", "erf_", result="float", dtypes=REAL)
 def erf(xp, input):
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element.
 
@@ -265,7 +265,7 @@ def _(grad, input):
     return grad * (-input * input).exp() * (2 / math.sqrt(math.pi))
 
 
-@pointwise("erfc", "erfc_", result="float", accepts=REAL)
+@pointwise("erfc", "erfc_", result="float", dtypes=REAL)
 def erfc(xp, input):
     """``1 - erf(x)``, without loss of precision for large x."""
     return doubly(xp, erfc_array, input)
@@ -276,7 +276,7 @@ def _(grad, input):
     return grad * (-input * input).exp() * (-2 / math.sqrt(math.pi))
 
 
-@pointwise(name="erfcx", result="float", accepts=REAL)
+@pointwise(name="erfcx", result="float", dtypes=REAL)
 def erfcx(xp, input):
     """``exp(x * x) * erfc(x)`` of each element x: `erfc` without its decay.
 
@@ -293,7 +293,7 @@ def _(grad, input, output):
     return grad * (2 * input * output - 2 / math.sqrt(math.pi))
 
 
-@pointwise("erfinv", "erfinv_", result="float", accepts=REAL)
+@pointwise("erfinv", "erfinv_", result="float", dtypes=REAL)
 def erfinv(xp, input):
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
     return doubly(xp, erfinv_array, input)
@@ -313,7 +313,7 @@ def _(grad, input):
 # The standard normal distribution
 
 
-@pointwise(name="ndtr", result="float", accepts=REAL)
+@pointwise(name="ndtr", result="float", dtypes=REAL)
 def ndtr(xp, input):
     """The probability that a standard normal number is below each element.
 
@@ -330,7 +330,7 @@ def _(grad, input):
     return grad * (input * input * -0.5).exp() / math.sqrt(2 * math.pi)
 
 
-@pointwise(name="log_ndtr", result="float", accepts=REAL)
+@pointwise(name="log_ndtr", result="float", dtypes=REAL)
 def log_ndtr(xp, input):
     """The logarithm of `ndtr`, exact where that is too small to be represented."""
     return doubly(xp, log_ndtr_array, input)
@@ -353,7 +353,7 @@ def _(grad, input):
     return grad / erfcx(input * -math.sqrt(0.5)) * math.sqrt(2 / math.pi)
 
 
-@pointwise(name="ndtri", result="float", accepts=REAL)
+@pointwise(name="ndtri", result="float", dtypes=REAL)
 def ndtri(xp, input):
     """The inverse of `ndtr`: the point below which a standard normal number is with this probability.
 
@@ -379,7 +379,7 @@ def _(grad, output):
 # Entropy
 
 
-@pointwise(name="entr", result="float", accepts=REAL)
+@pointwise(name="entr", result="float", dtypes=REAL)
 def entr(xp, input):
     """``-x * log(x)`` of each element x; 0 at 0, minus infinity below."""
     safe = xp.where(input > 0, input, 1)
@@ -392,7 +392,7 @@ def _(grad, input):
     return grad * (-input.log() - 1)
 
 
-@pointwise(name="xlog1py", result="float", accepts=REAL)
+@pointwise(name="xlog1py", result="float", dtypes=REAL)
 def xlog1py(xp, input, other):
     """``input * log1p(other)``, 0 where input is 0 (and other is no nan)."""
     common = getattr(input, "dtype", None) or other.dtype

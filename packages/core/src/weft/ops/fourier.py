@@ -20,7 +20,7 @@ from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
 
 
-@op(name="fft_c2c", result="same", accepts="complex", batch="along_dims", linear="input", precision="float32")
+@op(name="fft_c2c", result="same", dtypes="complex", vmap="along_dims", linear="input", autocast="float32")
 def c2c(input, dims, forward, scale):
     """``scale * sum(input * exp(-+ 2 pi i j k / n))`` over each of some dims; minus is forward."""
     return c2c.op(input, dims, forward, scale)
@@ -49,7 +49,7 @@ def _(grad, dims, forward, scale):
     return c2c.op(grad, dims, not forward, scale)
 
 
-@op(name="fft_r2c", accepts="float", batch="along_dims", linear="input", precision="float32")
+@op(name="fft_r2c", dtypes="float", vmap="along_dims", linear="input", autocast="float32")
 def r2c(input, dims, scale):
     """The forward transform of real numbers; of the last dim only the first half, the other is its conjugate."""
     return r2c.op(input, dims, scale)
@@ -67,7 +67,7 @@ def _(grad, input_shape, dims, scale):
     return c2c.op(whole, dims, False, scale).real
 
 
-@op(name="fft_c2r", accepts="complex", batch="along_dims", linear="input", precision="float32")
+@op(name="fft_c2r", dtypes="complex", vmap="along_dims", linear="input", autocast="float32")
 def c2r(input, dims, size, scale):
     """The inverse transform of the first half of a Hermitian signal, ``size`` real numbers along the last dim."""
     return c2r.op(input, dims, size, scale)
@@ -193,7 +193,7 @@ def check_lengths(name: str, n_fft: int, hop_length: int, win_length: int) -> No
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}, n_fft={n_fft}")
 
 
-@composite("stft", precision="float32")
+@composite("stft", autocast="float32")
 def stft(
     input,
     n_fft,
@@ -275,7 +275,7 @@ def stft(
 
 def check_signal(input: Any, window: Any, onesided: bool | None, return_complex: bool | None) -> tuple[bool, bool]:
     """Whether a signal or its window is complex, and its spectra are to be; an error for what stft does not take."""
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(f"stft: expected a tensor of floating point or complex values, but got {input.dtype}")
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
@@ -354,7 +354,7 @@ def istft(
 
 def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, onesided: bool | None) -> None:
     """What istft wants of its input."""
-    if not (isinstance(input, TensorBase) and input.kind.is_complex):
+    if not (isinstance(input, TensorBase) and input._key.is_complex):
         raise RuntimeError(
             f"istft: requires a complex input, as stft gives it with return_complex=True; got "
             f"{getattr(input, 'dtype', type(input).__name__)}"
@@ -378,7 +378,7 @@ def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, ones
         )
 
 
-@op(name="fft_covered", batch="elementwise", linear="input")
+@op(name="fft_covered", vmap="elementwise", linear="input")
 def covered(input):
     """The sum of squares of windows at each sample, if there is a window over each."""
     return covered.op(input)

@@ -75,7 +75,7 @@ def lgamma_array(xp: Any, x: Any) -> Any:
     )
 
 
-@pointwise("lgamma", "lgamma_", result="float", accepts=REAL)
+@pointwise("lgamma", "lgamma_", result="float", dtypes=REAL)
 def lgamma(xp, input):
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
     return doubly(xp, lgamma_array, input)
@@ -115,7 +115,7 @@ def digamma_array(xp: Any, x: Any) -> Any:
     )
 
 
-@pointwise("digamma", "digamma_", result="float", accepts=REAL)
+@pointwise("digamma", "digamma_", result="float", dtypes=REAL)
 def digamma(xp, input):
     """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
     return doubly(xp, digamma_array, input)
@@ -174,7 +174,7 @@ def zeta_array(xp: Any, s: Any, q: Any) -> Any:
     return xp.where(pole, xp.inf, result)
 
 
-@pointwise(name="zeta", result="float", accepts=REAL)
+@pointwise(name="zeta", result="float", dtypes=REAL)
 def zeta(xp, input, other):
     """Hurwitz's zeta function: the sum of ``(other + k) ** -input`` over all k from 0 on.
 
@@ -200,7 +200,7 @@ def _(grad, input, other):
     return grad * -input * zeta(input + 1, other)
 
 
-@op(name="polygamma", result="float", half="float32", accepts=REAL, tensors="input", batch="elementwise")
+@op(name="polygamma", result="float", compute_dtype="float32", dtypes=REAL, tensors="input", vmap="elementwise")
 def polygamma_op(input, n):
     """The n-th derivative of `digamma`."""
     return polygamma_op.op(input, n)
@@ -296,9 +296,9 @@ def mvlgamma(input, p):
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got p={p}")
     require_tensors("mvlgamma", input=input)
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         input = input.to(get_default_dtype())
-    elements("mvlgamma", (*input.shape, p), input.kind.dtype.itemsize)
+    elements("mvlgamma", (*input.shape, p), input._key.dtype.itemsize)
     steps = arange(p, dtype=input.dtype, device=input.device) * -0.5
     return lgamma(input.unsqueeze(-1) + steps).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
@@ -306,7 +306,7 @@ def mvlgamma(input, p):
 # The incomplete gamma functions
 
 
-@pointwise("igamma", "igamma_", accepts="float", numbers="")
+@pointwise("igamma", "igamma_", dtypes="float", numbers="")
 def igamma(xp, input, other):
     """The regularized lower incomplete gamma function.
 
@@ -331,7 +331,7 @@ def _(grad, input, other):
     return grad * gamma_density(input, other)
 
 
-@pointwise("igammac", "igammac_", accepts="float", numbers="")
+@pointwise("igammac", "igammac_", dtypes="float", numbers="")
 def igammac(xp, input, other):
     """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
     return scipy_function(xp, "igammac", "gammaincc")(input, other)

@@ -123,7 +123,7 @@ def _(grad, input_shape, key):
     return embed.op(grad, input_shape, basic.op, (key,))
 
 
-@basic.batch
+@basic.vmap
 def _(batch):
     input, key = batch.args
     return basic.op(input, (slice(None), *key))
@@ -145,10 +145,10 @@ def getitem(self: Tensor, index: Any) -> Any:
                 "a number"
             )
         return basic.op(self, (check_index("index", index, shape[0], 0), ...))
-    if type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:  # rows at some positions
-        if index._array.ndim and self._array.ndim and index.kind.device is self.kind.device:
+    if type(index) is Tensor and index._key.dtype is int64 and index._key.plain:  # rows at some positions
+        if index._array.ndim and self._array.ndim and index._key.device is self._key.device:
             return positioned("index", IndexError, advanced.op, self, [index])
-    if type(index) is Tensor and index.kind.dtype is bool_ and not (self._requires_grad and local.grad_enabled):
+    if type(index) is Tensor and index._key.dtype is bool_ and not (self._requires_grad and local.grad_enabled):
         found = masked_few(self, index)
         if found is not None:
             return found
@@ -168,13 +168,18 @@ MANY = 4096  # elements from which on a mask is best turned into positions
 
 def masked_few(self: Any, mask: Tensor) -> Any:
     """The elements where a mask is true, of which NumPy makes few soonest; None where another way is to be taken."""
-    kind, array, where = self.kind, self._array, mask._array
-    if not kind.fast or not mask.kind.fast or type(array) is not numpy.ndarray or type(where) is not numpy.ndarray:
+    key, array, where = self._key, self._array, mask._array
+    if (
+        not key.fast_path
+        or not mask._key.fast_path
+        or type(array) is not numpy.ndarray
+        or type(where) is not numpy.ndarray
+    ):
         return None
     if array.size > MANY or not where.ndim or array.shape[: where.ndim] != where.shape:
         return None
     taken = array[where]
-    return make(taken if taken.flags.c_contiguous else taken.copy(), kind)
+    return make(taken if taken.flags.c_contiguous else taken.copy(), key)
 
 
 def parse(self: Any, index: Any, numbers: bool = True) -> tuple[list[Any], list[Any] | None]:
@@ -232,7 +237,7 @@ def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
             indices.append(None)
             dim += 1
         elif isinstance(each, TensorBase):
-            if each.kind.dtype is bool_:
+            if each._key.dtype is bool_:
                 for size, have in zip(each._array.shape, shape[dim:]):
                     if size != have:
                         raise IndexError(
@@ -277,10 +282,10 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
         if not value.numel() and value.dtype is not bool_:
             value = value.to(int64)
     if isinstance(value, TensorBase):
-        name = value.kind.dtype.name
+        name = value._key.dtype.name
         if name not in INDEX_DTYPES:
             raise IndexError(
-                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value.kind.dtype}"
+                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value._key.dtype}"
             )
         if name == "uint8":
             warnings.warn(
@@ -290,11 +295,11 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
             )
             return value.to(bool_)  # type: ignore[attr-defined]
         number = numbers and not value._array.ndim and name != "bool"
-        if number and not (value.kind.wrapped and stands_for_batch(value)):
+        if number and not (value._key.wrapped and stands_for_batch(value)):
             return int(value.item())  # type: ignore[attr-defined]
         if name in NUMBERS_ONLY and not number:
             raise IndexError(
-                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value.kind.dtype}, "
+                f"index: tensors used as indices must be long, int, byte or bool tensors; got {value._key.dtype}, "
                 "which is taken without dimensions only. Convert with .long()"
             )
         return value if name in ("bool", "int64") else value.to(int64)  # type: ignore[attr-defined]
@@ -312,7 +317,7 @@ def dims_of(part: Any) -> int:
     """How many dimensions a part of an index takes."""
     if part is None or part is Ellipsis:
         return 0
-    if isinstance(part, TensorBase) and part.kind.dtype is bool_:
+    if isinstance(part, TensorBase) and part._key.dtype is bool_:
         return int(part._array.ndim)
     return 1
 
@@ -332,7 +337,7 @@ def checked_slice(value: slice) -> slice:
 # x[...] with tensors: a copy
 
 
-@op(tensors="input indices", sequence="indices", accepts=ALL_DTYPES, name="index", linear="input")
+@op(tensors="input indices", sequence="indices", dtypes=ALL_DTYPES, name="index", linear="input")
 def advanced(input, indices):
     """Elements at the positions that index tensors give, one (or None) for each dimension."""
     return advanced.op(input, indices)
@@ -352,7 +357,7 @@ def _(grad, input_shape, indices):
     return put.op(grad.new_zeros(input_shape), indices, grad, True)
 
 
-@advanced.batch
+@advanced.vmap
 def _(batch):
     input, indices = batch.args
     places = [at for at, each in enumerate(indices) if each is not None]
@@ -434,7 +439,7 @@ def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any
 @op(
     tensors="input indices values",
     sequence="indices",
-    accepts=ALL_DTYPES,
+    dtypes=ALL_DTYPES,
     name="index_put",
     linear="input values",
 )
@@ -474,7 +479,7 @@ def _(grad, indices, values_shape):
     return advanced.op(grad, indices).sum_to_size(values_shape)
 
 
-@put.batch
+@put.vmap
 def _(batch):
     input, indices, values, accumulate = batch.args
     if any(batch.flags[1]) or not batch.flags[0]:
@@ -593,9 +598,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     except (IndexError, TypeError) as error:
         overridden("__setitem__", error, self, index, value)
         return
-    if number and indices is None and not target.kind.wrapped and not (local.grad_enabled and target._requires_grad):
+    if number and indices is None and not target._key.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("copy_", target, False)
-        fill_array(target._array, written_number(value, target.kind.dtype), target.kind)
+        fill_array(target._array, written_number(value, target._key.dtype), target._key)
         bump(target, "copy_")
         return
     value = as_value(value, self) if number else value
@@ -613,11 +618,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
     place = advanced_shape(target, indices)
     check_sizes(target, indices)
-    if value.kind is not self.kind:
+    if value._key is not self._key:
         value = converted_value(target, value, masked)
     value = without_leading_ones(value, len(place))
     check_broadcastable(value._array.shape, place)
-    wrapped = not all(each is None or each.kind.plain for each in (target, value, *indices))
+    wrapped = not all(each is None or each._key.plain for each in (target, value, *indices))
     if wrapped or (local.grad_enabled and (target._requires_grad or value._requires_grad)):
         write_inplace("index_put_", target, put_written, (tuple(indices), value), {})
         return
@@ -651,18 +656,20 @@ def converted_value(target: Any, value: Any, masked: bool) -> Any:
         If the dtypes differ otherwise, or the target's has no such number.
     """
     if masked and value._array.size == 1:
-        if value.kind.plain and value.kind.dtype is not target.kind.dtype:
-            fitting("index_put_", value.detach(), target.kind.dtype)
+        if value._key.plain and value._key.dtype is not target._key.dtype:
+            fitting("index_put_", value.detach(), target._key.dtype)
         return value.to(target.device, target.dtype)
     check_same_dtype("index_put_", target, value)
     return value.to(target.device)
 
 
 def check_same_dtype(name: str, target: Any, value: Any) -> None:
-    if value.kind.dtype is not target.kind.dtype:
+    if value._key.dtype is not target._key.dtype:
         raise RuntimeError(
-            f"{name}: Index put requires the source and destination dtypes match, got {target.kind.dtype.spoken} for "
-            f"the destination and {value.kind.dtype.spoken} for the source. Convert the source with .to({target.dtype})"
+            f"{name}: Index put requires the source and destination dtypes match, got "
+            f"{target._key.dtype.scalar_type_name} for "
+            f"the destination and {value._key.dtype.scalar_type_name} for the source. Convert the source with "
+            f".to({target.dtype})"
         )
 
 
@@ -687,7 +694,7 @@ def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
         parts: Any = index if type(index) is tuple else (index,)
         if all(type(each) is slice or type(each) is int for each in parts):
             return self[index], None, False  # as the engine does it
-        if len(parts) == 1 and type(index) is Tensor and index.kind.dtype is int64 and index.kind.plain:
+        if len(parts) == 1 and type(index) is Tensor and index._key.dtype is int64 and index._key.plain:
             if index._array.ndim and self._array.ndim:
                 return self, [index], False
     if index is True:
@@ -699,7 +706,7 @@ def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
 
 
 def is_mask(index: Any) -> bool:
-    return index.kind.dtype is bool_ and index._array.ndim > 0
+    return index._key.dtype is bool_ and index._array.ndim > 0
 
 
 def advanced_shape(target: Any, indices: list[Any]) -> tuple[int, ...]:
@@ -751,7 +758,7 @@ def as_value(value: Any, like: Any) -> Any:
     from weft._interop import as_tensor
 
     if isinstance(value, (int, float, complex, numpy.generic)):
-        return like.new_full((), written_number(value, like.kind.dtype))
+        return like.new_full((), written_number(value, like._key.dtype))
     return as_tensor(value, dtype=like.dtype, device=like.device)
 
 
@@ -773,7 +780,7 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     """Write a tensor's values into another, converted and broadcast."""
     if not isinstance(source, TensorBase):
         source = as_value(source, target)
-    if source._requires_grad and not target.kind.is_differentiable:
+    if source._requires_grad and not target._key.is_differentiable:
         source = source.detach()  # type: ignore[attr-defined]  # integers have no gradient to hand on
     check_writable(name, target, source._requires_grad)
     refuse_shared(name, target, (source,))
@@ -782,12 +789,12 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     if have != shape:
         check_enlarges(name, shape, have)
         source = expand(source, shape)
-    wrapped = target.kind.wrapped or source.kind.wrapped
+    wrapped = target._key.wrapped or source._key.wrapped
     if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
         return write_inplace(name, target, _replaced, (source,), {})
-    if source.kind.device is not target.kind.device:
+    if source._key.device is not target._key.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
-    if source.kind is not target.kind or not moved_by_backend(target, source._array):
+    if source._key is not target._key or not moved_by_backend(target, source._array):
         write_array(target, source._array)
     bump(target, name)
     return target
@@ -811,25 +818,25 @@ LARGE = 8192  # elements from which a backend's own way of copying is asked for
 
 def moved_by_backend(target: Any, array: Any) -> bool:
     """Copy an array of a tensor's dtype and shape into its memory as its backend does it best, if it has a way."""
-    if target.kind.bits or array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
+    if target._key.bits or array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
         return False
-    assign = backend_of(target.device).kernel("core::assign", target.kind.dtype, None)
+    assign = backend_of(target.device).kernel("core::assign", target._key.dtype, None)
     return assign is not None and bool(assign(target._array, array))
 
 
 def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
     """Write values at positions in a tensor's memory as its backend does it best, if it has a way."""
-    if target.kind.bits or target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
+    if target._key.bits or target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
         return False
-    write = backend_of(target.device).kernel("core::assign_at", target.kind.dtype, None)
+    write = backend_of(target.device).kernel("core::assign_at", target._key.dtype, None)
     return write is not None and bool(write(target._array, arrays, value._array))
 
 
 @op(
     tensors="input source",
-    accepts=ALL_DTYPES,
+    dtypes=ALL_DTYPES,
     name="copy",
-    batch="leading",
+    vmap="leading",
     linear="input source",
 )
 def replaced(input, source):
@@ -881,16 +888,16 @@ def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
     """
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    if index.kind.dtype is not int64 and index.kind.dtype.name != "int32":
-        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index; got {index.kind.dtype}")
+    if index._key.dtype is not int64 and index._key.dtype.name != "int32":
+        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index; got {index._key.dtype}")
     if ndim is not None and index._array.ndim > ndim:
         raise IndexError(f"{name}: Index is supposed to be a vector, but got dim: {index._array.ndim}")
-    return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
+    return index if index._key.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
 
 
 def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] = RuntimeError) -> None:
     """All positions in a tensor must lie in [0, size), where what reads them does not look."""
-    if index.kind.device.type == "cpu":
+    if index._key.device.type == "cpu":
         positioned(name, kind, check_positions, memory_of(index), size, dim)
 
 
@@ -898,7 +905,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
     "index_select",
     tensors="input index",
     out="exact",
-    accepts=ALL_DTYPES,
+    dtypes=ALL_DTYPES,
     linear="input",
     quick=functions.selecting,
 )
@@ -946,7 +953,7 @@ def _(grad, input_shape, dim, index):
     return grad.new_zeros(input_shape).index_add(dim, index, grad)
 
 
-@index_select.batch
+@index_select.vmap
 def _(batch):
     input, dim, index = batch.args
     if not batch.rank():
@@ -963,7 +970,7 @@ def _(batch):
     "gather",
     tensors="input index",
     out="exact",
-    batch="along_dims",
+    vmap="along_dims",
     linear="input",
     quick=functions.choosing,
 )
@@ -977,7 +984,7 @@ def gather(input, dim, index, *, sparse_grad=False):
     """
     dim = wrap_dim("gather", dim, input._array.ndim)
     index = checked_along("gather", input, dim, index)
-    if sparse_grad and local.grad_enabled and input._requires_grad and not input.kind.wrapped:
+    if sparse_grad and local.grad_enabled and input._requires_grad and not input._key.wrapped:
         from weft.sparse._gather import Gather
 
         return Gather.apply(input, dim, index)
@@ -988,8 +995,8 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
     """An index for gather or scatter: as many dimensions as input, no larger but along ``dim``."""
     if not isinstance(index, TensorBase):
         raise TypeError(f"{name}(): argument 'index' must be Tensor, not {type(index).__name__}")
-    if index.kind.dtype.name not in ("int64", "int32") and index._array.size:
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index; got {index.kind.dtype}")
+    if index._key.dtype.name not in ("int64", "int32") and index._array.size:
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index; got {index._key.dtype}")
     shape, have = index._array.shape or (1,), input._array.shape or (1,)
     dim = wrap_dim(name, dim, input.ndim)
     if not index._array.size:
@@ -1007,7 +1014,7 @@ def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) 
                 f"{list(have)} apart from dimension {dim}"
                 + ("" if src is None else f" and to be no larger size than src {list(src._array.shape)}")
             )
-    return index if index.kind.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
+    return index if index._key.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
 
 
 def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
@@ -1072,7 +1079,7 @@ def _(grad, dim, index):
     return gather(grad, dim, index)
 
 
-@gather_backward.batch
+@gather_backward.vmap
 def _(batch):
     grad, shape, dim, index = batch.args
     grad, index = batch.spread(grad, batch.flags[0]), batch.spread(index, batch.flags[3])
@@ -1083,7 +1090,7 @@ def _(batch):
 def take_along_dim(input, indices, dim=None):
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
     if indices.dtype is not int64:
-        raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.spoken}")
+        raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.scalar_type_name}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     if input.ndim != indices.ndim:
@@ -1111,7 +1118,7 @@ def take_along_dim(input, indices, dim=None):
     return gather(data, dim, where)
 
 
-@op(tensors="input index src", name="scatter", batch="along_dims", numbers="src")
+@op(tensors="input index src", name="scatter", vmap="along_dims", numbers="src")
 def scattered(input, dim, index, src, adds):
     """A copy of ``input`` with ``src`` written or added at positions along a dimension."""
     return scattered.op(input, dim, index, src, adds)
@@ -1162,7 +1169,7 @@ def _(input_tangent, dim, index, src_tangent, adds):
     return scattered.op(input_tangent, dim, index, src_tangent, adds)
 
 
-@op(tensors="input index src", name="scatter_product", batch="along_dims", numbers="src")
+@op(tensors="input index src", name="scatter_product", vmap="along_dims", numbers="src")
 def multiplied_at(input, dim, index, src):
     """A copy of ``input`` with ``src`` multiplied to what is at positions along a dimension."""
     return multiplied_at.op(input, dim, index, src)
@@ -1214,9 +1221,9 @@ def scatter(input, dim, index, src=None, *, value=None, reduce=None):
 def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduce: str | None) -> Any:
     """`scattered` or `multiplied_at`, with the arguments checked in the name of the function that was called."""
     tensor_src = src if isinstance(src, TensorBase) else None
-    if tensor_src is not None and tensor_src.kind.dtype is not input.dtype:
+    if tensor_src is not None and tensor_src._key.dtype is not input.dtype:
         raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src.kind.dtype}"
+            f"{name}(): Expected self.dtype to be equal to src.dtype; got {input.dtype} and {tensor_src._key.dtype}"
         )
     index = checked_along(name, input, dim, index, tensor_src)
     if tensor_src is None:
@@ -1261,7 +1268,7 @@ def _(grad, dim, index, alpha, source_shape):
     return (index_select(grad, dim, index) * alpha).reshape(source_shape)
 
 
-@index_added.batch
+@index_added.vmap
 def _(batch):
     if batch.flags[2]:
         return one_by_one(batch)
@@ -1285,10 +1292,11 @@ def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tup
     index = index_tensor(name, index, ndim=1).reshape(-1)
     if source.dtype is not input.dtype:
         raise RuntimeError(
-            f"{name}_(): self ({input.dtype.spoken}) and source ({source.dtype.spoken}) must have the same scalar type"
+            f"{name}_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have "
+            "the same scalar type"
             if name == "index_add"
-            else f"{name}(): self and source expected to have the same dtype, but got (self) {input.dtype.spoken} and "
-            f"(source) {source.dtype.spoken}"
+            else f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype.scalar_type_name} and (source) {source.dtype.scalar_type_name}"
         )
     if not source.ndim and index.numel() != 1:
         raise IndexError(f"{name}(): a source without dimensions takes one index, not {index.numel()}")
@@ -1321,8 +1329,8 @@ def index_add(input, dim, index, source, *, alpha=1):
 @composite("index_copy", "index_copy_", out="exact")
 def index_copy(input, dim, index, source):
     """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
-    if isinstance(index, TensorBase) and index.kind.dtype is not int64:
-        raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index.kind.dtype.spoken}")
+    if isinstance(index, TensorBase) and index._key.dtype is not int64:
+        raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index._key.dtype.scalar_type_name}")
     dim, index = index_write("index_copy", input, dim, index, source)
     mine, theirs = ([n for d, n in enumerate(each.shape) if d != dim] for each in (input, source))
     if mine != theirs and not (input.ndim and source.ndim and input.ndim != source.ndim):
@@ -1344,8 +1352,8 @@ def index_copy(input, dim, index, source):
 def index_fill(input, dim, index, value):
     """A copy of ``input`` with one value at some positions along a dimension."""
     dim = wrap_dim("index_fill", dim, input.ndim)
-    if isinstance(index, TensorBase) and index.kind.dtype is not int64:
-        raise IndexError(f"index_fill_(): Expected dtype int64 for index; got {index.kind.dtype}")
+    if isinstance(index, TensorBase) and index._key.dtype is not int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index; got {index._key.dtype}")
     index = index_tensor("index_fill", index, ndim=1).reshape(-1)
     number = value.dtype if isinstance(value, TensorBase) else scalar_dtype(value)
     if number.is_complex and not input.is_complex():
@@ -1361,19 +1369,20 @@ def index_fill(input, dim, index, value):
 def take(input, index):
     """Elements at positions of the flattened tensor."""
     if index.dtype is not int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.spoken}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
     return positioned("take", IndexError, advanced.op, input.reshape(-1), [index])
 
 
 @composite("put", "put_")
 def _put(input, index, source, accumulate=False):
     """A copy with ``source`` at positions of the flattened tensor."""
-    if index.kind.dtype is not int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.kind.dtype.spoken}")
-    if source.kind.dtype is not input.kind.dtype:
+    if index._key.dtype is not int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index._key.dtype.scalar_type_name}")
+    if source._key.dtype is not input._key.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got (self) {input.kind.dtype.spoken} and "
-            f"(source) {source.kind.dtype.spoken}"
+            f"put_(): self and source expected to have the same dtype, but got (self) "
+            f"{input._key.dtype.scalar_type_name} and "
+            f"(source) {source._key.dtype.scalar_type_name}"
         )
     if index.numel() != source.numel():
         raise IndexError(
@@ -1407,8 +1416,8 @@ def masked_scatter(input, mask, source):
         raise RuntimeError(f"masked_scatter: only supports boolean masks; got {mask.dtype}")
     if source.dtype is not input.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.spoken} and "
-            f"{source.dtype.spoken}"
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.scalar_type_name} and "
+            f"{source.dtype.scalar_type_name}"
         )
     shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
     where = list(expand(mask, shape or (1,)).nonzero(as_tuple=True))
@@ -1419,7 +1428,7 @@ def masked_scatter(input, mask, source):
     return reshape(put.op(whole, where, reshape(source, -1)[:count], False), shape)
 
 
-@op(name="nonzero", gradient=None, batch="dynamic")
+@op(name="nonzero", gradient=None, vmap="dynamic")
 def positions(input):
     """The positions of elements that are not 0, one in a row."""
     return positions.op(input)
@@ -1468,7 +1477,7 @@ def argwhere(input):
     return positions.op(input)
 
 
-@op("count_nonzero", gradient=None, batch="along_dims")
+@op("count_nonzero", gradient=None, vmap="along_dims")
 def count_nonzero(input, dim=None):
     """How many elements are not 0, along some dimensions or in all."""
     from weft.ops._geometry import wrap_dims

@@ -52,22 +52,22 @@ def as_list(name: str, tensors: Any) -> list[Any]:
 
 def promoted(tensors: list[Any]) -> list[Any]:
     """The tensors in their common dtype."""
-    kind = tensors[0].kind
-    if builtins.all(each.kind is kind for each in tensors):
+    key = tensors[0]._key
+    if builtins.all(each._key is key for each in tensors):
         return tensors
     common = result_dtype(tensors)
-    return [each if each.kind.dtype is common else each.to(common) for each in tensors]
+    return [each if each._key.dtype is common else each.to(common) for each in tensors]
 
 
 @op(
     tensors="tensors",
     sequence="tensors",
     out="apart",
-    refusal=TypeError,
-    accepts=ALL_DTYPES,
-    batch="along_dims",
+    error_type=TypeError,
+    dtypes=ALL_DTYPES,
+    vmap="along_dims",
     linear="tensors",
-    precision="widest",
+    autocast="widest",
     quick=functions.joining,
 )
 def cat(tensors, dim=0, *, axis=None):
@@ -124,7 +124,7 @@ def _(grad, tensors_shape, dim):
 concat = concatenate = cat
 
 
-@composite(out="apart", refusal=TypeError)
+@composite(out="apart", error_type=TypeError)
 def _chunk_cat(tensors, dim, num_chunks):
     """Each tensor cut along a dimension into flat chunks of equal size, and the chunks of the same number joined.
 
@@ -188,11 +188,11 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     tensors="tensors",
     sequence="tensors",
     out="apart",
-    refusal=TypeError,
-    accepts=ALL_DTYPES,
-    batch="along_dims",
+    error_type=TypeError,
+    dtypes=ALL_DTYPES,
+    vmap="along_dims",
     linear="tensors",
-    precision="widest",
+    autocast="widest",
     quick=functions.stacking,
 )
 def stack(tensors, dim=0):
@@ -260,14 +260,14 @@ def listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, Tensor) else list(value)
 
 
-@composite(out="apart", refusal=TypeError)
+@composite(out="apart", error_type=TypeError)
 def hstack(tensors):
     """Tensors side by side: along dimension 1, or 0 if they have one."""
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
-@composite(out="apart", refusal=TypeError)
+@composite(out="apart", error_type=TypeError)
 def vstack(tensors):
     """Tensors one below the other, along dimension 0."""
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
@@ -276,13 +276,13 @@ def vstack(tensors):
 row_stack = vstack
 
 
-@composite(out="apart", refusal=TypeError)
+@composite(out="apart", error_type=TypeError)
 def dstack(tensors):
     """Tensors one behind the other, along dimension 2."""
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
-@composite(out="apart", refusal=TypeError)
+@composite(out="apart", error_type=TypeError)
 def column_stack(tensors):
     """Vectors as columns beside each other, and matrices side by side."""
     return cat(
@@ -323,11 +323,11 @@ def meshgrid(*tensors, indexing=None):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if not tensors:
         raise RuntimeError("meshgrid: meshgrid expects a non-empty TensorList")
-    element = tensors[0].kind.dtype
+    element = tensors[0]._key.dtype
     for each in tensors:
         if each._array.ndim > 1:
             raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}")
-        if each.kind.dtype is not element:
+        if each._key.dtype is not element:
             raise RuntimeError("meshgrid: expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2
     ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
@@ -366,7 +366,7 @@ def block_diag(*tensors):
     return diagonal_blocks.op(promoted(blocks))
 
 
-@op(tensors="blocks", sequence="blocks", accepts=ALL_DTYPES, name="block_diag", batch="one_by_one", linear="blocks")
+@op(tensors="blocks", sequence="blocks", dtypes=ALL_DTYPES, name="block_diag", vmap="one_by_one", linear="blocks")
 def diagonal_blocks(blocks):
     """Matrices along the diagonal of one of zeros."""
     return diagonal_blocks.op(blocks)
@@ -427,7 +427,7 @@ def tile(input, *args, dims=None):
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
 
-@composite("repeat_interleave", by_value=True)
+@composite("repeat_interleave", data_dependent=True)
 def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     """Each element (or slice along ``dim``) repeated, one after the other.
 
@@ -452,7 +452,9 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if not isinstance(repeats, Tensor):
         repeats = tensor(repeats, device=input.device)
     if repeats.is_floating_point():
-        raise NotImplementedError(f"repeat_interleave: not implemented for '{repeats.dtype.spoken}'; use int64 repeats")
+        raise NotImplementedError(
+            f"repeat_interleave: not implemented for '{repeats.dtype.scalar_type_name}'; use int64 repeats"
+        )
     if repeats.ndim > 1:
         raise RuntimeError(f"repeat_interleave: repeats must be 0-d or 1-d of int32 or int64, got {repeats.ndim}-d")
     if repeats.numel() != size and repeats.numel() != 1:
@@ -535,7 +537,7 @@ def constant_pad_nd(input, pad, value=0):
 # Rearranging
 
 
-@op("flip", batch="along_dims", linear="input")
+@op("flip", vmap="along_dims", linear="input")
 def flip(input, *args, dims=None):
     """The elements in reverse order along some dimensions.
 
@@ -577,7 +579,7 @@ def flipud(input):
     return flip(input, 0)
 
 
-@op("roll", accepts=ALL_DTYPES, batch="along_dims", linear="input", quick=dimensions.rolling)
+@op("roll", dtypes=ALL_DTYPES, vmap="along_dims", linear="input", quick=dimensions.rolling)
 def roll(input, shifts, dims=()):
     """The elements moved along some dimensions, those pushed out coming in at the other end.
 
@@ -666,7 +668,7 @@ def triangle(name: str, keep: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    function_op = op(name, f"{name}_", out="exact", batch="leading", linear="input")(function)
+    function_op = op(name, f"{name}_", out="exact", vmap="leading", linear="input")(function)
 
     @function_op.kernel
     def _(xp, input, diagonal):

@@ -28,7 +28,7 @@ from weft.ops.matrices import matmul
 # Systems of equations
 
 
-@op(name="linalg_solve", tensors="A B", precision="float32")
+@op(name="linalg_solve", tensors="A B", autocast="float32")
 def solve_op(A, B):
     """``A^-1 B`` and ``info``."""
     return solve_op.op(A, B)
@@ -45,7 +45,7 @@ def _(xp, A, B):
     return column_major(xp, result), info
 
 
-@solve_op.batch
+@solve_op.vmap
 def _(batch):
     # info is over A's own batch: A gets that of the call, whether it is the same in all examples or not.
     return elementwise(Batch(batch.declaration, batch.with_all(), [True, True], batch.level))
@@ -83,9 +83,9 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
     name="linalg_solve_triangular",
     tensors="A B",
     result="same",
-    accepts="float complex",
-    batch="elementwise",
-    precision="float32",
+    dtypes="float complex",
+    vmap="elementwise",
+    autocast="float32",
 )
 def solve_triangular_op(A, B, upper, unitriangular):
     """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
@@ -114,7 +114,7 @@ def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangu
     return solve_triangular_op.op(A.mT, B.mT, not upper, unitriangular).mT
 
 
-@composite("triangular_solve", out="exact", precision="float32")
+@composite("triangular_solve", out="exact", autocast="float32")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
     warn_deprecated("triangular_solve", "linalg.solve_triangular")
@@ -134,7 +134,7 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False)
 # Inverse and determinant
 
 
-@op(name="linalg_inv", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_inv", tensors="A", vmap="leading", autocast="float32")
 def inv_op(A):
     """The inverse and ``info``."""
     return inv_op.op(A)
@@ -170,7 +170,7 @@ def inverse_checked(name: str, A: Any) -> Any:
     return result
 
 
-@composite("inverse", out="exact", precision="float32")
+@composite("inverse", out="exact", autocast="float32")
 def inverse(input):
     """The inverse of each square matrix of a batch.
 

@@ -242,7 +242,7 @@ def check_pencil(A: Any, B: Any, X: Any, iK: Any) -> None:
             )
 
 
-@op(name="linalg_lobpcg", tensors="A B X iK", batch="leading")
+@op(name="linalg_lobpcg", tensors="A B X iK", vmap="leading")
 def lobpcg_op(A, B, X, iK, niter, tol, largest, tracker):
     """As many eigenvalues and vectors as X has columns."""
     return lobpcg_op.op(A, B, X, iK, niter, tol, largest, tracker)

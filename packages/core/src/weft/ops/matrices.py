@@ -12,7 +12,7 @@ from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
 from weft._tensor import Tensor
-from weft.ops._declare import composite, guarded, op
+from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
 from weft.ops.creation import factor, fitting
@@ -30,13 +30,13 @@ def same_dtype(name: str, *tensors: Any) -> None:
     for position, each in enumerate(tensors):
         if not isinstance(each, TensorBase):
             raise TypeError(f"{name}(): argument {position + 1} must be Tensor, not {type(each).__name__}")
-    first = tensors[0].kind.dtype
+    first = tensors[0]._key.dtype
     for each in tensors[1:]:
-        if each.kind.dtype is not first:
+        if each._key.dtype is not first:
             raise RuntimeError(
-                f"{name}: expected m1 and m2 to have the same dtype, but got: {first.spoken.lower()} != "
-                f"{each.kind.dtype.spoken.lower()} (expected scalar type {first.spoken} but found "
-                f"{each.kind.dtype.spoken}: {first} and {each.kind.dtype}); convert one with .to(dtype)"
+                f"{name}: expected m1 and m2 to have the same dtype, but got: {first.scalar_type_name.lower()} != "
+                f"{each._key.dtype.scalar_type_name.lower()} (expected scalar type {first.scalar_type_name} but found "
+                f"{each._key.dtype.scalar_type_name}: {first} and {each._key.dtype}); convert one with .to(dtype)"
             )
 
 
@@ -44,10 +44,10 @@ def same_dtype(name: str, *tensors: Any) -> None:
     "matmul __matmul__",
     tensors="input other",
     result="same",
-    half="float32",
+    compute_dtype="float32",
     out="exact",
     linear="input | other",
-    precision="half",
+    autocast="half",
     quick=functions.matrix_product,
 )
 def matmul(input, other):
@@ -145,7 +145,7 @@ def _(grad, input, other_shape):
     return adjoint_times(input, grad)
 
 
-@matmul.batch
+@matmul.vmap
 def _(batch):
     input, other = batch.args
     ranks = batch.rank(0), batch.rank(1)
@@ -191,7 +191,7 @@ def expect(name: str, **dims: Any) -> None:
 
 def wider(name: str, out_dtype: Any, *operands: Any) -> list[Any]:
     """The operands of a product, in the dtype that the result is to have."""
-    given = operands[0].kind.dtype
+    given = operands[0]._key.dtype
     if out_dtype is not given and not (given.is_half and out_dtype is float32):
         raise RuntimeError(
             f"{name}: out_dtype must be the dtype of the operands, or float32 for half-precision ones; got {out_dtype} "
@@ -200,7 +200,7 @@ def wider(name: str, out_dtype: Any, *operands: Any) -> list[Any]:
     return [each.to(out_dtype) for each in operands]
 
 
-@composite("mm", out="exact", precision="half")
+@composite("mm", out="exact", autocast="half")
 def mm(input, mat2, *, out_dtype=None):
     """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
     same_dtype("mm", input, mat2)
@@ -211,7 +211,7 @@ def mm(input, mat2, *, out_dtype=None):
     return matmul.op(input, mat2)
 
 
-@op(tensors="input mat2", out="exact", accepts="int", gradient=None, name="int_mm")
+@op(tensors="input mat2", out="exact", dtypes="int", gradient=None, name="int_mm")
 def _int_mm(input, mat2):
     """The product of a matrix of int8 or uint8 with one of int8, in int32: what quantized models are made of.
 
@@ -246,7 +246,7 @@ def _(xp, input, mat2):
     return xp.matmul(input.astype(xp.int32), mat2.astype(xp.int32))
 
 
-@composite("bmm", out="exact", precision="half")
+@composite("bmm", out="exact", autocast="half")
 def bmm(input, mat2, *, out_dtype=None):
     """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
     same_dtype("bmm", input, mat2)
@@ -287,7 +287,8 @@ def dot(input, tensor):
         )
     if input.dtype is not tensor.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {input.dtype.spoken} and {tensor.dtype.spoken}"
+            f"dot : expected both vectors to have same dtype, but found {input.dtype.scalar_type_name} and "
+            f"{tensor.dtype.scalar_type_name}"
         )
     if sizes[0] != sizes[1]:
         raise RuntimeError(
@@ -336,7 +337,7 @@ ger = outer
 def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """``beta * input + alpha * product``, where beta 0 ignores the input even if it is nan."""
     same_dtype(name, input, product)
-    beta, alpha = fitting(name, beta, input.kind.dtype), fitting(name, alpha, input.kind.dtype)
+    beta, alpha = fitting(name, beta, input._key.dtype), fitting(name, alpha, input._key.dtype)
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -353,7 +354,7 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return (input if beta == 1 else input * beta) + product
 
 
-@op(tensors="input a b", result="same", half="float32", name="addmm", batch="elementwise", precision="half")
+@op(tensors="input a b", result="same", compute_dtype="float32", name="addmm", vmap="elementwise", autocast="half")
 def sum_with_product(input, a, b, beta, alpha):
     """``beta * input + alpha * (a @ b)`` for matrices or batches of them."""
     return sum_with_product.op(input, a, b, beta, alpha)
@@ -386,7 +387,7 @@ def _(grad, a, alpha):
 def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """`plus_product` in one op, which rounds once, where the operands are floating-point numbers and beta is not 0."""
     same_dtype(name, input, a, b)
-    if not input.kind.is_differentiable or beta == 0:
+    if not input._key.is_differentiable or beta == 0:
         return plus_product(name, input, product(a, b), beta, alpha)
     check_product(name, a._array.shape, b._array.shape)
     shape = (*a._array.shape[:-1], b._array.shape[-1])
@@ -395,18 +396,18 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
         raise RuntimeError(
             f"{name}: The expanded size of the tensor {list(shape)} must match the existing size of input {list(have)}"
         )
-    beta, alpha = factor(name, beta, input.kind.dtype), factor(name, alpha, input.kind.dtype)
+    beta, alpha = factor(name, beta, input._key.dtype), factor(name, alpha, input._key.dtype)
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
-@composite("addmm", "addmm_", out="exact", precision="half", quick=functions.sum_and_product(sum_with_product.op))
+@composite("addmm", "addmm_", out="exact", autocast="half", quick=functions.sum_and_product(sum_with_product.op))
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat1 @ mat2)``."""
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     return with_product("addmm", input, mat1, mat2, mm, beta, alpha)
 
 
-@composite("addmv", "addmv_", out="exact", precision="half")
+@composite("addmv", "addmv_", out="exact", autocast="half")
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """``beta * input + alpha * (mat @ vec)``."""
     return plus_product("addmv", input, mv(mat, vec), beta, alpha)
@@ -419,7 +420,7 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     common = result_dtype((input, vec1, vec2))
     for argument, value in (("beta", beta), ("alpha", alpha)):
         check_factor("addr", argument, value, common)
-    if input.kind is vec1.kind is vec2.kind and input.kind.is_differentiable and vec1.ndim == vec2.ndim == 1:
+    if input._key is vec1._key is vec2._key and input._key.is_differentiable and vec1.ndim == vec2.ndim == 1:
         return with_product("addr", input, vec1.unsqueeze(1), vec2.unsqueeze(0), matmul, beta, alpha)
     product = outer(vec1, vec2)
     if input.dtype is not product.dtype:
@@ -427,7 +428,7 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
     return plus_product("addr", input, product, beta, alpha)
 
 
-@composite("baddbmm", "baddbmm_", out="exact", precision="half")
+@composite("baddbmm", "baddbmm_", out="exact", autocast="half")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2)``."""
     expect("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
@@ -435,7 +436,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
-@composite("addbmm", out="exact", precision="half")
+@composite("addbmm", out="exact", autocast="half")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
     same_dtype("addbmm", input, batch1, batch2)
@@ -457,10 +458,10 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return write_inplace("addbmm_", self, addbmm, (batch1, batch2), {"beta": beta, "alpha": alpha})
 
 
-Tensor.addbmm_ = guarded(_addbmm_)
+Tensor.addbmm_ = with_error_context(_addbmm_)
 
 
-@composite(out="exact", precision="half")
+@composite(out="exact", autocast="half")
 def chain_matmul(*matrices):
     """The product of several matrices, in the order that needs the fewest multiplications.
 
@@ -572,7 +573,7 @@ def kron(input, other):
     return blocks.op(input, other)
 
 
-@op(tensors="input other", name="kron", half="float32", promotes=True, linear="input | other")
+@op(tensors="input other", name="kron", compute_dtype="float32", promotes=True, linear="input | other")
 def blocks(input, other):
     """`kron` of tensors of equally many dimensions."""
     return blocks.op(input, other)
@@ -608,7 +609,7 @@ def _(grad, input, other_shape):
     return block_sums(grad, input, input.shape, other_shape, False)
 
 
-@blocks.batch
+@blocks.vmap
 def _(batch):
     input, other = (batch.spread(arg, flag) for arg, flag in zip(batch.args, batch.flags))
     a, b = tuple(input.shape[1:]), tuple(other.shape[1:])
@@ -616,7 +617,7 @@ def _(batch):
     return products.reshape(batch.size, *[m * n for m, n in zip(a, b)])
 
 
-@composite("trace", precision="float32")
+@composite("trace", autocast="float32")
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -655,9 +656,9 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
 @op(
     tensors="input other",
     result="same",
-    half="float32",
+    compute_dtype="float32",
     name="linalg_cross",
-    batch="elementwise",
+    vmap="elementwise",
     linear="input | other",
 )
 def crossed(input, other, dim):
@@ -692,7 +693,7 @@ def _(grad, input, other_shape, dim):
 # einsum
 
 
-@composite(precision="half")
+@composite(autocast="half")
 def einsum(equation, *operands):
     """Sums of products of elements, by Einstein's convention.
 
@@ -778,7 +779,7 @@ class PairPlan:
     def fits(self, left: Any, right: Any) -> bool:
         """Whether the operands are of one floating dtype, and sizes of shared dimensions equal."""
         a, b = left._array.shape, right._array.shape
-        return left.kind is right.kind and left.kind.is_differentiable and all(a[i] == b[j] for i, j in self.shared)
+        return left._key is right._key and left._key.is_differentiable and all(a[i] == b[j] for i, j in self.shared)
 
     def run(self, left: Any, right: Any) -> Any:
         """The product."""
@@ -788,7 +789,7 @@ class PairPlan:
         rows, columns = a[self.batch : self.batch + self.rows], b[self.batch + self.inner :]
         first = arranged(left, self.left, (*batch, math.prod(rows), inner))
         second = arranged(right, self.right, (*batch, inner, math.prod(columns)))
-        if batch and not rows and not columns and not left.kind.dtype.is_half:
+        if batch and not rows and not columns and not left._key.dtype.is_half:
             return arranged(
                 (first.squeeze(-2) * second.squeeze(-1)).sum(-1), self.order, tuple(a[i] for i in self.order)
             )

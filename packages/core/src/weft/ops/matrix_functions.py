@@ -22,7 +22,7 @@ from weft.ops.views import complex_op
 # Determinants
 
 
-@op(name="linalg_det", tensors="A", result="same", accepts="float complex", batch="leading", precision="float32")
+@op(name="linalg_det", tensors="A", result="same", dtypes="float complex", vmap="leading", autocast="float32")
 def det_op(A):
     """The determinant."""
     return det_op.op(A)
@@ -66,7 +66,7 @@ def det(input):
     return det_op.op(input)
 
 
-@op(name="linalg_slogdet", tensors="A", batch="leading", precision="float32")
+@op(name="linalg_slogdet", tensors="A", vmap="leading", autocast="float32")
 def slogdet_op(A):
     """The sign (a number of modulus 1) of the determinant and the logarithm of its modulus."""
     return slogdet_op.op(A)
@@ -115,7 +115,7 @@ def logdet(input):
 # The Moore-Penrose inverse
 
 
-@op(name="linalg_pinv", tensors="A", result="same", accepts="float complex", batch="leading", precision="float32")
+@op(name="linalg_pinv", tensors="A", result="same", dtypes="float complex", vmap="leading", autocast="float32")
 def pinv_op(A, atol, rtol, hermitian):
     """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0."""
     return pinv_op.op(A, atol, rtol, hermitian)
@@ -166,18 +166,18 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     def plain(value: Any) -> Any:
         if not isinstance(value, TensorBase):
             return value
-        if value.kind.is_complex:
+        if value._key.is_complex:
             raise RuntimeError(f"{name}: tolerance tensor of complex type is not supported")
         return values_of(value._array)
 
     if rtol is None:
-        eps = numpy.finfo(A.kind.dtype.numpy).eps * max(A.shape[-2:])
+        eps = numpy.finfo(A._key.dtype.numpy).eps * max(A.shape[-2:])
         given = plain(atol)
         rtol = eps if given is None else numpy.where(numpy.asarray(given) > 0, 0.0, eps)
     return (0.0 if atol is None else plain(atol)), plain(rtol)
 
 
-@composite("pinverse", precision="float32", scalars="rcond")
+@composite("pinverse", autocast="float32", scalars="rcond")
 def pinverse(input, rcond=1e-15):
     """The Moore-Penrose inverse of each matrix of a batch."""
     check_matrix("pinverse", input)
@@ -195,10 +195,10 @@ PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800
     name="linalg_matrix_exp",
     tensors="A",
     result="same",
-    half="float32",
-    accepts="float complex",
-    batch="leading",
-    precision="float32",
+    compute_dtype="float32",
+    dtypes="float complex",
+    vmap="leading",
+    autocast="float32",
 )
 def matrix_exp_op(A):
     """The exponential of a matrix."""

@@ -88,9 +88,10 @@ def differentiable(name: str, input: Any) -> Any:
     RuntimeError
         If it does not.
     """
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(
-            f"{name}: input dtype should be either floating point or complex. Got {input.dtype.spoken} instead; "
+            f"{name}: input dtype should be either floating point or complex. Got {input.dtype.scalar_type_name} "
+            "instead; "
             "convert it with .float()"
         )
     return input

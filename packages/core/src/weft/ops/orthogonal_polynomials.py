@@ -20,11 +20,11 @@ polynomial = partial(
     tensors="input n",
     promotes=True,
     result="float",
-    half="float32",
-    accepts=REAL,
+    compute_dtype="float32",
+    dtypes=REAL,
     gradient=None,
     out=True,
-    batch="elementwise",
+    vmap="elementwise",
 )
 
 

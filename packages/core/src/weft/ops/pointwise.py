@@ -25,11 +25,11 @@ LN2, LN10 = math.log(2), math.log(10)
 def conj(value: Any) -> Any:
     """The conjugate of a tensor or number; a real one is itself."""
     if isinstance(value, TensorBase):
-        return value.conj() if value.kind.is_complex else value
+        return value.conj() if value._key.is_complex else value
     return value.conjugate()
 
 
-@pointwise("__add__ __radd__", "__iadd__", kernel="add", alone=True, name="add")
+@pointwise("__add__ __radd__", "__iadd__", kernel="add", allow_scalars=True, name="add")
 def plus(input, other):
     """The sum of each pair of elements, as ``input + other`` computes it."""
 
@@ -38,7 +38,7 @@ plus.gradient("input", needs="grad")(gradients.unchanged)
 plus.gradient("other", needs="grad")(gradients.unchanged)
 
 
-@composite("add", "add_", out=True, plain=plus)
+@composite("add", "add_", out=True, inplace_op=plus)
 def add(input, other, *, alpha=1):
     """``input + alpha * other``, element by element.
 
@@ -59,7 +59,7 @@ def add(input, other, *, alpha=1):
     return plus(input, scaled("add", input, other, alpha))
 
 
-@op(tensors="input other", promotes=True, result="same", half="float32", name="add_scaled", batch="elementwise")
+@op(tensors="input other", promotes=True, result="same", compute_dtype="float32", name="add_scaled", vmap="elementwise")
 def plus_scaled(input, other, alpha):
     """``input + alpha * other``, rounded once for half precision."""
     return plus_scaled.op(input, other, alpha)
@@ -81,16 +81,16 @@ def _(grad, alpha):
 
 
 plus_scaled.declaration.label = "AddBackward0"
-plus_scaled.declaration.rounded = ("input", "other", "alpha")
+plus_scaled.declaration.scalars = dict.fromkeys(("input", "other", "alpha"), "rounded")
 
 
 def run_alike(function: Any, *args: Any) -> Any:
     """An op that promotes its arguments; of floating-point tensors of one kind and numbers, as they are."""
-    kind = args[0].kind if isinstance(args[0], TensorBase) else None
-    if kind is None or not kind.fast or not kind.is_real_float or state.intercepting:
+    key = args[0]._key if isinstance(args[0], TensorBase) else None
+    if key is None or not key.fast_path or not key.is_real_float or state.intercepting:
         return function.op(*args)
     for each in args:
-        if each.kind is not kind if isinstance(each, TensorBase) else type(each) not in (float, int, NoneType):
+        if each._key is not key if isinstance(each, TensorBase) else type(each) not in (float, int, NoneType):
             return function.op(*args)
     return function.op.execute(args)
 
@@ -105,8 +105,8 @@ def fused_dtype(name: str, input: Any, other: Any, alpha: Any) -> dtype | None:
     some = input if isinstance(input, TensorBase) else other
     if not isinstance(some, TensorBase):
         return None
-    if isinstance(other, TensorBase) and other.kind is some.kind:
-        return some.kind.dtype if some.kind.is_real_float else None
+    if isinstance(other, TensorBase) and other._key is some._key:
+        return some._key.dtype if some._key.is_real_float else None
     common = result_dtype((input, other), name)
     return common if common.is_half else None
 
@@ -127,7 +127,7 @@ def scaled(name: str, input: Any, other: Any, alpha: Any) -> Any:
     if not isinstance(other, TensorBase):
         product = fit_number(name, other, common) * in_range(name, alpha, common)
         return wrap_around(product, common) if common.category == INTEGER else product
-    if isinstance(other, TensorBase) and other.kind.dtype is not common:
+    if isinstance(other, TensorBase) and other._key.dtype is not common:
         other = other.to(common)  # type: ignore[attr-defined]  # else the product would be rounded to a narrower one
     return other * in_range(name, alpha, common)
 
@@ -163,7 +163,9 @@ def in_range(name: str, value: Any, element: Any) -> Any:
     return fitting(name, value, element)
 
 
-@pointwise("mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", alone=True, wide="other")
+@pointwise(
+    "mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", allow_scalars=True, scalars="float32"
+)
 def mul(input, other):
     """The product of each pair of elements.
 
@@ -185,12 +187,12 @@ mul.gradient("other", needs="grad input")(gradients.product)
     "__sub__ __rsub__",
     "__isub__",
     kernel="subtract",
-    accepts=NUMBERS,
+    dtypes=NUMBERS,
     strict=True,
-    alone=True,
-    refusal=RuntimeError,
+    allow_scalars=True,
+    error_type=RuntimeError,
     name="sub",
-    hint="Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+    error_hint="Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
     "operator instead. Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
     "a mask, use the `~` or `logical_not()` operator instead.",
 )
@@ -209,7 +211,7 @@ def _(grad):
 multiply = mul
 
 
-@composite("sub subtract", "sub_ subtract_", out=True, plain=minus)
+@composite("sub subtract", "sub_ subtract_", out=True, inplace_op=minus)
 def sub(input, other, *, alpha=1):
     """``input - alpha * other``, element by element.
 
@@ -242,8 +244,8 @@ def rsub(input, other, *, alpha=1):
     "__itruediv__ true_divide_",
     kernel="true_divide",
     result="float",
-    alone=True,
-    wide="other",
+    allow_scalars=True,
+    scalars="float32",
     name="div",
 )
 def true_divide(input, other):
@@ -312,7 +314,7 @@ def are_halves(input: Any, other: Any) -> bool:
     """Whether both are tensors of one half precision, neither of which stands for a number."""
     if not isinstance(input, TensorBase) or not isinstance(other, TensorBase) or not (input.ndim and other.ndim):
         return False
-    return input.kind.dtype is other.kind.dtype and input.kind.dtype.is_half
+    return input._key.dtype is other._key.dtype and input._key.dtype.is_half
 
 
 def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
@@ -344,9 +346,9 @@ def rounded_down(xp: Any, input: Any, other: Any) -> Any:
 @pointwise(
     "floor_divide __floordiv__ __rfloordiv__",
     "floor_divide_ __ifloordiv__",
-    accepts="int float",
-    alone=True,
-    wide="other",
+    dtypes="int float",
+    allow_scalars=True,
+    scalars="float32",
     gradient="refused",
 )
 def floor_divide(xp, input, other):
@@ -357,7 +359,7 @@ def floor_divide(xp, input, other):
     return rounded_down(xp, input, other)
 
 
-@pointwise(accepts="int float", alone=True, wide="other", name="div_floor")
+@pointwise(dtypes="int float", allow_scalars=True, scalars="float32", name="div_floor")
 def divide_floor(xp, input, other):
     """The quotient of each pair of elements, rounded down, with gradients of 0."""
     return rounded_down(xp, input, other)
@@ -373,7 +375,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise(accepts="int float", alone=True, wide="other", name="div_trunc")
+@pointwise(dtypes="int float", allow_scalars=True, scalars="float32", name="div_trunc")
 def divide_trunc(xp, input, other):
     """The quotient of each pair of elements, rounded towards zero."""
     refuse_zero("div", xp, input, other)
@@ -397,7 +399,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", accepts="int float")
+@pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", dtypes="int float")
 def remainder(xp, input, other):
     """The remainder of the division rounded down: it has the divisor's sign."""
     refuse_zero("remainder", xp, input, other)
@@ -417,7 +419,7 @@ def _(grad, input, other):
     return -grad * divide_floor(input, other)
 
 
-@pointwise("fmod", "fmod_", accepts="int float", numbers="other")
+@pointwise("fmod", "fmod_", dtypes="int float", numbers="other")
 def fmod(xp, input, other):
     """The remainder of the division rounded towards zero: it has the dividend's sign."""
     refuse_zero("fmod", xp, input, other)
@@ -441,11 +443,11 @@ def _(grad, input, other):
     "neg negative __neg__",
     "neg_ negative_",
     kernel="negative",
-    accepts=NUMBERS,
-    refusal=RuntimeError,
+    dtypes=NUMBERS,
+    error_type=RuntimeError,
     out="exact",
-    hint="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-    "`~` or `logical_not()` operator instead.",
+    error_hint="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    "the `~` or `logical_not()` operator instead.",
 )
 def neg(input):
     """The negative of each element."""
@@ -473,7 +475,7 @@ def positive(input):
     return input
 
 
-@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", accepts=f"{NUMBERS} float8")
+@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", dtypes=f"{NUMBERS} float8")
 def abs(input):
     """The absolute value of each element; real for complex input."""
 
@@ -490,7 +492,7 @@ def refuse_complex(method: Any) -> Any:
     """The method, which cannot write absolute values, which are real, into complex numbers."""
 
     def real_only(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.kind.dtype.is_complex:
+        if self._key.dtype.is_complex:
             raise RuntimeError(f"{method.__name__}: In-place abs is not supported for complex tensors; use abs()")
         written: Tensor = method(self, *args, **kwargs)
         return written
@@ -509,7 +511,7 @@ def real_sign(xp: Any, input: Any) -> Any:
     return xp.subtract(input > 0, input < 0, dtype=xp.int8).astype(input.dtype)
 
 
-@pointwise("sign", "sign_", accepts=REAL, out="exact")
+@pointwise("sign", "sign_", dtypes=REAL, out="exact")
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
     return input.copy() if input.dtype.kind == "b" else real_sign(xp, input)
@@ -540,7 +542,7 @@ def _(grad, input, output):
     return flat.masked_fill(size == 0, 0)
 
 
-@pointwise("_conj_copy", accepts="int float complex", kernel="conjugate", name="conj_physical")
+@pointwise("_conj_copy", dtypes="int float complex", kernel="conjugate", name="conj_physical")
 def conj_copy(input):
     """The complex conjugate of each element, in new memory."""
 
@@ -550,10 +552,10 @@ def _(grad):
     return grad.conj()
 
 
-@op("angle", result="real", half="float32", out=True, batch="elementwise")
+@op("angle", result="real", compute_dtype="float32", out=True, vmap="elementwise")
 def angle(input):
     """The angle of each element as a complex number: pi for negative real ones."""
-    return angle.op(input if input.kind.is_differentiable else input.to(get_default_dtype()))
+    return angle.op(input if input._key.is_differentiable else input.to(get_default_dtype()))
 
 
 @angle.kernel
@@ -583,7 +585,7 @@ def _(grad, output):
     return -grad * conj(output * output)
 
 
-@pointwise(kernel="square", name="square", accepts="int float complex")
+@pointwise(kernel="square", name="square", dtypes="int float complex")
 def squared(input):
     """The square of each element."""
 
@@ -596,13 +598,13 @@ def _(grad, input):
 @composite("square", "square_", out=True)
 def square(input):
     """The square of each element; bool becomes int64."""
-    return squared(input if input.kind.dtype.category else input.to(int64))
+    return squared(input if input._key.dtype.category else input.to(int64))
 
 
 # Powers and roots
 
 
-@pointwise("__pow__ __rpow__", "__ipow__", accepts=NUMBERS, narrow="exponent", name="pow")
+@pointwise("__pow__ __rpow__", "__ipow__", dtypes=NUMBERS, scalars="checked", name="pow")
 def power(xp, input, exponent):
     """Each element raised to a power, as ``input ** exponent`` computes it."""
     array = input if hasattr(input, "dtype") else exponent
@@ -700,8 +702,9 @@ def _float_power_in_place(self, exponent):
     wide = widest(self, exponent)
     if self.dtype is not wide:
         raise RuntimeError(
-            f"float_power_: the base given to float_power_ has dtype {self.dtype.spoken} but the operation's result "
-            f"requires dtype {wide.spoken}; convert with .to({wide})"
+            f"float_power_: the base given to float_power_ has dtype {self.dtype.scalar_type_name} but the "
+            "operation's result "
+            f"requires dtype {wide.scalar_type_name}; convert with .to({wide})"
         )
     return self.pow_(exponent.to(wide) if isinstance(exponent, TensorBase) else exponent)
 
@@ -727,7 +730,7 @@ def _(grad, output):
     return -0.5 * grad * conj(output * output * output)
 
 
-@pointwise("hypot", "hypot_", kernel="hypot", accepts="float", numbers="")
+@pointwise("hypot", "hypot_", kernel="hypot", dtypes="float", numbers="")
 def hypot(input, other):
     """The length of the hypotenuse for each pair of legs."""
 
@@ -946,16 +949,16 @@ def tanh(input):
 
 @tanh.gradient("input")
 def _(grad, output):
-    return grad * conj(1 - output * output) if output.kind.is_complex else tanh_backward.op(grad, output)
+    return grad * conj(1 - output * output) if output._key.is_complex else tanh_backward.op(grad, output)
 
 
 @op(
     tensors="output_grad result",
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     name="tanh_backward",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def tanh_backward(output_grad, result):
     """A gradient times the derivative of `tanh` where that is ``result``."""
@@ -1012,7 +1015,7 @@ def _(grad, input):
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 
 
-@pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", accepts=REAL, numbers="")
+@pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", dtypes=REAL, numbers="")
 def atan2(input, other):
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
@@ -1048,7 +1051,7 @@ def _(grad, input):
     return (grad * conj(slope)).masked_fill(size == 0, 0)
 
 
-@pointwise("deg2rad", "deg2rad_", result="float", accepts=REAL)
+@pointwise("deg2rad", "deg2rad_", result="float", dtypes=REAL)
 def deg2rad(xp, input):
     """Degrees to radians."""
     return input * (xp.pi / 180)
@@ -1059,7 +1062,7 @@ def _(grad):
     return grad * (math.pi / 180)
 
 
-@pointwise("rad2deg", "rad2deg_", result="float", accepts=REAL)
+@pointwise("rad2deg", "rad2deg_", result="float", dtypes=REAL)
 def rad2deg(xp, input):
     """Radians to degrees."""
     return input * (180 / xp.pi)
@@ -1080,16 +1083,16 @@ def sigmoid(xp, input):
 
 @sigmoid.gradient("input")
 def _(grad, output):
-    return grad * conj(output * (1 - output)) if output.kind.is_complex else sigmoid_backward.op(grad, output)
+    return grad * conj(output * (1 - output)) if output._key.is_complex else sigmoid_backward.op(grad, output)
 
 
 @op(
     tensors="output_grad result",
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     name="sigmoid_backward",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def sigmoid_backward(output_grad, result):
     """A gradient times the derivative of `sigmoid` where that is ``result``."""
@@ -1113,7 +1116,9 @@ def _(grad, output_grad, result):
     return grad * output_grad * (1 - 2 * result)
 
 
-@op("logit", "logit_", result="float", half="float32", accepts=REAL, out=True, batch="elementwise", scalars="eps")
+@op(
+    "logit", "logit_", result="float", compute_dtype="float32", dtypes=REAL, out=True, vmap="elementwise", scalars="eps"
+)
 def logit(input, eps=None):
     """The logarithm of the odds ``x / (1 - x)``.
 
@@ -1152,7 +1157,7 @@ def log_of_sum(xp: Any, input: Any, other: Any) -> Any:
     return xp.where(xp.isnan(input) | xp.isnan(other), complex(math.nan, math.nan), found).astype(input.dtype)
 
 
-@pointwise("logaddexp", accepts="float complex", numbers="")
+@pointwise("logaddexp", dtypes="float complex", numbers="")
 def logaddexp(xp, input, other):
     """``log(exp(input) + exp(other))`` without overflow."""
     return log_of_sum(xp, input, other) if input.dtype.kind == "c" else xp.logaddexp(input, other)
@@ -1168,7 +1173,7 @@ def _(grad, input, other):
     return grad / conj(1 + (input - other).exp())
 
 
-@pointwise("logaddexp2", kernel="logaddexp2", accepts="float", numbers="")
+@pointwise("logaddexp2", kernel="logaddexp2", dtypes="float", numbers="")
 def logaddexp2(input, other):
     """``log2(2 ** input + 2 ** other)`` without overflow."""
 
@@ -1183,7 +1188,7 @@ def _(grad, input, other):
     return grad / (1 + (input - other).exp2())
 
 
-@pointwise("xlogy", "xlogy_", result="float", accepts=REAL)
+@pointwise("xlogy", "xlogy_", result="float", dtypes=REAL)
 def xlogy(xp, input, other):
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
     if not hasattr(other, "dtype"):
@@ -1205,7 +1210,7 @@ def _(grad, input, other):
 # Rounding
 
 
-@pointwise("floor", "floor_", accepts="int float", out="exact")
+@pointwise("floor", "floor_", dtypes="int float", out="exact")
 def floor(xp, input):
     """The largest integer not above each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.floor(input)
@@ -1216,7 +1221,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise("ceil", "ceil_", accepts="int float", out="exact")
+@pointwise("ceil", "ceil_", dtypes="int float", out="exact")
 def ceil(xp, input):
     """The smallest integer not below each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.ceil(input)
@@ -1227,7 +1232,7 @@ def _(grad):
     return zeros_like(grad)
 
 
-@pointwise("trunc fix", "trunc_ fix_", accepts="int float", out="exact")
+@pointwise("trunc fix", "trunc_ fix_", dtypes="int float", out="exact")
 def trunc(xp, input):
     """Each element without its fraction."""
     return input.copy() if input.dtype.kind in "iu" else xp.trunc(input)
@@ -1241,7 +1246,7 @@ def _(grad):
 fix = trunc
 
 
-@op("round", "round_", result="same", half="float32", accepts="int float", out="exact", batch="elementwise")
+@op("round", "round_", result="same", compute_dtype="float32", dtypes="int float", out="exact", vmap="elementwise")
 def round(input, *, decimals=0):
     """Each element rounded to the nearest value with so many decimals; halves to even.
 
@@ -1251,7 +1256,9 @@ def round(input, *, decimals=0):
     tensor([0., 2., 2.])
     """
     if decimals and input.dtype.category < 2:
-        raise NotImplementedError(f"round: not implemented for '{input.dtype.spoken}' with decimals; use decimals=0")
+        raise NotImplementedError(
+            f"round: not implemented for '{input.dtype.scalar_type_name}' with decimals; use decimals=0"
+        )
     return round.op(input, decimals)
 
 
@@ -1273,7 +1280,7 @@ def _(grad):
 Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
 
 
-@pointwise("frac", "frac_", accepts="float", out="exact")
+@pointwise("frac", "frac_", dtypes="float", out="exact")
 def frac(xp, input):
     """The fraction of each element, with its sign."""
     return input - xp.trunc(input)
@@ -1287,7 +1294,7 @@ def _(grad):
 # Larger, smaller, between
 
 
-@pointwise("maximum", kernel="maximum", accepts=REAL, numbers="", refusal=RuntimeError)
+@pointwise("maximum", kernel="maximum", dtypes=REAL, numbers="", error_type=RuntimeError)
 def maximum(input, other):
     """The larger of each pair of elements; nan if one is nan."""
 
@@ -1302,7 +1309,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other < input, 0)
 
 
-@pointwise("minimum", kernel="minimum", accepts=REAL, numbers="", refusal=RuntimeError)
+@pointwise("minimum", kernel="minimum", dtypes=REAL, numbers="", error_type=RuntimeError)
 def minimum(input, other):
     """The smaller of each pair of elements; nan if one is nan."""
 
@@ -1317,7 +1324,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other > input, 0)
 
 
-@pointwise("fmax", kernel="fmax", accepts=REAL, numbers="", refusal=RuntimeError)
+@pointwise("fmax", kernel="fmax", dtypes=REAL, numbers="", error_type=RuntimeError)
 def fmax(input, other):
     """The larger of each pair of elements; the other one if one is nan."""
 
@@ -1332,7 +1339,7 @@ def _(grad, input, other):
     return grad.masked_fill((input >= other) | (other != other), 0)
 
 
-@pointwise("fmin", kernel="fmin", accepts=REAL, numbers="", refusal=RuntimeError)
+@pointwise("fmin", kernel="fmin", dtypes=REAL, numbers="", error_type=RuntimeError)
 def fmin(input, other):
     """The smaller of each pair of elements; the other one if one is nan."""
 
@@ -1351,10 +1358,10 @@ def _(grad, input, other):
     tensors="input min max",
     promotes=True,
     result="same",
-    half="float32",
-    accepts=REAL,
+    compute_dtype="float32",
+    dtypes=REAL,
     name="clamp",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def clamped(input, min, max):
     """Each element moved into [min, max]."""
@@ -1459,14 +1466,14 @@ def clamp_max(input, max):
     "nan_to_num",
     "nan_to_num_",
     result="same",
-    half="float32",
+    compute_dtype="float32",
     out="exact",
-    batch="elementwise",
+    vmap="elementwise",
     scalars="nan posinf neginf",
 )
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
-    if input.kind.is_differentiable:
+    if input._key.is_differentiable:
         largest = finfo(input.dtype.to_real()).max  # of this dtype, whatever the kernel computes in
         posinf = largest if posinf is None else posinf
         neginf = -largest if neginf is None else neginf
@@ -1490,10 +1497,10 @@ def _(grad, input):
     tensors="input end weight",
     promotes=True,
     result="same",
-    half="float32",
-    accepts="float complex",
+    compute_dtype="float32",
+    dtypes="float complex",
     name="lerp",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def interpolated(input, end, weight):
     """``input + weight * (end - input)``."""
@@ -1535,18 +1542,18 @@ def lerp(input, end, weight):
         If the tensors differ in dtype.
     """
     require_tensors("lerp", input=input, end=end)
-    if isinstance(weight, TensorBase) and not weight._array.ndim and weight.kind.is_real_float:
+    if isinstance(weight, TensorBase) and not weight._array.ndim and weight._key.is_real_float:
         weight = weight.to(input.dtype)
     if input.dtype.category < 2:
-        raise NotImplementedError(f"lerp: not implemented for '{input.dtype.spoken}'; convert with .float()")
+        raise NotImplementedError(f"lerp: not implemented for '{input.dtype.scalar_type_name}'; convert with .float()")
     for what, each in (("end", end), ("weight", weight)):
         if isinstance(each, TensorBase) and each.dtype is not input.dtype:
             raise RuntimeError(
-                f"lerp: expected dtype {input.dtype.spoken.lower()} for `{what}` but got dtype "
-                f"{each.dtype.spoken.lower()}"
+                f"lerp: expected dtype {input.dtype.scalar_type_name.lower()} for `{what}` but got dtype "
+                f"{each.dtype.scalar_type_name.lower()}"
             )
     if not isinstance(weight, TensorBase):
-        weight = factor("lerp", weight, input.kind.dtype)
+        weight = factor("lerp", weight, input._key.dtype)
     return run_alike(interpolated, input, end, weight)
 
 
@@ -1554,10 +1561,10 @@ def lerp(input, end, weight):
     tensors="input tensor1 tensor2",
     promotes=True,
     result="same",
-    half="float32",
-    accepts=NUMBERS,
+    compute_dtype="float32",
+    dtypes=NUMBERS,
     name="addcmul",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def plus_scaled_product(input, tensor1, tensor2, value):
     """``input + value * tensor1 * tensor2``."""
@@ -1597,10 +1604,10 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     tensors="input tensor1 tensor2",
     promotes=True,
     result="same",
-    half="float32",
-    accepts="float complex",
+    compute_dtype="float32",
+    dtypes="float complex",
     name="addcdiv",
-    batch="elementwise",
+    vmap="elementwise",
 )
 def plus_scaled_quotient(input, tensor1, tensor2, value):
     """``input + value * tensor1 / tensor2``."""
@@ -1655,7 +1662,7 @@ def scalar_of(name: str, value: Any, element: Any) -> Any:
 # Mantissa and exponent
 
 
-@op(accepts="float", half="float32", name="frexp", batch="elementwise")
+@op(dtypes="float", compute_dtype="float32", name="frexp", vmap="elementwise")
 def mantissa_exponent(input):
     """``input`` as ``mantissa * 2 ** exponent`` with a mantissa in [0.5, 1)."""
     return mantissa_exponent.op(input)
@@ -1686,10 +1693,10 @@ def frexp(input):
 @op(
     tensors="input exponent",
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     name="ldexp",
-    batch="elementwise",
+    vmap="elementwise",
     linear="input",
 )
 def scaled_by_power(input, exponent):
@@ -1711,9 +1718,9 @@ def _(grad, exponent):
 def ldexp(input, other):
     """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
     require_tensors("ldexp", input=input, other=other)
-    if input.kind.is_real_float and other.dtype.category == 1:
+    if input._key.is_real_float and other.dtype.category == 1:
         return scaled_by_power(input, other)
-    if input.kind.is_complex and other.dtype.category == 1:
+    if input._key.is_complex and other.dtype.category == 1:
         other = other.to(input.dtype.to_real())
     return mul(input, power(2.0, other))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices import kind_of, remember_new_kind, resolve_device
+from weft._devices import key_of, remember_new_key, resolve_device
 from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._engine.dispatch import bump, make, wrap
 from weft._engine.functions import run
@@ -39,25 +39,25 @@ def quick_samples(sampler: str) -> Any:
     """New samples of a few elements, of the default dtype and generator; see `weft._engine.functions`."""
 
     def quick(args: tuple[Any, ...]) -> Any:
-        kind = state.new_kind
-        if kind is None or not args or state.intercepting or local.levels:
+        key = state.new_key
+        if key is None or not args or state.intercepting or local.levels:
             return None
         shape = whole_numbers(args, 0)
         if shape is None:
             return None
         count = math.prod(shape)
-        if count > FEW or len(shape) > 8 or kind.dtype.is_float8:
+        if count > FEW or len(shape) > 8 or key.dtype.is_float8:
             return None
-        return make(default_generator_of(kind.device).sample(sampler, count, kind.dtype.numpy).reshape(shape), kind)
+        return make(default_generator_of(key.device).sample(sampler, count, key.dtype.numpy).reshape(shape), key)
 
     return quick
 
 
 def quick_integers(args: tuple[Any, ...]) -> Any:
     """The same for whole numbers of int64, by ``(high, size)`` or ``(low, high, size)``."""
-    kind = state.new_kind
+    key = state.new_key
     bounds = args[:-1] if len(args) == 3 else (0, *args[:-1])
-    if len(bounds) != 2 or kind is None or state.intercepting or local.levels:
+    if len(bounds) != 2 or key is None or state.intercepting or local.levels:
         return None
     low, high = bounds
     if type(low) is not int or type(high) is not int or not LOWEST_INT64 <= low < high < -LOWEST_INT64:
@@ -65,24 +65,24 @@ def quick_integers(args: tuple[Any, ...]) -> Any:
     shape = whole_numbers((args[-1],), 0) if isinstance(args[-1], (tuple, list)) else None
     if shape is None or math.prod(shape) > FEW or len(shape) > 8:
         return None
-    found = default_generator_of(kind.device).sample("integers", math.prod(shape), int64.numpy, low, high)
-    return wrap(found.reshape(shape), kind)
+    found = default_generator_of(key.device).sample("integers", math.prod(shape), int64.numpy, low, high)
+    return wrap(found.reshape(shape), key)
 
 
 def quick_order(args: tuple[Any, ...]) -> Any:
     """The same for the order of a few numbers."""
-    kind = state.new_kind
-    if kind is None or len(args) != 1 or type(args[0]) is not int or state.intercepting or local.levels:
+    key = state.new_key
+    if key is None or len(args) != 1 or type(args[0]) is not int or state.intercepting or local.levels:
         return None
-    return wrap(default_generator_of(kind.device).sample("permutation", args[0]), kind) if 0 <= args[0] <= FEW else None
+    return wrap(default_generator_of(key.device).sample("permutation", args[0]), key) if 0 <= args[0] <= FEW else None
 
 
 def quick_fill(sampler: str, *defaults: float) -> Any:
     """A few samples by two numbers, written to a tensor that does not take their history; see ``fill`` of `op`."""
 
     def fill(name: str, self: Any, args: tuple[Any, ...]) -> bool:
-        kind, array, counter = self.kind, self._array, self._version_counter
-        if not kind.fast or not kind.is_real_float or kind.dtype.itemsize < 4 or local.levels:
+        key, array, counter = self._key, self._array, self._version_counter
+        if not key.fast_path or not key.is_real_float or key.dtype.itemsize < 4 or local.levels:
             return False
         if local.grad_enabled and (self._requires_grad or self._view_base is not None):
             return False
@@ -96,7 +96,7 @@ def quick_fill(sampler: str, *defaults: float) -> Any:
         first, second = numbers  # the bounds, or the mean and the deviation
         if not -MODERATE < first < MODERATE or not (first if sampler == "uniform" else 0) <= second < MODERATE:
             return False
-        samples = default_generator_of(kind.device).sample(sampler, array.size, array.dtype, first, second)
+        samples = default_generator_of(key.device).sample(sampler, array.size, array.dtype, first, second)
         array[...] = samples.reshape(array.shape)
         bump(self, name)
         return True
@@ -258,7 +258,7 @@ def randperm(
     count = whole("randperm", "n", n)
     element = chosen_dtype("randperm", out, dtype, int64)
     if element.is_complex or element.name == "bool":
-        raise NotImplementedError(f"randperm: not implemented for '{element.spoken}'; take dtype=weft.int64")
+        raise NotImplementedError(f"randperm: not implemented for '{element.scalar_type_name}'; take dtype=weft.int64")
     largest = (1 << 11) + 1 if element is float16 else math.inf
     if not element.is_floating_point:
         largest = highest_whole(element.numpy) + 1
@@ -267,7 +267,7 @@ def randperm(
     shape = as_shape("randperm", (count,))
     where = out.device if out is not None else resolve_device(device)
     order = generator_for("randperm", generator, where).sample("permutation", count)
-    made = make(order.astype(element.numpy, copy=False).reshape(shape), kind_of(element, where))
+    made = make(order.astype(element.numpy, copy=False).reshape(shape), key_of(element, where))
     return finished("randperm", made, out, requires_grad)
 
 
@@ -357,7 +357,7 @@ def sampled(
     if sampler != "integers":
         check_continuous(name, element)
     where = out.device if out is not None else resolve_device(device)
-    remember_new_kind()
+    remember_new_key()
 
     keeps_order = out is not None and out._array.shape == shape
     if keeps_order and sampler == "normal":
@@ -366,7 +366,7 @@ def sampled(
     def draw(shape: tuple[int, ...]) -> Any:
         flat = generator_for(name, generator, where).sample(sampler, math.prod(shape), element.numpy, *args)
         made = in_memory_order(flat, out._array) if keeps_order else flat.reshape(shape)
-        return make(made, kind_of(element, where))
+        return make(made, key_of(element, where))
 
     made = drawn(name, shape, draw) if local.levels and out is None else draw(shape)
     return finished(name, made, out, requires_grad)
@@ -398,7 +398,7 @@ def sampled_like(
         args = (0.0, 1.0, not keeps_order or is_in_order(array))
     flat = generator_for(name, generator, where).sample(sampler, array.size, element.numpy, *args)
     made = in_memory_order(flat, array) if keeps_order else flat.reshape(array.shape)
-    return finished(name, make(made, kind_of(element, where)), None, requires_grad)
+    return finished(name, make(made, key_of(element, where)), None, requires_grad)
 
 
 def chosen_dtype(name: str, out: Any, dtype: Any, default: Any) -> Any:
@@ -464,7 +464,7 @@ def no_gradient(grad: Any) -> Any:
     return zeros_like(grad)
 
 
-@op(inplace="uniform_", name="uniform", batch="random", fill=quick_fill("uniform", 0.0, 1.0))
+@op(inplace="uniform_", name="uniform", vmap="random", inplace_kernel=quick_fill("uniform", 0.0, 1.0))
 def _uniform(input, *bounds, generator=None, **named):
     """Fill with numbers uniform on [from, to); ``uniform_(from=0, to=1, *, generator=None)``."""
     low, high = from_and_to("uniform_", bounds, named, 0.0, 1.0)
@@ -489,7 +489,7 @@ def _(xp, input, low, high, generator):
 _uniform.gradient("input")(no_gradient)
 
 
-@op(inplace="normal_", name="normal_fill", batch="random", fill=quick_fill("normal", 0.0, 1.0))
+@op(inplace="normal_", name="normal_fill", vmap="random", inplace_kernel=quick_fill("normal", 0.0, 1.0))
 def _normal(input, mean=0.0, std=1.0, *, generator=None):
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
@@ -507,7 +507,7 @@ _normal.gradient("input")(no_gradient)
 _normal.declaration.label = "NormalBackward0"
 
 
-@op(inplace="log_normal_", name="log_normal", batch="random")
+@op(inplace="log_normal_", name="log_normal", vmap="random")
 def _log_normal(input, mean=1.0, std=2.0, *, generator=None):
     """Fill with exponentials of normal numbers of this mean and standard deviation."""
     mean, std = real("log_normal_", "mean", mean), real("log_normal_", "std", std)
@@ -515,7 +515,7 @@ def _log_normal(input, mean=1.0, std=2.0, *, generator=None):
         raise RuntimeError(f"log_normal_: expects std > 0.0, but found std={std}")
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
-            f"log_normal_: not implemented for '{input.dtype.spoken}'; the tensor must be floating"
+            f"log_normal_: not implemented for '{input.dtype.scalar_type_name}'; the tensor must be floating"
         )
     return _log_normal.op(input, mean, std, generator_for("log_normal_", generator, input.device))
 
@@ -529,7 +529,7 @@ _log_normal.gradient("input")(no_gradient)
 _normal.declaration.label = "NormalBackward0"
 
 
-@op(inplace="exponential_", name="exponential", batch="random")
+@op(inplace="exponential_", name="exponential", vmap="random")
 def _exponential(input, lambd=1.0, *, generator=None):
     """Fill with samples of the density lambd * exp(-lambd * x)."""
     check_real_continuous("exponential_", "exponential", input.dtype)
@@ -547,7 +547,7 @@ def _(xp, input, lambd, generator):
 _exponential.gradient("input")(no_gradient)
 
 
-@op(inplace="cauchy_", name="cauchy", batch="random")
+@op(inplace="cauchy_", name="cauchy", vmap="random")
 def _cauchy(input, median=0.0, sigma=1.0, *, generator=None):
     """Fill with samples of the Cauchy distribution of this median and half width at half maximum."""
     check_real_continuous("cauchy_", "Cauchy", input.dtype)
@@ -565,14 +565,16 @@ def _(xp, input, median, sigma, generator):
 _cauchy.gradient("input")(no_gradient)
 
 
-@op(inplace="geometric_", name="geometric", batch="random")
+@op(inplace="geometric_", name="geometric", vmap="random")
 def _geometric(input, p=None, *, generator=None):
     """Fill with the numbers of trials, each of probability `p`, up to the first success."""
     p = real("geometric_", "p", p)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_: expects p to be in (0, 1), but got p={p}")
     if input.dtype.is_complex or input.dtype.name == "bool":
-        raise NotImplementedError(f"geometric_: not implemented for '{input.dtype.spoken}'; counts need a number dtype")
+        raise NotImplementedError(
+            f"geometric_: not implemented for '{input.dtype.scalar_type_name}'; counts need a number dtype"
+        )
     return _geometric.op(input, p, generator_for("geometric_", generator, input.device))
 
 
@@ -584,7 +586,7 @@ def _(xp, input, p, generator):
 _geometric.gradient("input")(no_gradient)
 
 
-@op(inplace="random_", name="random", batch="random")
+@op(inplace="random_", name="random", vmap="random")
 def _random(input, *bounds, generator=None, **named):
     """Fill with whole numbers.
 
@@ -593,7 +595,7 @@ def _random(input, *bounds, generator=None, **named):
     """
     element = input.dtype
     if element.is_complex:
-        raise NotImplementedError(f"random_: not implemented for '{element.spoken}'; the tensor must be real")
+        raise NotImplementedError(f"random_: not implemented for '{element.scalar_type_name}'; the tensor must be real")
     generator = generator_for("random_", generator, input.device)
     if not bounds and not named:
         return _random.op(input, None, None, generator)
@@ -621,7 +623,7 @@ def _(xp, input, low, high, generator):
 _random.gradient("input")(no_gradient)
 
 
-@op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each", batch="random")
+@op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each", vmap="random")
 def _bernoulli(input, p=0.5, *, generator=None):
     """Fill with 1 where an event of probability `p` happens, and 0 elsewhere.
 
@@ -631,7 +633,9 @@ def _bernoulli(input, p=0.5, *, generator=None):
     generator : Generator, optional
     """
     if input.dtype.is_complex:
-        raise NotImplementedError(f"bernoulli_: not implemented for '{input.dtype.spoken}'; the tensor must be real")
+        raise NotImplementedError(
+            f"bernoulli_: not implemented for '{input.dtype.scalar_type_name}'; the tensor must be real"
+        )
     generator = generator_for("bernoulli_", generator, input.device)
     if isinstance(p, TensorBase):
         check_probability_dtype("bernoulli_", p)
@@ -672,12 +676,12 @@ def quick_events(args: tuple[Any, ...]) -> Any:
     if len(args) != 1 or not isinstance(args[0], TensorBase) or local.levels:
         return None
     input = args[0]
-    kind = input.kind
-    if not kind.fast or not kind.is_real_float:
+    key = input._key
+    if not key.fast_path or not key.is_real_float:
         return None
-    source = default_generator_of(kind.device)
+    source = default_generator_of(key.device)
     mask = 1 if input._requires_grad else 0
-    return run(_bernoulli_each.op, kind, (input, None, source), [input._array, None, source], mask)
+    return run(_bernoulli_each.op, key, (input, None, source), [input._array, None, source], mask)
 
 
 @composite("bernoulli", quick=quick_events)
@@ -715,7 +719,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     return write_out("bernoulli", out, _bernoulli.op(to_fill, input if p is None else None, p, source))
 
 
-@op(name="bernoulli", accepts="bool int float", batch="random")
+@op(name="bernoulli", dtypes="bool int float", vmap="random")
 def _bernoulli_each(input, p, generator):
     """1 with the probability that each element is, or all with probability `p`; else 0."""
     return _bernoulli_each.op(input, p, generator)
@@ -821,7 +825,7 @@ def check_deviations(std: Any) -> None:
         raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
 
 
-@op(name="normal", tensors="mean std", batch="random")
+@op(name="normal", tensors="mean std", vmap="random")
 def _normal_each(mean, std, constant_mean, constant_std, generator):
     """Normal numbers of means and standard deviations in tensors; None: those of the constants."""
     return _normal_each.op(mean, std, constant_mean, constant_std, generator)
@@ -843,7 +847,7 @@ def _(xp, mean, std, constant_mean, constant_std, generator):
 _normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op("multinomial", gradient=None, batch="random")
+@op("multinomial", gradient=None, vmap="random")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
     """Columns drawn at random, with weights, from each row.
 
@@ -909,7 +913,7 @@ def _(xp, input, count, replacement, generator):
     return drawn if input.ndim == 2 else drawn[0]
 
 
-@op(accepts="float", batch="random")
+@op(dtypes="float", vmap="random")
 def poisson(input, generator=None):
     """Counts of events whose mean numbers are the elements of `input`, in its dtype.
 
@@ -934,7 +938,7 @@ def _(xp, input, generator):
 poisson.gradient("input")(no_gradient)
 
 
-@op(tensors="count prob", accepts="float", batch="random")
+@op(tensors="count prob", dtypes="float", vmap="random")
 def binomial(count, prob, generator=None):
     """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype.
 
@@ -949,7 +953,7 @@ def binomial(count, prob, generator=None):
         if not each.dtype.is_floating_point or each.dtype is not count.dtype:
             raise ValueError(f"binomial: only supports floating-point tensors of one dtype; {name} is {each.dtype}")
     if count.dtype.is_half:
-        raise NotImplementedError(f"binomial: not implemented for '{count.dtype.spoken}'; pass count.float()")
+        raise NotImplementedError(f"binomial: not implemented for '{count.dtype.scalar_type_name}'; pass count.float()")
     broadcast_shapes("binomial", [count._array.shape, prob._array.shape])
     return binomial.op(count, prob, generator_for("binomial", generator, count.device))
 
@@ -964,7 +968,7 @@ def _(xp, count, prob, generator):
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op(accepts="float", batch="random")
+@op(dtypes="float", vmap="random")
 def _standard_gamma(input, generator=None):
     """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
 
@@ -975,7 +979,9 @@ def _standard_gamma(input, generator=None):
     """
     check_tensor("_standard_gamma", input)
     if input.dtype.is_half:
-        raise NotImplementedError(f"_standard_gamma: not implemented for '{input.dtype.spoken}'; pass input.float()")
+        raise NotImplementedError(
+            f"_standard_gamma: not implemented for '{input.dtype.scalar_type_name}'; pass input.float()"
+        )
     return _standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
 
 
@@ -1004,7 +1010,7 @@ def check_continuous(name: str, element: Any) -> None:
     """Uniform and normal numbers are floating or complex."""
     if not (element.is_floating_point or element.is_complex):
         raise NotImplementedError(
-            f"{name}: not implemented for '{element.spoken}' ({element}); pass a floating or complex dtype, "
+            f"{name}: not implemented for '{element.scalar_type_name}' ({element}); pass a floating or complex dtype, "
             "or draw whole numbers with randint"
         )
 
@@ -1036,7 +1042,8 @@ def check_probability_dtype(name: str, p: Any) -> None:
     """Probabilities are floating."""
     if not p.dtype.is_floating_point:
         raise NotImplementedError(
-            f"{name}: not implemented for probabilities of '{p.dtype.spoken}' ({p.dtype}); pass them as .float()"
+            f"{name}: not implemented for probabilities of '{p.dtype.scalar_type_name}' ({p.dtype}); pass them as "
+            ".float()"
         )
 
 

@@ -36,9 +36,9 @@ def reduced(name: str, input: Any, dim: Any) -> tuple[int, ...]:
 
 def summable(input: Any, dtype: Any) -> Any:
     """The input in the dtype that sums are computed in: integers and bool as int64."""
-    if dtype is None and input.kind.dtype.category < 2:
+    if dtype is None and input._key.dtype.category < 2:
         dtype = int64
-    return input if dtype is None or dtype is input.kind.dtype else input.to(dtype)
+    return input if dtype is None or dtype is input._key.dtype else input.to(dtype)
 
 
 def axes(input: Any, dim: tuple[int, ...]) -> Any:
@@ -151,8 +151,8 @@ def peaks(xp: Any, input: Any, axis: Any) -> Any:
     "sum",
     out="dtype",
     result="same",
-    half="float32",
-    batch="along_dims",
+    compute_dtype="float32",
+    vmap="along_dims",
     linear="input",
     quick=dimensions.reduction,
 )
@@ -188,10 +188,10 @@ def _(xp, input, dim, keepdim):
 
 def is_narrow(input: Any) -> bool:
     """Whether it holds bool or integers that are summed as int64, and are not it."""
-    return input.kind.dtype.category < 2 and input.kind.dtype is not int64
+    return input._key.dtype.category < 2 and input._key.dtype is not int64
 
 
-@op(name="integer_sum", accepts="bool int", gradient=None, batch="along_dims")
+@op(name="integer_sum", dtypes="bool int", gradient=None, vmap="along_dims")
 def integer_sum(input, dim, keepdim):
     """The sum of bool or narrow integers as int64, without a copy of them in that dtype."""
     return integer_sum.op(input, dim, keepdim)
@@ -255,15 +255,15 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
 @op(
     "nansum",
     out=True,
-    refusal=NotImplementedError,
+    error_type=NotImplementedError,
     result="same",
-    half="float32",
-    batch="along_dims",
+    compute_dtype="float32",
+    vmap="along_dims",
     quick=dimensions.reduction,
 )
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of the elements that are not nan."""
-    if input.kind.is_complex:
+    if input._key.is_complex:
         raise RuntimeError("nansum: nansum does not support complex inputs")
     if dtype is bool_:
         return nansum.op(input.to(bool_).to(int64), reduced("nansum", input, dim), keepdim).to(bool_)
@@ -284,9 +284,9 @@ def _(grad, input, dim, keepdim):
     "mean",
     out=True,
     result="same",
-    half="float32",
-    accepts="float complex",
-    batch="along_dims",
+    compute_dtype="float32",
+    dtypes="float complex",
+    vmap="along_dims",
     linear="input",
     quick=dimensions.reduction,
 )
@@ -305,10 +305,11 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None
     """
     dims = reduced("mean", input, dim if axis is None else axis)
     input = input if dtype is None else input.to(dtype)
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            f"{input.kind.dtype.spoken} ({input.kind.dtype}); convert with .float() or pass dtype=weft.float32"
+            f"{input._key.dtype.scalar_type_name} ({input._key.dtype}); convert with .float() or pass "
+            "dtype=weft.float32"
         )
     return mean.op(input, dims, keepdim if keepdims is None else keepdims)
 
@@ -330,10 +331,10 @@ def _(grad, input_shape, dim, keepdim):
     return spread(grad, input_shape, dim, keepdim) / count
 
 
-@composite("nanmean", out=True, refusal=NotImplementedError)
+@composite("nanmean", out=True, error_type=NotImplementedError)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan."""
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
     if dtype is not None and dtype.category < 2:
         raise RuntimeError(f"nanmean(): dtype must be a floating point or complex dtype; got {dtype}")
@@ -345,9 +346,9 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     "prod",
     out="dtype",
     result="same",
-    half="float32",
-    batch="along_dims",
-    precision="float32",
+    compute_dtype="float32",
+    vmap="along_dims",
+    autocast="float32",
     quick=dimensions.reduction,
 )
 def prod(input, dim=None, keepdim=False, *, dtype=None):
@@ -360,7 +361,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     return prod.op(summable(input, dtype), dims, keepdim)
 
 
-@op(name="integer_prod", accepts="bool int", gradient=None, batch="along_dims")
+@op(name="integer_prod", dtypes="bool int", gradient=None, vmap="along_dims")
 def integer_prod(input, dim, keepdim):
     """The product of bool or narrow integers as int64, without a copy of them in that dtype."""
     return integer_prod.op(input, dim, keepdim)
@@ -446,9 +447,9 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
         name,
         out="exact",
         result="same",
-        half="native",
-        accepts=REAL,
-        batch="along_dims",
+        compute_dtype="native",
+        dtypes=REAL,
+        vmap="along_dims",
         quick=partial(dimensions.reduction, some=True),
     )(function)
 
@@ -488,10 +489,10 @@ def finder(name: str, xp_name: str) -> Any:
     """The op that gives the position of an extreme along a dim."""
 
     def function(input, dim=None, keepdim=False):
-        if input.kind.is_complex:
+        if input._key.is_complex:
             raise RuntimeError(f"{name}: does not support complex input, which has no order")
-        if input.kind.dtype is bool_:
-            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if input._key.dtype is bool_:
+            raise NotImplementedError(f"{name}: not implemented for '{input._key.dtype.scalar_type_name}'")
         if not input._array.size and (dim is None or not input._array.shape[wrap_dim(name, dim, input.ndim)]):
             what = (
                 "to be specified for input.numel() == 0. Specify the reduction dim with the dim argument."
@@ -504,9 +505,9 @@ def finder(name: str, xp_name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
     function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
-    declared = op(name, out="exact", half="float32", gradient=None, batch="along_dims", quick=dimensions.position)(
-        function
-    )
+    declared = op(
+        name, out="exact", compute_dtype="float32", gradient=None, vmap="along_dims", quick=dimensions.position
+    )(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -543,8 +544,8 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
                 )
             return whole.op(input)
         dim = wrap_dim(name, dim, input.ndim)
-        if input.kind.is_complex:
-            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if input._key.is_complex:
+            raise NotImplementedError(f"{name}: not implemented for '{input._key.dtype.scalar_type_name}'")
         if input.ndim and not input._array.shape[dim]:
             raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
         return pair(*declared.op(input, dim, keepdim))
@@ -559,9 +560,9 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         return whole.op(input)
 
     over.__doc__ = function.__doc__
-    whole = op(name=f"{name}_all", result="same", accepts=REAL, batch="rows")(over)
+    whole = op(name=f"{name}_all", result="same", dtypes=REAL, vmap="rows")(over)
     quick = partial(dimensions.extremes, whole=whole.op, pair=pair)
-    declared = op(name, out="exact parts", batch="along_dims", quick=quick)(function)
+    declared = op(name, out="exact parts", vmap="along_dims", quick=quick)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -586,7 +587,7 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     def _(grad, input, output):
         return evenly(grad, input, output)
 
-    @whole.batch
+    @whole.vmap
     def _(batch):
         rows = batch.args[0].reshape(batch.size, -1)  # () has one element
         return (amax if name == "max" else amin)(rows, 1)
@@ -628,7 +629,7 @@ max = extreme_along("max", "argmax", "maximum", amax)
 min = extreme_along("min", "argmin", "minimum", amin)
 
 
-@op(name="median_of", half="float32", batch="along_dims")
+@op(name="median_of", compute_dtype="float32", vmap="along_dims")
 def median_along(input, dim, keepdim, skip_nan):
     """The lower median along a dim, and its position."""
     return median_along.op(input, dim, keepdim, skip_nan)
@@ -665,7 +666,7 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
     return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
 
-@op(name="median_all", half="float32")
+@op(name="median_all", compute_dtype="float32")
 def median_of_all(input, skip_nan):
     """The lower median of all elements."""
     return median_of_all.op(input, skip_nan)
@@ -690,7 +691,7 @@ def _(grad, input, output):
     return evenly(grad, input, output)
 
 
-@median_of_all.batch
+@median_of_all.vmap
 def _(batch):
     input, skip_nan = batch.args
     return median_along.op(input.reshape(batch.size, -1), 1, False, skip_nan)[0]
@@ -700,11 +701,11 @@ def middle(name: str, skip_nan: bool) -> Any:
     pair = named(name, "values indices")
 
     def function(input, dim=None, keepdim=False):
-        if input.kind.is_complex or input.kind.dtype is bool_:
-            raise NotImplementedError(f"{name}: not implemented for '{input.kind.dtype.spoken}'")
+        if input._key.is_complex or input._key.dtype is bool_:
+            raise NotImplementedError(f"{name}: not implemented for '{input._key.dtype.scalar_type_name}'")
         if dim is None:
             if not input.numel():
-                least = None if input.kind.is_differentiable else iinfo(input.dtype).min
+                least = None if input._key.is_differentiable else iinfo(input.dtype).min
                 return input.new_full((), math.nan if least is None else least)
             return median_of_all.op(input, skip_nan)
         dim = wrap_dim(name, dim, input.ndim)
@@ -726,15 +727,17 @@ nanmedian = middle("nanmedian", True)
 @composite("mode", out="exact")
 def mode(input, dim=-1, keepdim=False):
     """The most frequent value along a dimension (the smallest of several), and a position of it."""
-    if input.kind.is_complex:
-        raise NotImplementedError(f"mode: not implemented for '{input.kind.dtype.spoken}', which has no order")
+    if input._key.is_complex:
+        raise NotImplementedError(
+            f"mode: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
+        )
     dim = wrap_dim("mode", dim, input.ndim)
     if input.ndim and not input.shape[dim]:
         raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
     return named("mode", "values indices")(*most_frequent.op(input, dim, keepdim))
 
 
-@op(name="mode", half="float32", batch="along_dims")
+@op(name="mode", compute_dtype="float32", vmap="along_dims")
 def most_frequent(input, dim, keepdim):
     """The most frequent value along a dim, and its last position."""
     return most_frequent.op(input, dim, keepdim)
@@ -766,7 +769,7 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
     return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 
 
-@op("hash_tensor", out="exact", accepts="bool int float", gradient=None, batch="along_dims")
+@op("hash_tensor", out="exact", dtypes="bool int float", gradient=None, vmap="along_dims")
 def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or.
 
@@ -793,7 +796,7 @@ def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
         raise RuntimeError(f"hash_tensor: Unknown hash_tensor mode: {mode}; there is 0")
     if input.dtype.name in ("uint16", "uint32", "uint64"):
         raise NotImplementedError(
-            f"hash_tensor: not implemented for '{input.dtype.spoken}'; convert with .to(weft.int64)"
+            f"hash_tensor: not implemented for '{input.dtype.scalar_type_name}'; convert with .to(weft.int64)"
         )
     dim = () if dim is None else dim
     refuse_empty("hash_tensor", input, dim)
@@ -819,9 +822,9 @@ def truth_over(name: str, doc: str) -> Any:
     declared = op(
         name,
         out="exact",
-        accepts=ALL_DTYPES,
+        dtypes=ALL_DTYPES,
         gradient=None,
-        batch="along_dims",
+        vmap="along_dims",
         quick=partial(dimensions.reduction, every=True),
     )(function)
 
@@ -848,7 +851,7 @@ def freedom(correction: Any, unbiased: Any) -> Any:
     return 1 if correction is None else correction
 
 
-@op(name="var", result="real", half="float32", accepts="float complex", batch="along_dims")
+@op(name="var", result="real", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
 def variance(input, dim, correction, keepdim):
     """The variance over some dims, with so many degrees of freedom taken off."""
     return variance.op(input, dim, correction, keepdim)
@@ -879,7 +882,7 @@ def _(grad, input, dim, correction, keepdim):
     return (scale * whole) * (input - mean(input, dim if shape else None, True))
 
 
-@op(name="std", half="float32", batch="elementwise")
+@op(name="std", compute_dtype="float32", vmap="elementwise")
 def root(variance_):
     """The square root of a variance."""
     return root.op(variance_)
@@ -899,9 +902,9 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     """The dims and the correction of var, std and their like; the first positional argument may be ``unbiased``."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(
-            f"{name}: std and var only support floating point and complex dtypes; got {input.kind.dtype}"
+            f"{name}: std and var only support floating point and complex dtypes; got {input._key.dtype}"
         )
     dims, off = reduced(name, input, dim), freedom(correction, unbiased)
     if (input._array.size and count_of(input._array, dims) <= off) or not count_of(input._array, dims):
@@ -961,7 +964,7 @@ def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
     return root.op(variance.op(input, dims, off, keepdim)), mean.op(input, dims, keepdim)
 
 
-@op(name="logsumexp", result="same", half="float32", batch="along_dims")
+@op(name="logsumexp", result="same", compute_dtype="float32", vmap="along_dims")
 def log_sum(input, dim, keepdim):
     """The logarithm of the sum of exponentials."""
     return log_sum.op(input, dim, keepdim)
@@ -996,7 +999,7 @@ def logsumexp(input, dim, keepdim=False):
     """
     from weft._dtypes import get_default_dtype
 
-    if input.kind.dtype.category < 2:
+    if input._key.dtype.category < 2:
         input = input.to(get_default_dtype())
     return log_sum.op(input, reduced("logsumexp", input, dim), keepdim)
 

@@ -67,7 +67,7 @@ DIRICHLET_Q = (
 )
 
 
-@op(tensors="input output", accepts="float", gradient="refused", batch="elementwise")
+@op(tensors="input output", dtypes="float", gradient="refused", vmap="elementwise")
 def _standard_gamma_grad(input, output):
     """How each of the samples `output` of the gamma distribution moves with its shape parameter in `input`."""
     check_tensor("_standard_gamma_grad", input)
@@ -89,7 +89,7 @@ def _(xp, input, output):
     )
 
 
-@op(tensors="x alpha total", accepts="float", gradient="refused", batch="elementwise")
+@op(tensors="x alpha total", dtypes="float", gradient="refused", vmap="elementwise")
 def _dirichlet_grad(x, alpha, total):
     """How each element `x` of a Dirichlet sample moves with its own parameter `alpha`; `total`: the sum of them all."""
     for name, each in (("x", x), ("alpha", alpha), ("total", total)):
@@ -112,7 +112,7 @@ def _(xp, x, alpha, total):
     )
 
 
-@op(accepts="float", batch="random")
+@op(dtypes="float", vmap="random")
 def _sample_dirichlet(input, generator=None):
     """Samples of the Dirichlet distributions whose parameters are the rows of `input`, by float64 gamma variables."""
     check_tensor("_sample_dirichlet", input)

@@ -37,7 +37,8 @@ def check_order(name: str, input: Any, reduce: str) -> None:
     """
     if reduce in ("amax", "amin") and input.is_complex():
         raise NotImplementedError(
-            f"{name}(): {reduce} is not implemented for '{input.dtype.spoken}', which has no order; take 'sum', 'prod' "
+            f"{name}(): {reduce} is not implemented for '{input.dtype.scalar_type_name}', which has no order; take "
+            "'sum', 'prod' "
             "or 'mean'"
         )
 
@@ -56,7 +57,7 @@ def identity(reduce: str, element: Any) -> Any:
     return -math.inf if reduce == "amax" else math.inf
 
 
-@op(tensors="input index src", result="same", half="float32", name="scatter_reduce", batch="along_dims")
+@op(tensors="input index src", result="same", compute_dtype="float32", name="scatter_reduce", vmap="along_dims")
 def reduced_at(input, dim, index, src, reduce, include_self):
     """A copy of ``input`` with the elements of ``src`` combined at their positions along a dim."""
     return reduced_at.op(input, dim, index, src, reduce, include_self)
@@ -186,7 +187,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     return positioned("index_reduce", IndexError, reduced_at.op, input, dim, index, source, reduce, include_self)
 
 
-@op(tensors="input index src", result="same", half="float32", name="segment_extremes", batch="along_dims")
+@op(tensors="input index src", result="same", compute_dtype="float32", name="segment_extremes", vmap="along_dims")
 def segment_extremes(input, dim, index, src, reduce):
     """The extremes of segments, and of what each starts from, which takes no part of the gradient."""
     return segment_extremes.op(input, dim, index, src, reduce)
@@ -204,7 +205,7 @@ def _(grad, dim, index, src, output):
     return gather(grad / count.masked_fill(count == 0, 1), dim, index).masked_fill(~chosen, 0)
 
 
-@composite(by_value=True)
+@composite(data_dependent=True)
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """Reductions of neighbouring elements along an axis, in segments of given lengths.
 
@@ -236,7 +237,9 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
             f"and {data.ndim} dimensions"
         )
     if lengths.is_floating_point() or lengths.is_complex():
-        raise NotImplementedError(f"segment_reduce: not implemented for lengths of '{lengths.dtype.spoken}'; use int64")
+        raise NotImplementedError(
+            f"segment_reduce: not implemented for lengths of '{lengths.dtype.scalar_type_name}'; use int64"
+        )
     table = lengths.cpu().numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
     if not unsafe and ((table < 0).any() or (table.sum(1) != data.shape[axis]).any()):
         raise RuntimeError(f"segment_reduce(): lengths must add up to the size of axis {axis}, {data.shape[axis]}")

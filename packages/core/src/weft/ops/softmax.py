@@ -23,7 +23,7 @@ def exponentials(xp: Any, input: Any, dim: int) -> Any:
     return xp.exp(shifted, shifted)
 
 
-@op(name="softmax", result="same", half="float32", accepts="float", batch="along_dims")
+@op(name="softmax", result="same", compute_dtype="float32", dtypes="float", vmap="along_dims")
 def softmax_op(input, dim):
     """``exp(input) / exp(input).sum(dim)``."""
     return softmax_op.op(input, dim)
@@ -47,9 +47,9 @@ def _(grad, output, dim):
     tensors="output_grad result",
     name="softmax_backward",
     result="same",
-    half="float32",
-    accepts="float",
-    batch="along_dims",
+    compute_dtype="float32",
+    dtypes="float",
+    vmap="along_dims",
 )
 def softmax_backward(output_grad, result, dim):
     """The gradient of `softmax` with respect to its input, by its result."""
@@ -76,7 +76,7 @@ def _(grad, output_grad, result, dim):
     return grad * (output_grad - slope) - output_grad * (grad * result).sum(dim, keepdim=True)
 
 
-@op(name="log_softmax", result="same", half="float32", accepts="float", batch="along_dims")
+@op(name="log_softmax", result="same", compute_dtype="float32", dtypes="float", vmap="along_dims")
 def log_softmax_op(input, dim):
     """The logarithm of `softmax`."""
     return log_softmax_op.op(input, dim)
@@ -101,9 +101,9 @@ def _(grad, output, dim):
     tensors="output_grad result",
     name="log_softmax_backward",
     result="same",
-    half="float32",
-    accepts="float",
-    batch="along_dims",
+    compute_dtype="float32",
+    dtypes="float",
+    vmap="along_dims",
 )
 def log_softmax_backward(output_grad, result, dim):
     """The gradient of `log_softmax` with respect to its input, by its result."""
@@ -197,7 +197,9 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
             f"'output', got {list(grad_output.shape)} {grad_output.dtype} and {list(output.shape)} {output.dtype}"
         )
     if not grad_output.dtype.is_floating_point:
-        raise NotImplementedError(f"_softmax_backward_data: not implemented for '{output.dtype.spoken}'; use .float()")
+        raise NotImplementedError(
+            f"_softmax_backward_data: not implemented for '{output.dtype.scalar_type_name}'; use .float()"
+        )
     half = grad_output.dtype.is_half
     grad, result = (each.float() if half else each for each in (grad_output, output))
     product = grad * result
@@ -207,7 +209,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 # Norms
 
 
-@op(name="vector_norm", result="real", half="float32", accepts="float complex", batch="along_dims")
+@op(name="vector_norm", result="real", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
 def vector_norm(input, ord, dim, keepdim):
     """The p-norm of the elements over some dims."""
     return vector_norm.op(input, ord, dim, keepdim)
@@ -266,9 +268,10 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """
     if dtype is not None:
         input = input.to(dtype)
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(
-            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.spoken}"
+            f"norm: linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{input.dtype.scalar_type_name}"
         )
     if p == "nuc":
         from weft import linalg

@@ -118,7 +118,7 @@ def last_to(xp: Any, keys: Any, dim: int) -> Any:
     return keys if dim == keys.ndim - 1 else xp.ascontiguousarray(xp.moveaxis(keys, -1, dim))
 
 
-@op(name="sort", half="float32", batch="along_dims")
+@op(name="sort", compute_dtype="float32", vmap="along_dims")
 def ordered(input, dim, descending):
     """The elements in order along a dim, and where they were."""
     return ordered.op(input, dim, descending)
@@ -152,7 +152,7 @@ def sort(input, dim=-1, descending=False, stable=False):
     """
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' must be int, not bool")
-    if input.kind.is_complex:
+    if input._key.is_complex:
         raise RuntimeError("sort(): does not support complex values")
     return named("sort", "values indices")(
         *ordered.op(input, wrap_dim("sort", dim, input.ndim), builtins.bool(descending))
@@ -171,7 +171,7 @@ def argsort(input, dim=-1, descending=False, stable=False):
     return sort(input, dim, descending).indices
 
 
-@op(name="topk", half="float32", batch="along_dims")
+@op(name="topk", compute_dtype="float32", vmap="along_dims")
 def top(input, k, dim, largest_, sorted_):
     """The k largest or smallest elements along a dim, and where they are."""
     return top.op(input, k, dim, largest_, sorted_)
@@ -215,11 +215,11 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     RuntimeError
         If k is negative or larger than the dimension.
     """
-    if input.kind.is_complex:
-        raise RuntimeError(f"topk: does not support complex dtypes, which have no order; got {input.kind.dtype}")
-    if input.kind.dtype.name == "bool":
+    if input._key.is_complex:
+        raise RuntimeError(f"topk: does not support complex dtypes, which have no order; got {input._key.dtype}")
+    if input._key.dtype.name == "bool":
         raise NotImplementedError(
-            f"topk: not implemented for '{input.kind.dtype.spoken}'; convert with .to(weft.uint8)"
+            f"topk: not implemented for '{input._key.dtype.scalar_type_name}'; convert with .to(weft.uint8)"
         )
     dim = wrap_dim("topk", dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
@@ -231,8 +231,10 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 @composite("kthvalue", out="exact")
 def kthvalue(input, k, dim=-1, keepdim=False):
     """The k-th smallest element along a dimension, and where it is."""
-    if input.kind.is_complex:
-        raise NotImplementedError(f"kthvalue: not implemented for '{input.kind.dtype.spoken}', which has no order")
+    if input._key.is_complex:
+        raise NotImplementedError(
+            f"kthvalue: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
+        )
     k = integer("kthvalue", k, "k")
     dim = wrap_dim("kthvalue", dim, input.ndim)
     size = input.shape[dim] if input.ndim else 1
@@ -245,7 +247,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return named("kthvalue", "values indices")(*smallest.op(input, k, dim, keepdim))
 
 
-@op(name="kthvalue", half="float32", batch="along_dims")
+@op(name="kthvalue", compute_dtype="float32", vmap="along_dims")
 def smallest(input, k, dim, keepdim):
     """The k-th smallest element along a dim, and where it is."""
     return smallest.op(input, k, dim, keepdim)
@@ -292,7 +294,7 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor; got {q.ndim}-D")
-    if q.numel() and not q.kind.wrapped and not bool(((q >= 0) & (q <= 1)).all()):
+    if q.numel() and not q._key.wrapped and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
@@ -341,13 +343,13 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     return found if q.ndim else found.squeeze(0)
 
 
-@composite("quantile", out="exact", precision="float32")
+@composite("quantile", out="exact", autocast="float32")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a share q of the elements lies, along a dimension or over all."""
     return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite("nanquantile", out="exact", precision="float32")
+@composite("nanquantile", out="exact", autocast="float32")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """`quantile` of the elements that are not nan."""
     return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
@@ -356,7 +358,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 # Searches
 
 
-@op(tensors="sequence values", name="searchsorted", half="float32", gradient=None)
+@op(tensors="sequence values", name="searchsorted", compute_dtype="float32", gradient=None)
 def search(sequence, values, right):
     """Where values would have to stand in sorted sequences."""
     return search.op(sequence, values, right)
@@ -414,9 +416,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         )
     scalar = not isinstance(input, TensorBase)
     for each in (sorted_sequence, input):
-        if isinstance(each, TensorBase) and each.kind.is_complex:
+        if isinstance(each, TensorBase) and each._key.is_complex:
             raise NotImplementedError(
-                f"searchsorted: not implemented for '{each.kind.dtype.spoken}', which has no order"
+                f"searchsorted: not implemented for '{each._key.dtype.scalar_type_name}', which has no order"
             )
     if not sorted_sequence.ndim:
         raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
@@ -443,7 +445,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             )
         if sorter.dtype is not int64:
             raise RuntimeError(
-                f"searchsorted: sorter must be a tensor of long dtype but got dtype {sorter.dtype.spoken}"
+                f"searchsorted: sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type_name}"
             )
         in_range("searchsorted: sorter", sorter, sorted_sequence.shape[-1], -1)
         sorted_sequence = sorted_sequence.gather(-1, sorter)
@@ -473,12 +475,12 @@ def _(xp, input, weights, minlength):
     return xp.bincount(input, weights=weights, minlength=minlength)
 
 
-@composite("bincount", by_value=True)
+@composite("bincount", data_dependent=True)
 def bincount(input, weights=None, minlength=0):
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
     if input.dtype.category > 1:
         raise NotImplementedError(
-            f"bincount: not implemented for '{input.dtype.spoken}' ({input.dtype}); it takes integers"
+            f"bincount: not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); it takes integers"
         )
     if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.min()) < 0):
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
@@ -498,7 +500,7 @@ def bincount(input, weights=None, minlength=0):
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 
-@composite("histc", out="exact", by_value=True, scalars="min max")
+@composite("histc", out="exact", data_dependent=True, scalars="min max")
 def histc(input, bins=100, min=0, max=0):
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
     if bins <= 0:
@@ -533,7 +535,7 @@ def _(xp, input, bins, low, high):
 # Distinct values
 
 
-@op(name="unique", half="float32", gradient="refused", batch="dynamic")
+@op(name="unique", compute_dtype="float32", gradient="refused", vmap="dynamic")
 def distinct(input, dim, with_inverse, with_counts):
     """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs.
 
@@ -603,7 +605,7 @@ def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@op(name="unique_consecutive", half="float32", gradient="refused", batch="dynamic")
+@op(name="unique_consecutive", compute_dtype="float32", gradient="refused", vmap="dynamic")
 def runs(input, dim):
     """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
     return runs.op(input, dim)

@@ -62,7 +62,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if input.dtype is bool_:
         raise RuntimeError("cov: bool dtype is not supported for input; convert with .float()")
     table = input.reshape(1, -1) if input.ndim < 2 else input
-    if not table.kind.is_differentiable:
+    if not table._key.is_differentiable:
         table = table.to(get_default_dtype())
     count = table.shape[1]
     weights = None
@@ -132,9 +132,9 @@ def edges_of(name: str, column: Any, bins: Any, limits: Any) -> Any:
     if isinstance(bins, TensorBase):
         if bins.ndim != 1:  # type: ignore[attr-defined]
             raise RuntimeError(f"{name}: bins tensor should have one dimension, but got {bins.ndim}")  # type: ignore[attr-defined]
-        if bins.kind.dtype is not column.dtype:
+        if bins._key.dtype is not column.dtype:
             raise RuntimeError(
-                f"{name}: input and bins should have the same dtype; got {column.dtype}, {bins.kind.dtype}"
+                f"{name}: input and bins should have the same dtype; got {column.dtype}, {bins._key.dtype}"
             )
         return bins.detach().clone()  # type: ignore[attr-defined]
     if bins <= 0:
@@ -146,7 +146,9 @@ def edges_of(name: str, column: Any, bins: Any, limits: Any) -> Any:
 def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     """How many points (rows), or how much weight, lies in each cell between edges."""
     if not points.dtype.is_floating_point:
-        raise NotImplementedError(f"{name}: not implemented for '{points.dtype.spoken}'; convert with .float()")
+        raise NotImplementedError(
+            f"{name}: not implemented for '{points.dtype.scalar_type_name}'; convert with .float()"
+        )
     if weight is not None and weight.dtype is not points.dtype:
         raise RuntimeError(f"{name}: expected weight to have dtype {points.dtype}, but got {weight.dtype}")
     shape = [each.numel() - 1 for each in edges]
@@ -167,7 +169,7 @@ def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool)
     return found
 
 
-@composite("histogram", out="exact", by_value=True)
+@composite("histogram", out="exact", data_dependent=True)
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements lie between neighbouring edges, and the edges.
 
@@ -197,7 +199,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     return named("histogram", "hist bin_edges")(hist, edges)
 
 
-@composite(by_value=True)
+@composite(data_dependent=True)
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """`histogram` of points in several dimensions.
 

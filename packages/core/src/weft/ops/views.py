@@ -10,11 +10,11 @@ from typing import Any
 import numpy
 
 from weft import _spoken
-from weft._devices import kind_of
+from weft._devices import key_of
 from weft._dtypes import BY_NUMPY, int64
 from weft._dtypes import dtype as dtype_class
 from weft._engine import dimensions
-from weft._engine.dispatch import make, replay
+from weft._engine.dispatch import apply_view_fn, make
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
@@ -42,7 +42,7 @@ from weft.ops.creation import zeros_like
 from weft.storage import address, owner
 
 
-@op("detach", view=True, gradient=None, batch="elementwise")
+@op("detach", view=True, gradient=None, vmap="elementwise")
 def detach(input):
     """The same memory, without history: a new leaf that does not require grad."""
     return detach.op(input)
@@ -53,7 +53,7 @@ def _(xp, input):
     return input.view()
 
 
-@op(view=True, name="alias", batch="elementwise")
+@op(view=True, name="alias", vmap="elementwise")
 def alias(input):
     """The same tensor as another view, through which gradients flow."""
     return alias.op(input)
@@ -101,7 +101,7 @@ def _(grad, input_shape):
     return grad.reshape(input_shape)
 
 
-@view.batch
+@view.vmap
 def _(batch):
     input, shape = batch.args
     return view.op(input, (batch.size, *shape))
@@ -141,7 +141,7 @@ def reshape(input, *args, shape=None):
     if can_view(input._array, shape):
         return view.op(input, shape)
     made = view.op(input.contiguous(), shape)
-    if not made.kind.wrapped:
+    if not made._key.wrapped:
         made._view_base = made._version_counter = None  # nobody else has the copy that it is a view of
     return made
 
@@ -204,7 +204,7 @@ def view_dtype(input, dtype):
 
 
 def named_views(have: Any, want: Any) -> str:
-    return f"to view {have.spoken} as {want.spoken} (different element sizes)"
+    return f"to view {have.scalar_type_name} as {want.scalar_type_name} (different element sizes)"
 
 
 def refuse_uneven(input: Any, dtype: Any, times: int) -> None:
@@ -233,7 +233,7 @@ def _(xp, input, dtype):
     return input.view(dtype.numpy)
 
 
-@view_dtype.batch
+@view_dtype.vmap
 def _(batch):
     if not batch.rank() and batch.args[0].dtype.itemsize != batch.args[1].itemsize:
         raise RuntimeError("view: self.dim() cannot be 0 to view a dtype as one of another size")
@@ -275,7 +275,7 @@ def _(grad, dim0, dim1):
     return grad.transpose(dim0, dim1)
 
 
-@transpose.batch
+@transpose.vmap
 def _(batch):
     input, dim0, dim1 = batch.args
     return transpose.op(input, dim0 + 1, dim1 + 1) if batch.rank() else alias.op(input)
@@ -309,7 +309,7 @@ def _(grad, dims):
     return grad.permute(inverse)
 
 
-@permute.batch
+@permute.vmap
 def _(batch):
     input, dims = batch.args
     return permute.op(input, (0, *[dim + 1 for dim in dims]))
@@ -342,7 +342,7 @@ def expand(input, *args, size=None, implicit=False):
                 f"non-singleton dimension {dim}. Target sizes: {list(sizes)}. Tensor sizes: {list(shape)}"
             )
         full.append(wanted)
-    elements("expand", full, input.kind.dtype.itemsize)
+    elements("expand", full, input._key.dtype.itemsize)
     return expand.op(input, tuple(full))
 
 
@@ -363,7 +363,7 @@ def _(grad, input_shape):
     return grad.sum_to_size(input_shape)
 
 
-@expand.batch
+@expand.vmap
 def _(batch):
     input, size = batch.args
     new = len(size) - batch.rank()
@@ -402,7 +402,7 @@ def _(grad, input_shape):
     return grad.reshape(input_shape)
 
 
-@squeeze.batch
+@squeeze.vmap
 def _(batch):
     input, dim = batch.args
     return squeeze.op(input, tuple(each + 1 for each in dim))
@@ -425,7 +425,7 @@ def _(grad, dim):
     return grad.squeeze(dim)
 
 
-@unsqueeze.batch
+@unsqueeze.vmap
 def _(batch):
     input, dim = batch.args
     return unsqueeze.op(input, dim + 1)
@@ -542,7 +542,7 @@ def adjoint(input):
 
 def _reversed(self: Tensor) -> Any:
     """The dimensions in reverse order."""
-    if self._array.ndim == 2 and self.kind.quick:
+    if self._array.ndim == 2 and self._key.fast_views:
         return self.permute(1, 0)
     if not self._array.ndim:
         warn_caller_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
@@ -603,7 +603,7 @@ def _(grad, input_shape, dim, index):
     return view_scatter_zeros(grad, input_shape, select.op, (dim, index))
 
 
-@select.batch
+@select.vmap
 def _(batch):
     input, dim, index = batch.args
     return select.op(input, dim + 1, index)
@@ -614,7 +614,7 @@ def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[A
     return embed.op(grad, shape, of, args)
 
 
-@op(name="embed", accepts=ALL_DTYPES, linear="input")
+@op(name="embed", dtypes=ALL_DTYPES, linear="input")
 def embed(input, shape, of, args):
     """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
     return embed.op(input, shape, of, args)
@@ -639,7 +639,7 @@ def _(grad, of, args):
     return of(grad, *args)
 
 
-@embed.batch
+@embed.vmap
 def _(batch):
     input, shape, of, args = batch.args
     whole = input.new_zeros((batch.size, *shape))
@@ -664,7 +664,7 @@ def _(grad, input_shape, dim, start, stop, step):
     return view_scatter_zeros(grad, input_shape, slice_dim.op, (dim, start, stop, step))
 
 
-@slice_dim.batch
+@slice_dim.vmap
 def _(batch):
     input, dim, start, stop, step = batch.args
     return slice_dim.op(input, dim + 1, start, stop, step)
@@ -729,7 +729,7 @@ def _(grad, input_shape, offset, dim1, dim2):
     return view_scatter_zeros(grad, input_shape, diagonal.op, (offset, dim1, dim2))
 
 
-@diagonal.batch
+@diagonal.vmap
 def _(batch):
     input, offset, dim1, dim2 = batch.args
     return diagonal.op(input, offset, dim1 + 1, dim2 + 1)
@@ -766,7 +766,7 @@ def _(grad, input_shape, dim, size, step):
     return unfold_backward(grad, input_shape, dim, size, step)
 
 
-@unfold.batch
+@unfold.vmap
 def _(batch):
     input, dim, size, step = batch.args
     return unfold.op(input, dim + 1, size, step) if batch.rank() else unsqueeze.op(input, 1)[:, :size]
@@ -795,7 +795,7 @@ def _(grad, dim, size, step):
     return unfold.op(grad, dim, size, step)
 
 
-@unfold_backward.batch
+@unfold_backward.vmap
 def _(batch):
     input, shape, dim, size, step = batch.args
     if not shape:
@@ -857,7 +857,7 @@ def _(input_tangent, size, stride, first, own_stride):
     return places[positions_tensor(wanted - low, places)].reshape(size)
 
 
-@as_strided.batch
+@as_strided.vmap
 def _(batch):
     input, size, stride, first, own_stride = batch.args
     apart = input.stride(0)
@@ -914,7 +914,7 @@ def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
 # Complex numbers and their parts
 
 
-@op(view=True, name="real", batch="elementwise")
+@op(view=True, name="real", vmap="elementwise")
 def real_part(input):
     """The real parts of a complex tensor, sharing memory."""
     return real_part.op(input)
@@ -930,7 +930,7 @@ def _(grad):
     return complex_op.op(grad, zeros_like(grad))
 
 
-@op(view=True, name="imag", batch="elementwise")
+@op(view=True, name="imag", vmap="elementwise")
 def imaginary_part(input):
     """The imaginary parts of a complex tensor, sharing memory."""
     return imaginary_part.op(input)
@@ -946,7 +946,7 @@ def _(grad):
     return complex_op.op(zeros_like(grad), grad)
 
 
-@op(tensors="real imag", name="complex", batch="elementwise", linear="real imag")
+@op(tensors="real imag", name="complex", vmap="elementwise", linear="real imag")
 def complex_op(real, imag):
     """Complex numbers from their parts."""
     return complex_op.op(real, imag)
@@ -988,7 +988,7 @@ def complex(real, imag):
     return complex_op.op(real, imag)
 
 
-@composite(out="exact", precision="float32")
+@composite(out="exact", autocast="float32")
 def polar(abs, angle):
     """Complex numbers from their absolute values and angles (radians)."""
     require_tensors("polar", abs=abs, angle=angle)
@@ -1003,7 +1003,7 @@ def polar(abs, angle):
 @composite()
 def real(input):
     """The real parts, sharing memory; a real tensor is itself."""
-    return real_part.op(input) if input.kind.is_complex else input
+    return real_part.op(input) if input._key.is_complex else input
 
 
 @composite()
@@ -1015,7 +1015,7 @@ def imag(input):
     RuntimeError
         For a real tensor.
     """
-    if not input.kind.is_complex:
+    if not input._key.is_complex:
         raise RuntimeError(f"imag: imag is not implemented for tensors with non-complex dtypes; got {input.dtype}")
     return imaginary_part.op(input)
 
@@ -1032,7 +1032,7 @@ Tensor.real = property(real, _set_real)
 Tensor.imag = property(imag, _set_imag)
 
 
-@op(view=True, name="conj", batch="elementwise")
+@op(view=True, name="conj", vmap="elementwise")
 def conjugate_view(input):
     """The complex conjugate, sharing memory."""
     return conjugate_view.op(input)
@@ -1048,10 +1048,10 @@ def _(grad):
     return grad.conj()
 
 
-@op("_neg_view", view=True, name="neg_view", batch="elementwise")
+@op("_neg_view", view=True, name="neg_view", vmap="elementwise")
 def _neg_view(input):
     """The negative, sharing memory: what is written to it is written with the other sign."""
-    if input.kind.dtype.category < 1:
+    if input._key.dtype.category < 1:
         raise RuntimeError("neg_view: the negative of a bool tensor is not defined; use logical_not()")
     return _neg_view.op(input)
 
@@ -1080,13 +1080,13 @@ def conj(input):
     >>> x
     tensor([5.+1.j])
     """
-    return conjugate_view.op(input) if input.kind.is_complex else input
+    return conjugate_view.op(input) if input._key.is_complex else input
 
 
 @composite("conj_physical _conj_physical", "conj_physical_", out="exact")
 def conj_physical(input):
     """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
-    return input._conj_copy() if input.kind.is_complex else input
+    return input._conj_copy() if input._key.is_complex else input
 
 
 _conj, _conj_physical = conj, conj_physical
@@ -1116,10 +1116,10 @@ def is_neg(input):
     return builtins.bool(bits_of(input) & NEGATIVE)
 
 
-@op(view=True, batch="elementwise")
+@op(view=True, vmap="elementwise")
 def view_as_real(input):
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
-    if not input.kind.is_complex:
+    if not input._key.is_complex:
         raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
     refuse_bits(
         input,
@@ -1141,7 +1141,7 @@ def _(grad):
     return complex_op.op(grad.select(-1, 0), grad.select(-1, 1))
 
 
-@op(view=True, batch="elementwise", precision="float32")
+@op(view=True, vmap="elementwise", autocast="float32")
 def view_as_complex(input):
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
     if input.dtype.name not in ("float32", "float64"):
@@ -1211,7 +1211,7 @@ def _(grads, input_shape, sizes, dim):
     return cat(full, dim)
 
 
-@split_sizes.batch
+@split_sizes.vmap
 def _(batch):
     input, sizes, dim = batch.args
     return split_sizes.op(input, sizes, dim + 1)
@@ -1383,7 +1383,7 @@ def _(grads, input_shape, dim):
     return stack([nothing if grad is None else grad for grad in grads], dim)
 
 
-@unbind.batch
+@unbind.vmap
 def _(batch):
     input, dim = batch.args
     return unbind.op(input, dim + 1)
@@ -1411,13 +1411,13 @@ def _resize(input, *size, memory_format=None):
     if shape == input._array.shape and order is None:
         return input
     count = elements("resize_", shape, input.itemsize)
-    if input.kind.wrapped:  # in a function transform the memory is not its own
+    if input._key.wrapped:  # in a function transform the memory is not its own
         if count != input.numel() or order is not None:
             raise RuntimeError("resize_: in vmap and other function transforms the number of elements must stay")
         return view_inplace("resize_", input, view, shape, {})
-    if input.kind.bits:
-        memory = make(memory_of(input._array), kind_of(input.kind.dtype, input.kind.device))
-        input._array = Unresolved(_resize(memory, shape, memory_format=memory_format)._array, input.kind.bits)
+    if input._key.bits:
+        memory = make(memory_of(input._array), key_of(input._key.dtype, input._key.device))
+        input._array = Unresolved(_resize(memory, shape, memory_format=memory_format)._array, input._key.bits)
         bump(input, "resize_")
         return input
     reach = input.untyped_storage().nbytes() // input.itemsize - input.storage_offset()
@@ -1447,14 +1447,14 @@ def resize_as_(input, the_template, *, memory_format=None):
 # What recorded writes to views leave behind
 
 
-@op(tensors="base source", accepts=ALL_DTYPES, name="view_scatter")
-def view_scatter(base, source, recipe, order):
+@op(tensors="base source", dtypes=ALL_DTYPES, name="view_scatter")
+def view_scatter(base, source, view_fn, order):
     """A copy of ``base``, with its dimensions in memory in this order, in which a view of it has other values."""
-    return view_scatter.op(base, source, recipe, order)
+    return view_scatter.op(base, source, view_fn, order)
 
 
 @view_scatter.kernel
-def _(xp, base, source, recipe, order):
+def _(xp, base, source, view_fn, order):
     raise NotImplementedError("view_scatter: recorded by in-place writes, never computed")
 
 
@@ -1462,15 +1462,15 @@ view_scatter.declaration.label = "CopySlices"
 
 
 @view_scatter.gradient("base")
-def _(grad, recipe, order):
+def _(grad, view_fn, order):
     rest = in_order(grad.clone(), order)
-    replay(recipe, rest).zero_()
+    apply_view_fn(view_fn, rest).zero_()
     return rest
 
 
 @view_scatter.gradient("source")
-def _(grad, recipe, order):
-    return replay(recipe, in_order(grad, order))
+def _(grad, view_fn, order):
+    return apply_view_fn(view_fn, in_order(grad, order))
 
 
 def in_order(tensor: Any, order: tuple[int, ...]) -> Any:

@@ -16,7 +16,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from weft import _profiling
-from weft._engine.kinds import BySize
+from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state, watch
 from weft._profiling import copies
 from weft.ops._declare import registry
@@ -97,8 +97,8 @@ class Recorder:
             for index, kernel in enumerate(op.kernels):
                 if kernel is not None:
                     op.kernels[index] = self.watch(op.name, kernel)
-        for kind in state.known_kinds:
-            kind.accumulate = self.watch("core::add", kind.accumulate)
+        for key in state.known_keys:
+            key.accumulate = self.watch("core::add", key.accumulate)
         watch(1)
         if self.modules:
             self.watch_modules()
@@ -113,8 +113,8 @@ class Recorder:
             for index, kernel in enumerate(op.kernels):
                 if kernel is not None:
                     op.kernels[index] = self.original(kernel)
-        for kind in state.known_kinds:
-            kind.accumulate = self.original(kind.accumulate)
+        for key in state.known_keys:
+            key.accumulate = self.original(key.accumulate)
         for handle in self.handles:
             handle.remove()
         self.owners.clear()
@@ -159,8 +159,8 @@ class Recorder:
 
     def watch(self, name: str, kernel: Any) -> Any:
         """A kernel with a span around each call."""
-        if isinstance(kernel, BySize):
-            both = BySize(self.watch(name, kernel.small), self.watch(name, kernel.large), kernel.least)
+        if isinstance(kernel, KernelBySize):
+            both = KernelBySize(self.watch(name, kernel.small), self.watch(name, kernel.large), kernel.least)
             self.pairs[id(both)] = both, kernel
             return both
         declared = registry.get(name)
@@ -188,7 +188,7 @@ class Recorder:
 
     def original(self, kernel: Any) -> Any:
         """What was given to `watch`."""
-        if isinstance(kernel, BySize):
+        if isinstance(kernel, KernelBySize):
             return self.pairs.get(id(kernel), (None, kernel))[1]
         return getattr(kernel, "watched", kernel)
 

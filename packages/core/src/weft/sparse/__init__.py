@@ -14,7 +14,9 @@ from weft._dtypes import ALL
 __all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
 _FUNCTIONS = {"log_softmax": "_reductions", "softmax": "_reductions", "spdiags": "_functions"}
-_LEGACY = {f"{each.spoken}Tensor": each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))}
+_LEGACY = {
+    f"{each.scalar_type_name}Tensor": each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))
+}
 
 
 def mm(mat1: Any, mat2: Any) -> Any:

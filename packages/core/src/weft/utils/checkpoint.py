@@ -282,7 +282,7 @@ class CheckpointFunction(Function):
         RuntimeError
             In a pass for some inputs only: the one inside accumulates into all leaves.
         """
-        if local.walk.captures is not None:
+        if local.backward_pass.captures is not None:
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() and backward(inputs=...); "
                 "call backward() without inputs, or pass use_reentrant=False"

@@ -154,7 +154,7 @@ class UninitializedTensorMixin(Tensor):
         dtype = self.dtype if dtype is None else dtype
         values = weft.empty(shape, device=device, dtype=dtype)
         self.data = values
-        self.kind = values.kind
+        self._key = values._key
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
 
     def __getattribute__(self, name: str) -> Any:

@@ -341,7 +341,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     >>> bool((output == 2 * mask).all())
     True
     """
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise RuntimeError(f"native_dropout: result type Float can't be cast to {input.dtype}; convert with .float()")
     if train is False or not input.numel():
         return input.clone(), weft.ones_like(input, dtype=weft.bool)

@@ -21,7 +21,7 @@ import numpy as np
 
 from weft import Tensor
 from weft._devices import backend_of
-from weft._engine.kinds import Kind
+from weft._engine.dispatch_keys import DispatchKey
 from weft._engine.tensor import local, run_quietly, state
 from weft._profiling import watched
 from weft.ops._inplace import bump
@@ -73,39 +73,37 @@ class MultiTensorStep:
             for values in zip(*columns, strict=True):
                 self.formula(*values, **options)
             return
-        kind = columns[0][0].kind
-        if kind.plain and all(
-            value.kind is kind for column in columns for value in column if isinstance(value, Tensor)
-        ):
-            self._run_on_arrays(kind, columns, options)
+        key = columns[0][0]._key
+        if key.plain and all(value._key is key for column in columns for value in column if isinstance(value, Tensor)):
+            self._run_on_arrays(key, columns, options)
             return
-        for kind, rows in self._by_kind(list(zip(*columns, strict=True))).items():
-            if kind is None:
+        for key, rows in self._by_kind(list(zip(*columns, strict=True))).items():
+            if key is None:
                 for row in rows:
                     self.formula(*row, **options)
             else:
-                self._run_on_arrays(kind, list(zip(*rows)), options)
+                self._run_on_arrays(key, list(zip(*rows)), options)
 
     @staticmethod
-    def _by_kind(rows: list[Row]) -> dict[Kind | None, list[Row]]:
+    def _by_kind(rows: list[Row]) -> dict[DispatchKey | None, list[Row]]:
         """Rows whose tensors are all of one dtype and device, by that; under None those to run on tensors."""
-        found: dict[Kind | None, list[Row]] = {}
+        found: dict[DispatchKey | None, list[Row]] = {}
         for row in rows:
-            kind: Kind | None = row[0].kind
-            if any(isinstance(value, Tensor) and (value.kind is not kind or not value.kind.plain) for value in row):
-                kind = None
-            found.setdefault(kind, []).append(row)
+            key: DispatchKey | None = row[0]._key
+            if any(isinstance(value, Tensor) and (value._key is not key or not value._key.plain) for value in row):
+                key = None
+            found.setdefault(key, []).append(row)
         return found
 
-    def _run_on_arrays(self, kind: Kind, columns: Sequence[Row], options: dict[str, Any]) -> None:
+    def _run_on_arrays(self, key: DispatchKey, columns: Sequence[Row], options: dict[str, Any]) -> None:
         from weft.plugins import kernels
 
-        device = kind.device
+        device = key.device
         backend = backend_of(device)
         kernel = kernels(device.type).get(self.name)
         if kernel is None:
             generic = functools.partial(self._in_blocks, _block_class(backend.xp))
-            kernel = backend.kernel(self.name, kind.dtype, generic)
+            kernel = backend.kernel(self.name, key.dtype, generic)
         arrays = [[x._array if isinstance(x, Tensor) else x for x in column] for column in columns]
         with backend.guard(device.index):
             run_quietly(functools.partial(watched(self.name, kernel), *arrays, **options))

@@ -553,7 +553,7 @@ def new_step_count() -> Tensor:
 
 def real_views(tensors: Iterable[Tensor]) -> list[Tensor]:
     """Complex tensors as real ones of one more dimension, sharing memory: their parts are stepped separately."""
-    return [weft.view_as_real(t) if t.kind.is_complex else t for t in tensors]
+    return [weft.view_as_real(t) if t._key.is_complex else t for t in tensors]
 
 
 def state_tensors(states: Sequence[dict[str, Any]], name: str) -> list[Tensor]:

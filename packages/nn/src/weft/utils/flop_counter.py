@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from weft import ops
-from weft._devices import cpu, kind_of
+from weft._devices import cpu, key_of
 from weft._dtypes import BY_NUMPY
 from weft._engine.tensor import TensorBase, local, state
 from weft.nn import Module
@@ -119,7 +119,7 @@ def _attention_products(query: Any, key: Any, *factors: Any) -> int:
 
 
 def _convolution() -> str:
-    return "convolution" if local.walk is None else "convolution_backward"
+    return "convolution" if local.backward_pass is None else "convolution_backward"
 
 
 class FlopCounterMode:
@@ -203,7 +203,7 @@ class FlopCounterMode:
         leave = register_module_forward_hook(self._leave_module, always_call=True)
         self._undo += [enter.remove, leave.remove]
         for element in {*BY_NUMPY.values()}:
-            kind_of(element, cpu)  # kinds are made when a first tensor has them; here is where they are replaced
+            key_of(element, cpu)  # kinds are made when a first tensor has them; here is where they are replaced
         for op in state.ops:
             if op.name in self.formulas:
                 self._watch(op)
@@ -225,14 +225,14 @@ class FlopCounterMode:
     def _watch(self, op: Any) -> None:
         """Put a kernel that counts in the place of each of an op's, until the end."""
         formula = self.formulas[op.name]
-        for kind in {kind.index: kind for kind in state.known_kinds}.values():
+        for key in {key.index: key for key in state.known_keys}.values():
             try:
-                kernel = op.kernel(kind)
+                kernel = op.kernel(key)
             except Exception:  # the op is not for this dtype: whoever calls it gets the error
                 continue
             counting = self._counting(kernel, formula)
-            op.kernels[kind.index] = counting
-            self._undo.append(partial(_restore, op, kind.index, kernel, counting))
+            op.kernels[key.index] = counting
+            self._undo.append(partial(_restore, op, key.index, kernel, counting))
 
     def _counting(self, kernel: Any, formula: Callable[..., Count]) -> Any:
         def counting(*args: Any, **options: Any) -> Any:
@@ -248,7 +248,7 @@ class FlopCounterMode:
         if count == 0:
             return
         op = getattr(ops.aten, name, f"aten.{name}")
-        chain = self._chain if local.walk is not None else self._stack
+        chain = self._chain if local.backward_pass is not None else self._stack
         for module in {"Global": None, **dict.fromkeys(chain)}:
             self.flop_counts[module][op] += count
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from weft.backend import BySize, small_arrays
+from weft.backend import KernelBySize, small_arrays
 from weft.backend_cpu.libraries import FEW, serves
 from weft.backend_cpu.onednn.convolution import is_last, new
 from weft.backend_cpu.onednn.library import UnsupportedError, make
@@ -126,7 +126,7 @@ def avg_pool(generic: Kernel) -> Kernel:
                 return found.run(input)
         return generic(input, kernel, stride, padding, out, options)
 
-    return BySize(small_arrays.small_of(generic), run, FEW)
+    return KernelBySize(small_arrays.small_of(generic), run, FEW)
 
 
 @serves("nn::avg_pool_gradient")

@@ -12,7 +12,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._layout import is_channels_last, suggests_channels_last
-from weft.ops._declare import guarded
+from weft.ops._declare import with_error_context
 from weft.ops._inplace import write_inplace
 
 __all__ = [
@@ -43,7 +43,7 @@ def explaining(namespace: Any, names: Iterable[str]) -> None:
         function = vars(namespace)[name]
         if not hasattr(function, "is_public"):  # those of declarations do it already
             quick = getattr(function, "quick", None)
-            setattr(namespace, name, wraps(function)(guarded(function, quick)))
+            setattr(namespace, name, wraps(function)(with_error_context(function, quick)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
 
 
@@ -192,5 +192,5 @@ def check_floating(name: str, tensor: Tensor) -> None:
     """
     if not tensor.dtype.is_floating_point:
         raise NotImplementedError(
-            f"{name}: not implemented for '{tensor.dtype.spoken}' ({tensor.dtype}); convert with .float()"
+            f"{name}: not implemented for '{tensor.dtype.scalar_type_name}' ({tensor.dtype}); convert with .float()"
         )

@@ -28,10 +28,10 @@ from weft.ops.softmax import softmax as core_softmax
 BACKWARD: Any = {
     "tensors": "output_grad input",
     "result": "same",
-    "half": "float32",
-    "accepts": "float",
+    "compute_dtype": "float32",
+    "dtypes": "float",
     "namespace": "nn",
-    "batch": "elementwise",
+    "vmap": "elementwise",
 }
 
 SQRT_HALF = math.sqrt(0.5)
@@ -65,10 +65,10 @@ def relu_(input: Tensor) -> Tensor:
 @op(
     out=True,
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     namespace="nn",
-    batch="elementwise",
+    vmap="elementwise",
     quick=partial(functions.variant, names=("none", "tanh")),
 )
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -224,13 +224,13 @@ def gumbel_softmax(
 
 def factor_of(name: str, number: Any, input: Tensor) -> Any:
     """A number that floating-point elements are combined with, if their dtype has it."""
-    return factor(name, number, input.kind.dtype) if input.kind.is_real_float else number
+    return factor(name, number, input._key.dtype) if input._key.is_real_float else number
 
 
 # Pieces of straight lines
 
 
-@op(result="same", half="native", accepts="int float", namespace="nn", name="threshold", batch="elementwise")
+@op(result="same", compute_dtype="native", dtypes="int float", namespace="nn", name="threshold", vmap="elementwise")
 def threshold_op(input, threshold, value):
     """A value where the input is not above a threshold."""
     return threshold_op.op(input, threshold, value)
@@ -250,7 +250,7 @@ def _(grad, input, threshold):
 def threshold_and_value(input: Tensor, threshold: float, value: float) -> tuple[float, float]:
     """The numbers that `threshold` takes, as the dtype of its input has them."""
     require_numbers("threshold", threshold=threshold, value=value)
-    element = input.kind.dtype
+    element = input._key.dtype
     return factor("threshold", threshold, element), fitting("threshold", value, element)
 
 
@@ -265,7 +265,7 @@ def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
     return threshold(input, threshold_value, value, True)
 
 
-@op(result="same", half="native", accepts="int float", namespace="nn", name="hardtanh", batch="elementwise")
+@op(result="same", compute_dtype="native", dtypes="int float", namespace="nn", name="hardtanh", vmap="elementwise")
 def hardtanh_op(input, low, high):
     """Each element moved into [low, high]."""
     return hardtanh_op.op(input, low, high)
@@ -308,7 +308,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
-    element = input.kind.dtype
+    element = input._key.dtype
     if min_val < 0 and element.category < 2 and not element.is_signed:
         raise RuntimeError(f"hardtanh: cannot do hardtanh on an unsigned type with negative limits, got {min_val}")
     min_val, max_val = fitting("hardtanh", min_val, element), fitting("hardtanh", max_val, element)
@@ -325,7 +325,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(hardtanh_op.op, "relu6_", input, inplace, 0, 6)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="leaky_relu", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="leaky_relu", vmap="elementwise")
 def leaky_relu_op(input, slope):
     """Negative elements times a slope."""
     return leaky_relu_op.op(input, slope)
@@ -485,7 +485,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
     return rrelu(input, lower, upper, training, True)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="shrink", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="shrink", vmap="elementwise")
 def shrink_op(input, lambd, towards_zero):
     """0 for elements in [-lambd, lambd]; the others as they are, or moved towards 0 by lambd."""
     return shrink_op.op(input, lambd, towards_zero)
@@ -523,14 +523,14 @@ def _(grad, input, lambd):
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
-    if input.kind.is_real_float:
-        lambd = rounded(fitting("hardshrink", lambd, input.kind.dtype), input)
+    if input._key.is_real_float:
+        lambd = rounded(fitting("hardshrink", lambd, input._key.dtype), input)
     return shrink_op.op(input, lambd, False)
 
 
 def rounded(number: float, input: Tensor) -> float:
     """A number as a tensor's dtype has it: halves are computed in float32, and compared with what they can be."""
-    return float(weft.tensor(number, dtype=input.kind.dtype)) if input.dtype.is_half else number
+    return float(weft.tensor(number, dtype=input._key.dtype)) if input.dtype.is_half else number
 
 
 @composite(out=True)
@@ -539,10 +539,10 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     require_numbers("softshrink", lambd=lambd)
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}.")
-    if input.kind.is_real_float and not lambd <= weft.finfo(input.kind.dtype).max:
+    if input._key.is_real_float and not lambd <= weft.finfo(input._key.dtype).max:
         raise RuntimeError(
-            f"softshrink: lambda must be in range [0, {weft.finfo(input.kind.dtype).max:g}] for input dtype "
-            f"{input.kind.dtype.spoken}, but found {lambd}"
+            f"softshrink: lambda must be in range [0, {weft.finfo(input._key.dtype).max:g}] for input dtype "
+            f"{input._key.dtype.scalar_type_name}, but found {lambd}"
         )
     return shrink_op.op(input, lambd, True)
 
@@ -550,7 +550,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 Tensor.hardshrink = hardshrink
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="hardsigmoid", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="hardsigmoid", vmap="elementwise")
 def hardsigmoid_op(input):
     """``relu6(x + 3) / 6``."""
     return hardsigmoid_op.op(input)
@@ -588,7 +588,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(hardsigmoid_op.op, "hardsigmoid_", input, inplace)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="hardswish", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="hardswish", vmap="elementwise")
 def hardswish_op(input):
     """``x * relu6(x + 3) / 6``."""
     return hardswish_op.op(input)
@@ -642,7 +642,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 # Exponential ones
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="elu", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="elu", vmap="elementwise")
 def elu_op(input, alpha, scale, input_scale):
     """``scale * x`` where x is positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
     return elu_op.op(input, alpha, scale, input_scale)
@@ -740,7 +740,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     return celu(input, alpha, True)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="softplus", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="softplus", vmap="elementwise")
 def softplus_op(input, beta, threshold):
     """``log(1 + exp(beta * x)) / beta``."""
     return softplus_op.op(input, beta, threshold)
@@ -806,7 +806,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return softplus_op.op(input, beta, threshold)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="logsigmoid", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="logsigmoid", vmap="elementwise")
 def logsigmoid_op(input):
     """The logarithm of the sigmoid."""
     return logsigmoid_op.op(input)
@@ -850,7 +850,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return logsigmoid_op.op(input)
 
 
-@op(result="same", half="float32", accepts="float complex", namespace="nn", name="silu", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float complex", namespace="nn", name="silu", vmap="elementwise")
 def silu_op(input):
     """``x * sigmoid(x)``."""
     return silu_op.op(input)
@@ -865,7 +865,7 @@ def _(xp, input):
 
 @silu_op.gradient("input")
 def _(grad, input):
-    if not input.kind.is_complex:
+    if not input._key.is_complex:
         return silu_backward.op(grad, input)
     gate = input.sigmoid()
     return grad * conj(gate * (1 + input * (1 - gate)))
@@ -908,7 +908,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return inplace_or_not(silu_op.op, "silu_", input, inplace)
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="mish", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="mish", vmap="elementwise")
 def mish_op(input):
     """``x * tanh(softplus(x))``."""
     return mish_op.op(input)
@@ -985,7 +985,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="softsign", batch="elementwise")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="softsign", vmap="elementwise")
 def softsign_op(input):
     """``x / (1 + |x|)``."""
     return softsign_op.op(input)
@@ -1029,7 +1029,7 @@ def _(grad, output_grad, input):
 @composite(quick=functions.activation(softsign_op.op))
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
-    if not input.kind.is_real_float:
+    if not input._key.is_real_float:
         return input / (input.abs() + 1)
     return softsign_op.op(input)
 
@@ -1055,7 +1055,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return glu_op.op(input, wrap_dim("glu", dim, input.ndim))
 
 
-@op(result="same", half="float32", accepts="float", namespace="nn", name="glu", batch="along_dims")
+@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="glu", vmap="along_dims")
 def glu_op(input, dim):
     """The first half of a dimension times the sigmoid of the second."""
     return glu_op.op(input, dim)
@@ -1077,11 +1077,11 @@ def _(grad, input, dim):
 @op(
     tensors="output_grad input",
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     namespace="nn",
     name="glu_backward",
-    batch="along_dims",
+    vmap="along_dims",
 )
 def glu_backward(output_grad, input, dim):
     """The gradient of `glu` with respect to its input."""

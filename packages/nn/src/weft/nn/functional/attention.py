@@ -105,7 +105,7 @@ def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, fact
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1)
-    if empty is not None and (empty.kind.wrapped or empty.any()):
+    if empty is not None and (empty._key.wrapped or empty.any()):
         weights = weights.masked_fill(empty, 0)
     return weights
 
@@ -126,7 +126,7 @@ def fused_attention(
     return attention_op.op(query, key, value, attn_mask, drawn, factor, is_causal)[0]
 
 
-@op(tensors="query key value mask drawn", half="float32", accepts="float", namespace="nn", name="attention")
+@op(tensors="query key value mask drawn", compute_dtype="float32", dtypes="float", namespace="nn", name="attention")
 def attention_op(query, key, value, mask, drawn, factor, is_causal):
     """`scaled_dot_product_attention`, with the logarithms of the sums of the exponentials, (..., L).
 
@@ -175,7 +175,7 @@ def _(grads, query, key, value, mask, drawn, later_outputs, factor, is_causal):
     return attention_gradient.op(grads[0], query, key, value, mask, drawn, later_outputs[0], factor, is_causal)
 
 
-@attention_op.batch
+@attention_op.vmap
 def _(batch):
     query, key, value, mask, drawn, factor, is_causal = batch.as_seen()
     weights = attention_weights(query, key, mask, factor, is_causal)
@@ -204,8 +204,8 @@ def attention_slopes(
 
 @op(
     tensors="output_grad query key value mask drawn sums",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     gradient="refused",
     namespace="nn",
 )
@@ -214,7 +214,7 @@ def attention_gradient(output_grad, query, key, value, mask, drawn, sums, factor
     return attention_gradient.op(output_grad, query, key, value, mask, drawn, sums, factor, is_causal)
 
 
-@attention_gradient.batch
+@attention_gradient.vmap
 def _(batch):
     output_grad, query, key, value, mask, drawn, _, *options = batch.as_seen()
     return batch.whole(attention_slopes(output_grad, query, key, value, mask, drawn, *options))
@@ -245,7 +245,7 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
                 "shape "
                 f"{list(each.shape)}"
             )
-        if each.kind.dtype is not query.kind.dtype:
+        if each._key.dtype is not query._key.dtype:
             raise RuntimeError(
                 f"{name}: Expected query, key, and value to have the same dtype, but got {query.dtype} and {argument} "
                 "of "

@@ -443,15 +443,15 @@ def usual_convolution(op: Any, name: str, count: int) -> Any:
         if not 2 <= len(args) <= 7 or not isinstance(args[0], Tensor) or not isinstance(args[1], Tensor):
             return None
         input, weight, bias, *options = args + defaults[len(args) - 2 :]
-        kind, x, w = input.kind, input._array, weight._array
-        if not kind.fast or not kind.is_real_float or weight.kind is not kind or not x.size or not w.size:
+        key, x, w = input._key, input._array, weight._array
+        if not key.fast_path or not key.is_real_float or weight._key is not key or not x.size or not w.size:
             return None
         if x.ndim != count + 2 or w.ndim != count + 2 or not x.flags.c_contiguous or not w.flags.c_contiguous:
             return None
         mask = (1 if input._requires_grad else 0) | (2 if weight._requires_grad else 0)
         b = None
         if bias is not None:
-            if not isinstance(bias, Tensor) or bias.kind is not kind or bias._array.shape != w.shape[:1]:
+            if not isinstance(bias, Tensor) or bias._key is not key or bias._array.shape != w.shape[:1]:
                 return None
             b = bias._array
             mask |= 4 if bias._requires_grad else 0
@@ -461,7 +461,7 @@ def usual_convolution(op: Any, name: str, count: int) -> Any:
             geometry = known_geometry(name, x.shape, w.shape, *options)
         except (RuntimeError, ValueError):
             return None
-        return run(op, kind, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
+        return run(op, key, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
 
     return quick
 
@@ -483,8 +483,8 @@ def convolution(count: int) -> tuple[Any, Any]:
     forward = op(
         tensors="input weight bias",
         result="same",
-        half="float32",
-        precision="half",
+        compute_dtype="float32",
+        autocast="half",
         namespace="nn",
         quick=partial(usual_convolution, name=name, count=count),
     )(function)
@@ -526,7 +526,7 @@ def convolution(count: int) -> tuple[Any, Any]:
     def _(grad, output_grad, input_shape, stride, padding, dilation, groups):
         return by_input.op(conj(output_grad), grad, input_shape, stride, padding, dilation, groups)
 
-    @forward.batch
+    @forward.vmap
     def _(batch):
         input, weight, bias, *geometry, groups = batch.args
         if not batch.flags[1] and not batch.flags[2]:  # more images
@@ -536,7 +536,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         found = forward.op(as_channels(input), weight.flatten(0, 1), bias, *geometry, batch.size * groups)
         return as_examples(found, 1, batch.size)
 
-    @by_input.batch
+    @by_input.vmap
     def _(batch):
         output_grad, weight, shape, *geometry, groups = batch.args
         if not batch.flags[1]:
@@ -547,7 +547,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         found = by_input.op(as_channels(output_grad), weight.flatten(0, 1), shape, *geometry, batch.size * groups)
         return as_examples(found, 1, batch.size)
 
-    @by_weight.batch
+    @by_weight.vmap
     def _(batch):
         output_grad, input, shape, *geometry, groups = batch.with_all()
         shape = (batch.size * shape[0], *shape[1:])
@@ -578,7 +578,7 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
     declared = op(
         tensors=tensors,
         result="same",
-        half="float32",
+        compute_dtype="float32",
         namespace="nn",
         name=name,
         linear=" | ".join(tensors.split()),

@@ -58,7 +58,7 @@ def scale_in(dtype: Any, p: float) -> float:
     return float(dtype.numpy.type(wide(1) / wide(1 - p)))
 
 
-@op(tensors="input", accepts="float", half="native", name="dropout", namespace="nn")
+@op(tensors="input", dtypes="float", compute_dtype="native", name="dropout", namespace="nn")
 def with_noise(input, kept, scale, generator):
     """The input, which lies in order, times `noise`, and that: `scale` with probability `kept`, else 0."""
     return with_noise.op(input, kept, scale, generator)
@@ -84,15 +84,15 @@ def usual_dropout(args: tuple[Any, ...]) -> Any:
     if not 2 <= len(args) <= 4 or not isinstance(args[0], Tensor) or (len(args) == 4 and args[3] is not False):
         return None
     input, p = args[:2]
-    kind = input.kind
-    if not kind.fast or type(p) is not float or not 0 < p < 1 or local.levels:
+    key = input._key
+    if not key.fast_path or type(p) is not float or not 0 < p < 1 or local.levels:
         return None
     if len(args) > 2 and args[2] is not True:
         return input if args[2] is False else None
-    if not kind.is_real_float or kind.dtype.is_float8 or not input._array.flags.c_contiguous:
+    if not key.is_real_float or key.dtype.is_float8 or not input._array.flags.c_contiguous:
         return None
-    options = (1 - p, scale_in(kind.dtype, p), default_generator_of(kind.device))
-    return first(with_noise.op, kind, (input, *options), [input._array, *options], int(input._requires_grad))
+    options = (1 - p, scale_in(key.dtype, p), default_generator_of(key.device))
+    return first(with_noise.op, key, (input, *options), [input._array, *options], int(input._requires_grad))
 
 
 @composite(quick=usual_dropout)

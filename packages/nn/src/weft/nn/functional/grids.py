@@ -126,7 +126,15 @@ def raised(orders: Orders) -> list[Orders]:
 # The samples
 
 
-@op(tensors="input grid", accepts="float", result="same", half="float32", namespace="nn", batch="merged", name="sample")
+@op(
+    tensors="input grid",
+    dtypes="float",
+    result="same",
+    compute_dtype="float32",
+    namespace="nn",
+    vmap="merged",
+    name="sample",
+)
 def sample(input, grid, options, orders):
     """The pixels around each place of a grid, times weights.
 
@@ -165,7 +173,7 @@ def _(grad, input, grid, options, orders):
     return sample_grid_gradient.op(grad, input, grid, options, orders)
 
 
-@op(tensors="output_grad grid", accepts="float", result="same", half="float32", namespace="nn", batch="merged")
+@op(tensors="output_grad grid", dtypes="float", result="same", compute_dtype="float32", namespace="nn", vmap="merged")
 def sample_input_gradient(output_grad, grid, shape, options, orders):
     """Each place's gradient times weights added to the pixels around it, of images of a shape."""
     return sample_input_gradient.op(output_grad, grid, shape, options, orders)
@@ -194,7 +202,14 @@ def _(grad, output_grad, grid, options, orders):
     return sample_grid_gradient.op(output_grad, grad, grid, options, orders)
 
 
-@op(tensors="output_grad input grid", accepts="float", result="same", half="float32", namespace="nn", batch="merged")
+@op(
+    tensors="output_grad input grid",
+    dtypes="float",
+    result="same",
+    compute_dtype="float32",
+    namespace="nn",
+    vmap="merged",
+)
 def sample_grid_gradient(output_grad, input, grid, options, orders):
     """The gradient of the samples with respect to the grid."""
     return sample_grid_gradient.op(output_grad, input, grid, options, orders)

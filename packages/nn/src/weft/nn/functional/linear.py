@@ -18,7 +18,7 @@ from weft.ops.reductions import sum
 __all__ = ["bilinear", "grouped_mm", "linear"]
 
 
-@op(tensors="input weight bias", result="same", half="float32", namespace="nn", precision="half", quick=affine)
+@op(tensors="input weight bias", result="same", compute_dtype="float32", namespace="nn", autocast="half", quick=affine)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
@@ -96,7 +96,7 @@ def _(grad, bias_shape):
     return total if total._array.shape == bias_shape else total.sum_to_size(bias_shape)
 
 
-@linear.batch
+@linear.vmap
 def _(batch):
     input, weight, bias = batch.args
     if not batch.flags[1] and not batch.flags[2]:

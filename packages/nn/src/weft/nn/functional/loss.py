@@ -70,7 +70,9 @@ def require_real(name: str, *tensors: Tensor) -> None:
     """
     for each in tensors:
         if each.dtype.is_complex:
-            raise NotImplementedError(f"{name}: not implemented for '{each.dtype.spoken}' ({each.dtype}); use l1_loss")
+            raise NotImplementedError(
+                f"{name}: not implemented for '{each.dtype.scalar_type_name}' ({each.dtype}); use l1_loss"
+            )
 
 
 def difference_of(input: Tensor, target: Tensor) -> Tensor:
@@ -84,7 +86,14 @@ def difference_of(input: Tensor, target: Tensor) -> Tensor:
 # Classification
 
 
-@op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="nll_loss", precision="float32")
+@op(
+    tensors="input target weight",
+    compute_dtype="native",
+    dtypes="float",
+    namespace="nn",
+    name="nll_loss",
+    autocast="float32",
+)
 def nll_loss_op(input, target, weight, reduction, ignore_index):
     """The negated element of each row (N, C, ...) at its class (N, ...), times the class's weight."""
     return nll_loss_op.op(input, target, weight, reduction, ignore_index)
@@ -169,7 +178,7 @@ def _(grads, input_shape, target, weight, later_outputs, reduction, ignore_index
     return nll_loss_gradient.op(grads[0], target, weight, later_outputs[0], input_shape, reduction, ignore_index)
 
 
-@nll_loss_op.batch
+@nll_loss_op.vmap
 def _(batch):
     input, target, weight, reduction, ignore_index = batch.as_seen()
     counts = counts_of(target, weight, ignore_index, input)
@@ -180,7 +189,7 @@ def _(batch):
     return batch.whole((losses.sum() / size if reduction == "mean" else losses.sum(), size))
 
 
-@op(tensors="output_grad target weight total_weight", half="native", namespace="nn")
+@op(tensors="output_grad target weight total_weight", compute_dtype="native", namespace="nn")
 def nll_loss_gradient(output_grad, target, weight, total_weight, shape, reduction, ignore_index):
     """The gradient of `nll_loss` with respect to its input."""
     return nll_loss_gradient.op(output_grad, target, weight, total_weight, shape, reduction, ignore_index)
@@ -206,7 +215,7 @@ def _(grad, target, weight, reduction, ignore_index):
     return nll_loss_op.op(grad, target, weight, reduction, ignore_index)[0]
 
 
-@nll_loss_gradient.batch
+@nll_loss_gradient.vmap
 def _(batch):
     output_grad, target, weight, total_weight, shape, reduction, ignore_index = batch.as_seen()
     share = -output_grad * counts_of(target, weight, ignore_index, output_grad)
@@ -269,7 +278,7 @@ def picked_loss(
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Shapes and dtype of classes and their weights fit the input."""
     scores = input._array.shape
-    if len(scores) == 2 and target._array.shape == scores[:1] and target.kind.dtype is weft.int64 and weight is None:
+    if len(scores) == 2 and target._array.shape == scores[:1] and target._key.dtype is weft.int64 and weight is None:
         return  # as most are
     if input.ndim < 1:
         raise ValueError(f"{name}: Expected 1 or more dimensions (got 0): input is (C,) or (N, C, ...)")
@@ -292,7 +301,8 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
         )
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
-            f"{name}: expected scalar type {input.dtype.spoken} but found {weight.dtype.spoken}: weight needs the "
+            f"{name}: expected scalar type {input.dtype.scalar_type_name} but found {weight.dtype.scalar_type_name}: "
+            "weight needs the "
             "dtype of the input"
         )
     if weight is not None and tuple(weight.shape) != (classes,):
@@ -306,7 +316,7 @@ def check_class_range(
     name: str, target: Tensor, classes: int, ignore_index: int, refusal: type[Exception] = IndexError
 ) -> None:
     """Every class is in range; where reading them would wait for a device they are not looked at."""
-    if target.kind.device.type == "cpu":
+    if target._key.device.type == "cpu":
         positioned(name, refusal, check_class_values, memory_of(target), classes, ignore_index)
 
 
@@ -335,18 +345,18 @@ def usual_entropy(args: tuple[Any, ...]) -> Any:
     input, target = args[:2]
     if not isinstance(input, Tensor) or not isinstance(target, Tensor):
         return None
-    kind, scores = input.kind, input._array.shape
-    if not kind.fast or not kind.is_real_float or kind.dtype.is_half or len(scores) != 2:
+    key, scores = input._key, input._array.shape
+    if not key.fast_path or not key.is_real_float or key.dtype.is_half or len(scores) != 2:
         return None
-    other = target.kind
-    if not other.fast or other.dtype is not weft.int64 or target._array.shape != scores[:1]:
+    other = target._key
+    if not other.fast_path or other.dtype is not weft.int64 or target._array.shape != scores[:1]:
         return None
     check_class_range("cross_entropy", target, scores[1], -100)
     arrays = [input._array, target._array, None, *USUAL_OPTIONS]
-    return first(cross_entropy_op.op, kind, (input, target, None, *USUAL_OPTIONS), arrays, int(input._requires_grad))
+    return first(cross_entropy_op.op, key, (input, target, None, *USUAL_OPTIONS), arrays, int(input._requires_grad))
 
 
-@composite(quick=usual_entropy, precision="float32")
+@composite(quick=usual_entropy, autocast="float32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -396,7 +406,7 @@ def cross_entropy(
         if ndim > 1 and target._array.shape == input._array.shape:
             raise RuntimeError(
                 "cross_entropy: Expected floating point type for target with class probabilities (it has the shape of "
-                f"the input, {list(input.shape)}), got {target.dtype.spoken}"
+                f"the input, {list(input.shape)}), got {target.dtype.scalar_type_name}"
             )
         check_classes("cross_entropy", input, target, weight)
         check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
@@ -404,7 +414,7 @@ def cross_entropy(
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if ndim == 1 else 1
     if not by_probability and (weight is None or not weight.requires_grad):
-        if not input.kind.dtype.is_half:
+        if not input._key.dtype.is_half:
             return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
         scores, scale = in_single(input), in_single(weight)
         return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
@@ -429,7 +439,7 @@ def entropy_of_classes(
     return result.reshape(target.shape) if reduction == "none" else result
 
 
-@op(tensors="input target weight", half="native", accepts="float", namespace="nn", name="cross_entropy")
+@op(tensors="input target weight", compute_dtype="native", dtypes="float", namespace="nn", name="cross_entropy")
 def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
     """The cross entropy of classes (N, ...) and the softmax of scores (N, C, ...).
 
@@ -499,7 +509,7 @@ def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoo
     )
 
 
-@cross_entropy_op.batch
+@cross_entropy_op.vmap
 def _(batch):
     input, target, weight, reduction, ignore_index, smoothing = batch.as_seen()
     shape = target.shape
@@ -542,8 +552,8 @@ def cross_entropy_slope(
 
 @op(
     tensors="output_grad input target weight total statistics",
-    half="native",
-    accepts="float",
+    compute_dtype="native",
+    dtypes="float",
     gradient="refused",
     namespace="nn",
 )
@@ -554,7 +564,7 @@ def cross_entropy_gradient(output_grad, input, target, weight, total, statistics
     )
 
 
-@cross_entropy_gradient.batch
+@cross_entropy_gradient.vmap
 def _(batch):
     output_grad, input, target, weight, total, _, *options = batch.as_seen()
     return batch.whole(cross_entropy_slope(output_grad, input, target, weight, total, *options))
@@ -646,8 +656,8 @@ def entropy_of_probabilities(
 def in_one_pass(input: Tensor, target: Tensor) -> bool:
     """Whether a loss of each pair and its reduction are one op: nothing to promote, broadcast or round between."""
     return (
-        input.kind is target.kind
-        and input.kind.is_real_float
+        input._key is target._key
+        and input._key.is_real_float
         and not input.dtype.is_half
         and input._array.shape == target._array.shape
     )
@@ -666,7 +676,7 @@ def share_of(grad: Any, size: int, reduction: str) -> Any:
     return grad / size if reduction == "mean" else grad
 
 
-@op(tensors="input target", half="native", accepts="float", namespace="nn", name="difference_loss")
+@op(tensors="input target", compute_dtype="native", dtypes="float", namespace="nn", name="difference_loss")
 def difference_loss_op(input, target, limit, curve, slope, shift, reduction):
     """``curve d**2`` for differences d below ``limit`` in size, else ``slope |d| - shift``; reduced."""
     return difference_loss_op.op(input, target, limit, curve, slope, shift, reduction)
@@ -692,7 +702,7 @@ def _(grad, input, target, limit, curve, slope, reduction, needs):
     return by_input, -by_input if needs[1] else None
 
 
-@difference_loss_op.batch
+@difference_loss_op.vmap
 def _(batch):
     input, target, limit, curve, slope, shift, reduction = batch.as_seen()
     difference = input - target
@@ -714,13 +724,13 @@ def difference_slope(
     return share * weft.where(difference.abs() < limit, inside, difference.sgn() * slope)
 
 
-@op(tensors="output_grad input target", half="native", gradient="refused", namespace="nn")
+@op(tensors="output_grad input target", compute_dtype="native", gradient="refused", namespace="nn")
 def difference_loss_gradient(output_grad, input, target, limit, curve, slope, reduction):
     """The gradient of a loss of differences with respect to its input; that of its target is the negated one."""
     return difference_loss_gradient.op(output_grad, input, target, limit, curve, slope, reduction)
 
 
-@difference_loss_gradient.batch
+@difference_loss_gradient.vmap
 def _(batch):
     return batch.whole(difference_slope(*batch.as_seen()))
 
@@ -774,7 +784,8 @@ def require_loss_dtype(name: str, result: Any, other: Any) -> None:
     """Raise RuntimeError for a loss whose dtype, that of one argument, cannot hold what is computed with the other."""
     if other.is_floating_point and not (result.is_floating_point or result.is_complex):
         raise RuntimeError(
-            f"{name}: result type {other.spoken} can't be cast to the desired output type {result.spoken}; convert the "
+            f"{name}: result type {other.scalar_type_name} can't be cast to the desired output type "
+            f"{result.scalar_type_name}; convert the "
             "integers with .float()"
         )
 
@@ -876,12 +887,12 @@ def huber_loss(
 @op(
     tensors="input target",
     result="same",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     namespace="nn",
     name="binary_cross_entropy",
-    batch="elementwise",
-    precision="float32",
+    vmap="elementwise",
+    autocast="float32",
 )
 def binary_cross_entropy_op(input, target):
     """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
@@ -934,12 +945,12 @@ def binary_cross_entropy(
     require_same_size("binary_cross_entropy", input, target)
     if input.dtype is not target.dtype:
         raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
-    if input.device.type == "cpu" and not input.kind.wrapped and not bool(((input >= 0) & (input <= 1)).all()):
+    if input.device.type == "cpu" and not input._key.wrapped and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError(
             "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
             "binary_cross_entropy_with_logits"
         )
-    if target.device.type == "cpu" and not target.kind.wrapped and not bool(((target >= 0) & (target <= 1)).all()):
+    if target.device.type == "cpu" and not target._key.wrapped and not bool(((target >= 0) & (target <= 1)).all()):
         raise RuntimeError("binary_cross_entropy: all elements of target should be between 0 and 1")
     loss = binary_cross_entropy_op.op(input, target)
     return reduce_loss("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
@@ -960,7 +971,13 @@ def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
         )
 
 
-@op(tensors="input target", half="native", accepts="float", namespace="nn", name="binary_cross_entropy_with_logits")
+@op(
+    tensors="input target",
+    compute_dtype="native",
+    dtypes="float",
+    namespace="nn",
+    name="binary_cross_entropy_with_logits",
+)
 def logits_loss_op(input, target, reduction):
     """``log(1 + exp(x)) - t x`` of each pair of a logit and a target, reduced."""
     return logits_loss_op.op(input, target, reduction)
@@ -984,7 +1001,7 @@ def _(grad, input, target, reduction, needs):
     return logits_loss_gradient.op(grad, input, target, reduction), by_target
 
 
-@logits_loss_op.batch
+@logits_loss_op.vmap
 def _(batch):
     input, target, reduction = batch.as_seen()
     losses = input - target * input - logsigmoid(input)
@@ -996,13 +1013,13 @@ def logits_loss_slope(grad: Tensor, input: Tensor, target: Tensor, reduction: st
     return (input.sigmoid() - target) * share_of(grad, input.numel(), reduction)
 
 
-@op(tensors="output_grad input target", half="native", gradient="refused", namespace="nn")
+@op(tensors="output_grad input target", compute_dtype="native", gradient="refused", namespace="nn")
 def logits_loss_gradient(output_grad, input, target, reduction):
     """The gradient of `binary_cross_entropy_with_logits` with respect to its input."""
     return logits_loss_gradient.op(output_grad, input, target, reduction)
 
 
-@logits_loss_gradient.batch
+@logits_loss_gradient.vmap
 def _(batch):
     return batch.whole(logits_loss_slope(*batch.as_seen()))
 
@@ -1178,7 +1195,7 @@ def gaussian_nll_loss(
             )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"gaussian_nll_loss: {reduction} is not valid; choose 'none', 'mean' or 'sum'")
-    if not var.kind.wrapped and bool((var < 0).any()):
+    if not var._key.wrapped and bool((var < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     var = var + (var.detach().clamp_min(eps) - var.detach())
     loss = 0.5 * (var.log() + (input - target).square() / var)
@@ -1615,7 +1632,14 @@ def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
 # Connectionist temporal classification
 
 
-@op(tensors="log_probs targets", half="native", accepts="float", namespace="nn", name="ctc_loss", precision="float32")
+@op(
+    tensors="log_probs targets",
+    compute_dtype="native",
+    dtypes="float",
+    namespace="nn",
+    name="ctc_loss",
+    autocast="float32",
+)
 def ctc_loss_op(log_probs, targets, lengths, label_lengths, blank):
     """The negated log-probability of each label sequence (N, S) under (T, N, C), and the forward variables."""
     return ctc_loss_op.op(log_probs, targets, lengths, label_lengths, blank)
@@ -1683,7 +1707,7 @@ def _(grads, log_probs, targets, outputs, lengths, label_lengths, blank):
     return ctc_loss_gradient.op(grads[0], log_probs, targets, *outputs, lengths, label_lengths, blank)
 
 
-@op(tensors="output_grad log_probs targets loss alpha", half="native", gradient="refused", namespace="nn")
+@op(tensors="output_grad log_probs targets loss alpha", compute_dtype="native", gradient="refused", namespace="nn")
 def ctc_loss_gradient(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank):
     """The gradient of `ctc_loss` with respect to what the logarithms are a log-softmax of."""
     return ctc_loss_gradient.op(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank)

@@ -55,7 +55,7 @@ def channel_sum(xp: Any, array: Any) -> Any:
     return reduce("sum", reduce("sum", flat, 2), 0)
 
 
-@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn")
+@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn")
 def batch_norm_training(input, weight, bias, eps):
     """The input normalized by channel, with the means and biased variances that did it."""
     return batch_norm_training.op(input, weight, bias, eps)
@@ -85,7 +85,7 @@ def _(grads, input, weight, later_outputs, eps):
     return batch_norm_gradient.op(grad, input, weight, later_outputs[0], later_outputs[1], eps)
 
 
-@batch_norm_training.batch
+@batch_norm_training.vmap
 def _(batch):
     input, weight, bias, eps = batch.with_all()
     found = batch_norm_training.op(as_channels(input), flat(weight), flat(bias), eps)
@@ -109,13 +109,13 @@ def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: 
     return (inner - mean - normal * slope) * scale, (grad * normal).sum(dims), grad.sum(dims)
 
 
-@op(tensors="output_grad input weight mean variance", half="float32", gradient="refused", namespace="nn")
+@op(tensors="output_grad input weight mean variance", compute_dtype="float32", gradient="refused", namespace="nn")
 def batch_norm_gradient(output_grad, input, weight, mean, variance, eps):
     """The gradients of `batch_norm_training` with respect to input, weight and bias."""
     return batch_norm_gradient.op(output_grad, input, weight, mean, variance, eps)
 
 
-@batch_norm_gradient.batch
+@batch_norm_gradient.vmap
 def _(batch):
     output_grad, input, *parameters, eps = batch.with_all()
     found = batch_norm_gradient.op(as_channels(output_grad), as_channels(input), *map(flat, parameters), eps)
@@ -136,7 +136,7 @@ def _(xp, output_grad, input, weight, mean, variance, eps):
     return centred, by_weight, by_bias
 
 
-@op(tensors="input scale shift", half="float32", accepts="float", namespace="nn")
+@op(tensors="input scale shift", compute_dtype="float32", dtypes="float", namespace="nn")
 def channel_affine(input, scale, shift):
     """The input times one number for each channel, and plus one unless ``shift`` is None."""
     return channel_affine.op(input, scale, shift)
@@ -165,7 +165,7 @@ def _(grad):
     return grad.sum(but_channels(grad.ndim))
 
 
-@channel_affine.batch
+@channel_affine.vmap
 def _(batch):
     input, scale, shift = batch.with_all()
     return as_examples(channel_affine.op(as_channels(input), flat(scale), flat(shift)), 1, batch.size)
@@ -216,7 +216,7 @@ def batch_norm(
         if local.levels:
             refuse_tangents(input, running_mean, running_var)
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
-    if weight is not None and weight.kind is not input.kind:
+    if weight is not None and weight._key is not input._key:
         return mixed_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps)
     result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
@@ -243,12 +243,12 @@ def mixed_batch_norm(
 
 def is_usual_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
     """Whether there is nothing to check at length: training with all parameters, of one dtype, and several rows."""
-    kind, shape = input.kind, input._array.shape
-    if len(shape) < 2 or not kind.is_real_float or training is not True or type(eps) is not float or not eps > 0:
+    key, shape = input._key, input._array.shape
+    if len(shape) < 2 or not key.is_real_float or training is not True or type(eps) is not float or not eps > 0:
         return False
     wanted = shape[1:2]
     for each in parameters:
-        if each is None or each.kind is not kind or each._array.shape != wanted:
+        if each is None or each._key is not key or each._array.shape != wanted:
             return False
     return input._array.size > shape[1]
 
@@ -278,11 +278,11 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
 
 def fits_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
     """Whether all is as it mostly is: of one dtype, with all four parameters, and several elements of each channel."""
-    kind, shape = input.kind, input._array.shape
-    if not kind.is_real_float or len(shape) < 2 or type(training) is not bool or type(eps) is not float or eps <= 0:
+    key, shape = input._key, input._array.shape
+    if not key.is_real_float or len(shape) < 2 or type(training) is not bool or type(eps) is not float or eps <= 0:
         return False
     for each in parameters:
-        if each is None or each.kind is not kind or each._array.shape != shape[1:2]:
+        if each is None or each._key is not key or each._array.shape != shape[1:2]:
             return False
     return not training or input._array.size != shape[1]
 
@@ -291,9 +291,9 @@ def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | 
     """Floating-point numbers, and parameters of the input's dtype, or of float32 for a half-precision input."""
     check_floating(name, input)
     require_numbers(name, eps=eps)
-    element = input.kind.dtype
+    element = input._key.dtype
     for argument, each in parameters.items():
-        if each is not None and each.kind.dtype is not element and not (element.is_half and each.dtype is weft.float32):
+        if each is not None and each._key.dtype is not element and not (element.is_half and each.dtype is weft.float32):
             raise RuntimeError(
                 f"{name}: expected {argument} of the input's dtype {element}, or of float32 for half precision, got "
                 f"{each.dtype}"
@@ -318,7 +318,7 @@ def normalized_by(
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
     element = input.dtype
-    if not local.levels and all(each is None or each.kind is input.kind for each in (mean, variance, weight, bias)):
+    if not local.levels and all(each is None or each._key is input._key for each in (mean, variance, weight, bias)):
         return normalized.op(input, mean, variance, weight, bias, eps)
     input = input if is_channels_last(input._array) else input.contiguous()
     wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
@@ -327,7 +327,13 @@ def normalized_by(
     return channel_affine.op(wide, scale, shift).to(element)
 
 
-@op(tensors="input mean variance weight bias", half="float32", accepts="float", namespace="nn", name="normalized")
+@op(
+    tensors="input mean variance weight bias",
+    compute_dtype="float32",
+    dtypes="float",
+    namespace="nn",
+    name="normalized",
+)
 def normalized(input, mean, variance, weight, bias, eps):
     """The input normalized by channel with given statistics, then scaled and shifted."""
     return normalized.op(input, mean, variance, weight, bias, eps)
@@ -405,13 +411,13 @@ def update_running(
 
 def of_kind(like: Tensor, tensor: Tensor) -> Tensor:
     """A tensor in the dtype of another."""
-    return tensor if tensor.kind is like.kind else tensor.to(like.dtype)
+    return tensor if tensor._key is like._key else tensor.to(like.dtype)
 
 
 # Layer norm
 
 
-@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn", name="layer_norm")
+@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="layer_norm")
 def layer_norm_op(input, weight, bias, count, eps):
     """The input normalized over its last ``count`` dimensions, with means and inverse deviations."""
     return layer_norm_op.op(input, weight, bias, count, eps)
@@ -474,7 +480,7 @@ def _(grads, input, weight, later_outputs, count, eps):
     return layer_norm_gradient.op(grads[0], input, weight, later_outputs[0], later_outputs[1], count)
 
 
-@layer_norm_op.batch
+@layer_norm_op.vmap
 def _(batch):
     input, weight, bias, count, eps = batch.args
     if not batch.flags[1] and not batch.flags[2]:
@@ -502,13 +508,13 @@ def layer_norm_formula(
     return (inner - mean - normal * slope) * scale, by_weight, by_bias
 
 
-@op(tensors="output_grad input weight mean inverse", half="float32", gradient="refused", namespace="nn")
+@op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
 def layer_norm_gradient(output_grad, input, weight, mean, inverse, count):
     """The gradients of layer norm with respect to input, weight and bias."""
     return layer_norm_gradient.op(output_grad, input, weight, mean, inverse, count)
 
 
-@layer_norm_gradient.batch
+@layer_norm_gradient.vmap
 def _(batch):
     output_grad, input, weight, mean, inverse, count = batch.as_seen()
     dims, rest = tuple(range(input.ndim - count, input.ndim)), tuple(range(input.ndim - count))
@@ -554,19 +560,19 @@ def usual_layer_norm(args: tuple[Any, ...]) -> Any:
     input, sizes, weight, bias, eps = args + (None, None, 1e-5)[len(args) - 2 :]
     if not isinstance(input, Tensor) or type(sizes) is not tuple or type(eps) is not float:
         return None
-    kind, array = input.kind, input._array
-    if not kind.fast or not kind.is_real_float or not sizes or array.shape[-len(sizes) :] != sizes:
+    key, array = input._key, input._array
+    if not key.fast_path or not key.is_real_float or not sizes or array.shape[-len(sizes) :] != sizes:
         return None
     mask = 1 if input._requires_grad else 0
     arrays = [array, None, None, len(sizes), eps]
     for place, each in ((1, weight), (2, bias)):
         if each is not None:
-            if not isinstance(each, Tensor) or each.kind is not kind or each._array.shape != sizes:
+            if not isinstance(each, Tensor) or each._key is not key or each._array.shape != sizes:
                 return None
             arrays[place] = each._array
             if each._requires_grad:
                 mask |= 1 << place
-    return first(layer_norm_op.op, kind, (input, weight, bias, len(sizes), eps), arrays, mask)
+    return first(layer_norm_op.op, key, (input, weight, bias, len(sizes), eps), arrays, mask)
 
 
 @composite(quick=usual_layer_norm)
@@ -599,7 +605,7 @@ def layer_norm(
     """
     shape = check_normalized("layer_norm", input, normalized_shape, weight, bias)
     check_parameters("layer_norm", input, eps, weight=weight, bias=bias)
-    if weight is not None and weight.kind is not input.kind and input.dtype.is_half:
+    if weight is not None and weight._key is not input._key and input.dtype.is_half:
         wide = layer_norm_op.op(input.to(weight.dtype), weight, bias, len(shape), eps)[0]
         return wide.to(input.dtype)
     return layer_norm_op.op(input, weight, bias, len(shape), eps)[0]
@@ -629,7 +635,7 @@ def check_normalized(
 # RMS norm
 
 
-@op(tensors="input weight", half="float32", accepts="float", namespace="nn", name="rms_norm")
+@op(tensors="input weight", compute_dtype="float32", dtypes="float", namespace="nn", name="rms_norm")
 def rms_norm_op(input, weight, count, eps):
     """The input divided by the root mean square of its last ``count`` dimensions, with the inverses of those."""
     return rms_norm_op.op(input, weight, count, eps)
@@ -657,7 +663,7 @@ def _(grads, input, weight, later_outputs, count, eps):
     return rms_norm_gradient.op(grads[0], input, weight, later_outputs[0], count)
 
 
-@rms_norm_op.batch
+@rms_norm_op.vmap
 def _(batch):
     input, weight, count, eps = batch.as_seen()
     inverse = inverse_of(input, count, eps)
@@ -684,13 +690,13 @@ def rms_norm_slopes(grad: Tensor, input: Tensor, weight: Tensor | None, inverse:
     return by_input, by_weight.sum(rest) if rest else by_weight
 
 
-@op(tensors="output_grad input weight inverse", half="float32", gradient="refused", namespace="nn")
+@op(tensors="output_grad input weight inverse", compute_dtype="float32", gradient="refused", namespace="nn")
 def rms_norm_gradient(output_grad, input, weight, inverse, count):
     """The gradients of RMS norm with respect to input and weight."""
     return rms_norm_gradient.op(output_grad, input, weight, inverse, count)
 
 
-@rms_norm_gradient.batch
+@rms_norm_gradient.vmap
 def _(batch):
     return batch.whole(rms_norm_slopes(*batch.as_seen()))
 
@@ -727,17 +733,17 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     """
     shape = check_normalized("rms_norm", input, normalized_shape, weight)
     element = input.dtype
-    if not input.kind.is_differentiable:
+    if not input._key.is_differentiable:
         raise NotImplementedError(
-            f"rms_norm: not implemented for '{element.spoken}' ({element}); convert with .float()"
+            f"rms_norm: not implemented for '{element.scalar_type_name}' ({element}); convert with .float()"
         )
     wide = (input.float() if element.is_half else input).contiguous()
     if eps is None:
         eps = weft.finfo(wide.dtype).eps
     scale = weight if weight is None or not element.is_half else weight.to(wide.dtype)
-    if wide.kind.is_complex:
+    if wide._key.is_complex:
         result = wide * inverse_of(wide, len(shape), eps)
-    elif scale is None or scale.kind is wide.kind:
+    elif scale is None or scale._key is wide._key:
         result, scale = rms_norm_op.op(wide, scale, len(shape), eps)[0], None
     else:
         result = rms_norm_op.op(wide, None, len(shape), eps)[0]
@@ -748,7 +754,7 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
 # Group norm, of which instance norm is the one of groups of one channel
 
 
-@op(tensors="input weight bias", half="float32", accepts="float", namespace="nn", name="group_norm")
+@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="group_norm")
 def group_norm_op(input, weight, bias, groups, eps):
     """The input normalized by groups of channels, with means and inverse deviations."""
     return group_norm_op.op(input, weight, bias, groups, eps)
@@ -774,7 +780,7 @@ def _(grads, input, weight, later_outputs, groups, eps):
     return group_norm_gradient.op(grads[0], input, weight, later_outputs[0], later_outputs[1], groups)
 
 
-@group_norm_op.batch
+@group_norm_op.vmap
 def _(batch):
     input, weight, bias, groups, eps = batch.as_seen()
     rows = input.reshape(input.shape[0], groups, -1)
@@ -802,13 +808,13 @@ def group_norm_slopes(
     return by_input.reshape(input.shape), (grad * normal.reshape(input.shape)).sum(rest), grad.sum(rest)
 
 
-@op(tensors="output_grad input weight mean inverse", half="float32", gradient="refused", namespace="nn")
+@op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
 def group_norm_gradient(output_grad, input, weight, mean, inverse, groups):
     """The gradients of group norm with respect to input, weight and bias."""
     return group_norm_gradient.op(output_grad, input, weight, mean, inverse, groups)
 
 
-@group_norm_gradient.batch
+@group_norm_gradient.vmap
 def _(batch):
     output_grad, input, weight, mean, inverse, groups = batch.as_seen()
     statistics = mean.unsqueeze(-1), inverse.unsqueeze(-1)
@@ -991,7 +997,7 @@ def local_response_norm(
     square = input * input
     amounts = [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2]
     windows = pad(square, amounts).unfold(1, size, 1)  # (N, C, ..., size)
-    mean = windows.sum(-1) / size if input.kind.is_differentiable else windows.sum(-1).div(size, rounding_mode="trunc")
+    mean = windows.sum(-1) / size if input._key.is_differentiable else windows.sum(-1).div(size, rounding_mode="trunc")
     return input / (mean * alpha + k).pow(beta)
 
 

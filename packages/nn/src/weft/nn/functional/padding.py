@@ -20,7 +20,7 @@ Sizes = tuple[int, ...]
 FEW = 4096  # elements up to which all are filled, and the inner ones written over
 
 
-@op(tensors="input", accepts=ALL_DTYPES, namespace="nn")
+@op(tensors="input", dtypes=ALL_DTYPES, namespace="nn")
 def pad_constant(input, before, after, value):
     """Values before and after each dimension; negative numbers crop."""
     return pad_constant.op(input, before, after, value)
@@ -54,7 +54,7 @@ def _(grad, before, after):
     return pad_constant.op(grad, [-b for b in before], [-a for a in after], 0)
 
 
-@pad_constant.batch
+@pad_constant.vmap
 def _(batch):
     input, before, after, value = batch.args
     return pad_constant.op(input, (0, *before), (0, *after), value)
@@ -78,7 +78,7 @@ def edges(mode: str, first: int, last: int, size: int) -> list[tuple[slice, slic
     return [(place, source) for place, source in zip(places, sources) if place.start != place.stop]
 
 
-@op(tensors="input", accepts=ALL_DTYPES, namespace="nn", linear="input")
+@op(tensors="input", dtypes=ALL_DTYPES, namespace="nn", linear="input")
 def pad_inside(input, before, after, mode):
     """The input's own elements before and after each dimension."""
     return pad_inside.op(input, before, after, mode)
@@ -105,13 +105,13 @@ def _(grad, before, after, mode):
     return pad_inside_backward.op(grad, before, after, mode)
 
 
-@pad_inside.batch
+@pad_inside.vmap
 def _(batch):
     input, before, after, mode = batch.args
     return pad_inside.op(input, (0, *before), (0, *after), mode)
 
 
-@op(tensors="output_grad", half="float32", namespace="nn", linear="output_grad")
+@op(tensors="output_grad", compute_dtype="float32", namespace="nn", linear="output_grad")
 def pad_inside_backward(output_grad, before, after, mode):
     """The gradients of padding, added to those of the elements that it comes from."""
     return pad_inside_backward.op(output_grad, before, after, mode)
@@ -136,7 +136,7 @@ def _(grad, before, after, mode):
     return pad_inside.op(grad, before, after, mode)
 
 
-@pad_inside_backward.batch
+@pad_inside_backward.vmap
 def _(batch):
     output_grad, before, after, mode = batch.args
     return pad_inside_backward.op(output_grad, (0, *before), (0, *after), mode)

@@ -183,8 +183,8 @@ def usual_images(count: int, args: tuple[Any, ...]) -> Any:
     """The array of images that a call begins with; None where it begins otherwise, or something is unusual of them."""
     if not args or not isinstance(args[0], Tensor):
         return None
-    kind, array = args[0].kind, args[0]._array
-    if not kind.fast or not kind.is_real_float or array.ndim != count + 2 or not array.size:
+    key, array = args[0]._key, args[0]._array
+    if not key.fast_path or not key.is_real_float or array.ndim != count + 2 or not array.size:
         return None
     return array if array.flags.c_contiguous else None
 
@@ -215,7 +215,7 @@ def known_windows(
 # Max pooling
 
 
-@op(tensors="input", accepts="int float", half="native", namespace="nn", batch="merged")
+@op(tensors="input", dtypes="int float", compute_dtype="native", namespace="nn", vmap="merged")
 def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
     """The greatest element of each window, and its place among the spatial elements (nan counts as greatest)."""
     return max_pool_with_indices.op(input, kernel_size, stride, padding, dilation, out)
@@ -267,10 +267,10 @@ def _(grad, later_outputs, input_shape):
 
 @op(
     tensors="output_grad indices",
-    half="float32",
+    compute_dtype="float32",
     namespace="nn",
     name="max_pool_gradient",
-    batch="merged",
+    vmap="merged",
     linear="output_grad",
 )
 def spread_to_places(output_grad, indices, shape):
@@ -376,7 +376,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
             return None
         input = args[0]
         op = max_pool_with_indices.op
-        return first(op, input.kind, (input, *windows), [array, *windows], int(input._requires_grad))
+        return first(op, input._key, (input, *windows), [array, *windows], int(input._requires_grad))
 
     function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
@@ -437,10 +437,10 @@ def divided(xp: Any, array: Any, counts: Any) -> Any:
 @op(
     tensors="input",
     result="same",
-    half="float32",
-    accepts="int float complex",
+    compute_dtype="float32",
+    dtypes="int float complex",
     namespace="nn",
-    batch="merged",
+    vmap="merged",
     linear="input",
 )
 def avg_pool(input, kernel_size, stride, padding, out, options):
@@ -472,7 +472,7 @@ def _(grad, input_shape, kernel_size, stride, padding, out, options):
     return avg_pool_gradient.op(grad, input_shape, kernel_size, stride, padding, out, options)
 
 
-@op(tensors="output_grad", result="same", half="float32", namespace="nn", batch="merged", linear="output_grad")
+@op(tensors="output_grad", result="same", compute_dtype="float32", namespace="nn", vmap="merged", linear="output_grad")
 def avg_pool_gradient(output_grad, shape, kernel_size, stride, padding, out, options):
     """Each window's share added to all of its elements."""
     return avg_pool_gradient.op(output_grad, shape, kernel_size, stride, padding, out, options)
@@ -547,7 +547,7 @@ def average(input: Tensor, array: Any, windows: tuple[Sizes, ...]) -> Tensor:
     """The means of windows, given by `known_windows`, of a plain tensor, whose array is given too."""
     kernel, stride, padding, _, out = windows
     options = (kernel, stride, padding, out, (True, None))
-    result: Tensor = run(avg_pool.op, input.kind, (input, *options), [array, *options], int(input._requires_grad))
+    result: Tensor = run(avg_pool.op, input._key, (input, *options), [array, *options], int(input._requires_grad))
     return result
 
 
@@ -680,7 +680,7 @@ adaptive_avg_pool2d = adaptive_average(2)
 adaptive_avg_pool3d = in_full_precision(adaptive_average(3))
 
 
-@op(tensors="input", accepts="float", half="native", namespace="nn", batch="merged")
+@op(tensors="input", dtypes="float", compute_dtype="native", namespace="nn", vmap="merged")
 def adaptive_max_pool_with_indices(input, out):
     """The greatest element of each of ``out`` windows that cover the input evenly, and its place."""
     return adaptive_max_pool_with_indices.op(input, out)
@@ -893,7 +893,7 @@ lp_pool3d = norm_pooling(3, avg_pool3d, max_pool3d)
 # Fractional max pooling
 
 
-@op(tensors="input samples", accepts="int float", half="native", namespace="nn", batch="merged")
+@op(tensors="input samples", dtypes="int float", compute_dtype="native", namespace="nn", vmap="merged")
 def fractional_max_pool_with_indices(input, samples, kernel_size, out):
     """The greatest element of each window of a random sequence, and its place among the spatial elements."""
     return fractional_max_pool_with_indices.op(input, samples, kernel_size, out)

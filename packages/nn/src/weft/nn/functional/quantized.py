@@ -66,7 +66,7 @@ def integer_convolution(count: int) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = DOC.format(count=count, spatial=SPATIAL[count], shapes=shapes)
     declared = op(
-        tensors="input weight bias scale", accepts="int", gradient=None, namespace="nn", name=name.removeprefix("_")
+        tensors="input weight bias scale", dtypes="int", gradient=None, namespace="nn", name=name.removeprefix("_")
     )(function)
     declared.kernel(convolve_bytes)
     return declared

@@ -74,14 +74,14 @@ def is_one_op(
     """Whether tensors are of one dtype that no autocast changes, of shapes that fit, and of no class of a user's."""
     if local.precision is not None or local.modes or input.ndim != 2:
         return False
-    kind = input.kind
+    key = input._key
     for each in (input, *state, *parameters):
-        if each is not None and each.kind is not kind:
-            if each.kind.dtype is not kind.dtype or each.kind.device is not kind.device:
+        if each is not None and each._key is not key:
+            if each._key.dtype is not key.dtype or each._key.device is not key.device:
                 return False
-            if not (each.kind.plain or each.kind.wrapped):
+            if not (each._key.plain or each._key.wrapped):
                 return False
-    if not kind.is_real_float or not (kind.plain or kind.wrapped):
+    if not key.is_real_float or not (key.plain or key.wrapped):
         return False
     return are_fitting(mode, input, state, parameters) and are_steps(sizes, input.shape[0], state[0].shape[0])
 
@@ -305,8 +305,8 @@ def formula_batch(
 
 @op(
     tensors="input h c weight_ih weight_hh bias_ih bias_hh weight_hr",
-    half="float32",
-    accepts="float",
+    compute_dtype="float32",
+    dtypes="float",
     namespace="nn",
 )
 def lstm_layer(input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes, reverse):
@@ -352,7 +352,7 @@ def _(
     reverse,
     needs,
 ):
-    if local.grad_enabled or later_outputs[0].kind.wrapped:
+    if local.grad_enabled or later_outputs[0]._key.wrapped:
         args = (input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
         return formula_gradients("LSTM", args, 2, grads, sizes, reverse)
     weights = weight_ih, weight_hh, weight_hr
@@ -360,7 +360,7 @@ def _(
     return in_place_of(found, needs)
 
 
-@lstm_layer.batch
+@lstm_layer.vmap
 def _(batch):
     *tensors, sizes, reverse = batch.as_seen()
     return formula_batch(batch, "LSTM", 2, 3, tensors, sizes, reverse)
@@ -368,7 +368,7 @@ def _(batch):
 
 @op(
     tensors="input weight_ih weight_hh weight_hr gates before cells output_grad h_grad c_grad",
-    half="float32",
+    compute_dtype="float32",
     gradient="refused",
     namespace="nn",
 )
@@ -452,7 +452,7 @@ def state_gradient(xp: Any, grad: Any, shape: tuple[int, int], element: Any) -> 
 # GRU
 
 
-@op(tensors="input h weight_ih weight_hh bias_ih bias_hh", half="float32", accepts="float", namespace="nn")
+@op(tensors="input h weight_ih weight_hh bias_ih bias_hh", compute_dtype="float32", dtypes="float", namespace="nn")
 def gru_layer(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse):
     """The outputs of all steps, the last h; and for the gradient the gates, and h and its new part before each step."""
     return gru_layer.op(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse)
@@ -483,7 +483,7 @@ def _(xp, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse):
 
 @gru_layer.gradient("input h weight_ih weight_hh bias_ih bias_hh")
 def _(grads, input, h, weight_ih, weight_hh, bias_ih, bias_hh, later_outputs, sizes, reverse, needs):
-    if local.grad_enabled or later_outputs[0].kind.wrapped:
+    if local.grad_enabled or later_outputs[0]._key.wrapped:
         args = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
         return formula_gradients("GRU", args, 1, grads, sizes, reverse)
     kept = later_outputs[1:]
@@ -491,7 +491,7 @@ def _(grads, input, h, weight_ih, weight_hh, bias_ih, bias_hh, later_outputs, si
     return in_place_of(found, needs)
 
 
-@gru_layer.batch
+@gru_layer.vmap
 def _(batch):
     *tensors, sizes, reverse = batch.as_seen()
     return formula_batch(batch, "GRU", 1, 3, tensors, sizes, reverse)
@@ -499,7 +499,7 @@ def _(batch):
 
 @op(
     tensors="input weight_ih weight_hh gates before news output_grad h_grad",
-    half="float32",
+    compute_dtype="float32",
     gradient="refused",
     namespace="nn",
 )
@@ -538,7 +538,7 @@ def _(xp, input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad,
 # Elman's
 
 
-@op(tensors="input h weight_ih weight_hh bias_ih bias_hh", half="float32", accepts="float", namespace="nn")
+@op(tensors="input h weight_ih weight_hh bias_ih bias_hh", compute_dtype="float32", dtypes="float", namespace="nn")
 def rnn_layer(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified):
     """The outputs of all steps, the last h; and for the gradient the outputs again, and h before each step."""
     return rnn_layer.op(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified)
@@ -559,7 +559,7 @@ def _(xp, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rect
 
 @rnn_layer.gradient("input h weight_ih weight_hh bias_ih bias_hh")
 def _(grads, input, h, weight_ih, weight_hh, bias_ih, bias_hh, later_outputs, sizes, reverse, rectified, needs):
-    if local.grad_enabled or later_outputs[0].kind.wrapped:
+    if local.grad_enabled or later_outputs[0]._key.wrapped:
         args = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
         return formula_gradients("RNN_RELU" if rectified else "RNN_TANH", args, 1, grads, sizes, reverse)
     kept = later_outputs[1:]
@@ -569,7 +569,7 @@ def _(grads, input, h, weight_ih, weight_hh, bias_ih, bias_hh, later_outputs, si
     return in_place_of(found, needs)
 
 
-@rnn_layer.batch
+@rnn_layer.vmap
 def _(batch):
     *tensors, sizes, reverse, rectified = batch.as_seen()
     return formula_batch(batch, "RNN_RELU" if rectified else "RNN_TANH", 1, 2, tensors, sizes, reverse)
@@ -577,7 +577,7 @@ def _(batch):
 
 @op(
     tensors="input weight_ih weight_hh states before output_grad h_grad",
-    half="float32",
+    compute_dtype="float32",
     gradient="refused",
     namespace="nn",
 )

@@ -65,7 +65,15 @@ class Taps:
         return turned
 
 
-@op(tensors="input", accepts="int float", result="same", half="float32", namespace="nn", batch="merged", linear="input")
+@op(
+    tensors="input",
+    dtypes="int float",
+    result="same",
+    compute_dtype="float32",
+    namespace="nn",
+    vmap="merged",
+    linear="input",
+)
 def resample(input, taps):
     """Sums of elements of (N, C, ...) times weights; for each spatial dimension its `Taps`, or None to leave it."""
     return resample.op(input, taps)

@@ -29,11 +29,11 @@ def check_indices(name: str, indices: Any) -> None:
     if indices.dtype.name not in ("int64", "int32"):
         raise RuntimeError(
             f"{name}: Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-            f"but got {indices.dtype.spoken} instead ({indices.dtype}). Convert with .long()"
+            f"but got {indices.dtype.scalar_type_name} instead ({indices.dtype}). Convert with .long()"
         )
 
 
-@op(tensors="weight indices", accepts=ALL_DTYPES, namespace="nn", name="embedding", linear="weight")
+@op(tensors="weight indices", dtypes=ALL_DTYPES, namespace="nn", name="embedding", linear="weight")
 def embedding_op(weight, indices, padding_idx, scale_grad_by_freq):
     """Rows of a table."""
     return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
@@ -50,7 +50,7 @@ def _(grad, indices, weight_shape, padding_idx, scale_grad_by_freq):
     return embedding_gradient.op(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
-@embedding_op.batch
+@embedding_op.vmap
 def _(batch):
     weight, indices, padding_idx, scale_grad_by_freq = batch.args
     if not batch.flags[0]:
@@ -62,7 +62,7 @@ def _(batch):
     return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
 
 
-@op(tensors="output_grad indices", half="float32", namespace="nn", linear="output_grad")
+@op(tensors="output_grad indices", compute_dtype="float32", namespace="nn", linear="output_grad")
 def embedding_gradient(output_grad, indices, rows, padding_idx, scale_grad_by_freq):
     """Sum the gradients of equal indices into the rows of a table."""
     return embedding_gradient.op(output_grad, indices, rows, padding_idx, scale_grad_by_freq)
@@ -99,7 +99,7 @@ def _(grad, indices, padding_idx, scale_grad_by_freq):
     return result
 
 
-@embedding_gradient.batch
+@embedding_gradient.vmap
 def _(batch):
     output_grad, indices, rows, padding_idx, scale_grad_by_freq = batch.args
     if scale_grad_by_freq:
@@ -200,7 +200,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot: Can not infer total number of classes from empty tensor.")
         return tensor.new_zeros(*tensor.shape, num_classes)
-    if num_classes == -1 and tensor.kind.wrapped:
+    if num_classes == -1 and tensor._key.wrapped:
         refuse_values("one_hot without num_classes", tensor)
     values = memory_of(tensor)
     low, high = int(values.min()), int(values.max())
@@ -217,7 +217,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return one_hot_op.op(tensor, num_classes)
 
 
-@op(tensors="input", namespace="nn", name="one_hot", gradient=None, batch="elementwise")
+@op(tensors="input", namespace="nn", name="one_hot", gradient=None, vmap="elementwise")
 def one_hot_op(input, num_classes):
     """1 at the place of each class, which is in range."""
     return one_hot_op.op(input, num_classes)
@@ -304,10 +304,10 @@ def embedding_bag(
 
 @op(
     tensors="weight indices starts each_weight",
-    half="native",
+    compute_dtype="native",
     namespace="nn",
     name="embedding_bag",
-    batch="one_by_one",
+    vmap="one_by_one",
     linear="weight | each_weight",
 )
 def bag_totals(weight, indices, starts, each_weight, mean, scale_grad_by_freq):

@@ -98,7 +98,8 @@ def check_dtype(input: Tensor, mode: str) -> None:
     takes_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
     if not (input.dtype.is_floating_point or (takes_bytes and input.dtype.name == "uint8")):
         raise NotImplementedError(
-            f"interpolate: mode {mode!r} is not implemented for '{input.dtype.spoken}' ({input.dtype}); convert with "
+            f"interpolate: mode {mode!r} is not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); "
+            "convert with "
             ".float()"
         )
 

@@ -20,7 +20,9 @@ Sizes = tuple[int, ...]
 # Windows as columns
 
 
-@op(tensors="input", result="same", half="native", namespace="nn", name="unfold", batch="merged", linear="input")
+@op(
+    tensors="input", result="same", compute_dtype="native", namespace="nn", name="unfold", vmap="merged", linear="input"
+)
 def unfold_op(input, kernel_size, dilation, padding, stride, out):
     """The windows of (N, C, H, W) as columns (N, C * kernel, places)."""
     return unfold_op.op(input, kernel_size, dilation, padding, stride, out)
@@ -42,7 +44,7 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride, out):
     return fold_op.op(grad, input_shape[2:], kernel_size, dilation, padding, stride, out)
 
 
-@op(tensors="input", result="same", half="float32", namespace="nn", name="fold", batch="merged", linear="input")
+@op(tensors="input", result="same", compute_dtype="float32", namespace="nn", name="fold", vmap="merged", linear="input")
 def fold_op(input, spatial, kernel_size, dilation, padding, stride, out):
     """The sum of columns (N, C * kernel, places) at the places of (N, C, H, W) that they come from."""
     return fold_op.op(input, spatial, kernel_size, dilation, padding, stride, out)

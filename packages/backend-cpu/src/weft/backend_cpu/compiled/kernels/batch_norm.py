@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weft._layout import in_order, is_channels_last
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import FEW, serves
@@ -269,7 +269,7 @@ def is_uniform(input: Array, *others: Array | None) -> bool:
 
 
 @serves("nn::batch_norm_training", REAL)
-def batch_norm_training(generic: Kernel) -> BySize:
+def batch_norm_training(generic: Kernel) -> KernelBySize:
     """The input normalized by channel, with the means and biased variances."""
 
     def run(input: Array, weight: Array | None, bias: Array | None, eps: float) -> Any:
@@ -287,11 +287,11 @@ def batch_norm_training(generic: Kernel) -> BySize:
             forward(x, scale, shift, with_places(result), mean, variance, float(eps))
         return result, mean, variance
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @serves("nn::batch_norm_gradient", REAL)
-def batch_norm_gradient(generic: Kernel) -> BySize:
+def batch_norm_gradient(generic: Kernel) -> KernelBySize:
     """The gradients with respect to input, weight and bias."""
 
     def run(grad: Array, input: Array, weight: Array | None, mean: Array, variance: Array, eps: float) -> Any:
@@ -311,7 +311,7 @@ def batch_norm_gradient(generic: Kernel) -> BySize:
             backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
         return result, by_weight, by_bias
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
@@ -327,7 +327,7 @@ def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
 
 
 @serves("nn::channel_affine", REAL)
-def channel_affine(generic: Kernel) -> BySize:
+def channel_affine(generic: Kernel) -> KernelBySize:
     """The input times a number for each channel, plus another one or none."""
 
     def run(input: Array, scale: Array, shift: Array | None) -> Any:
@@ -335,11 +335,11 @@ def channel_affine(generic: Kernel) -> BySize:
             return generic(input, scale, shift)
         return by_numbers(input, in_order(np, scale), parameter(shift, 0, input))
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @serves("nn::normalized", REAL)
-def normalized(generic: Kernel) -> BySize:
+def normalized(generic: Kernel) -> KernelBySize:
     """The input normalized with given statistics."""
 
     def run(input: Array, mean: Array, variance: Array, weight: Any, bias: Any, eps: float) -> Any:
@@ -351,4 +351,4 @@ def normalized(generic: Kernel) -> BySize:
         np.subtract(0 if bias is None else bias, shift, out=shift)
         return by_numbers(input, scale, shift)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)

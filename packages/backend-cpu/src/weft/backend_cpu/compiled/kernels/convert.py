@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import weft
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.elementwise import operation, results
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import copied
@@ -40,7 +40,7 @@ def convert_kernel(generic: Any) -> Any:
         made = None if key is None else results(key, [x], dtype.numpy)
         return generic(x, dtype) if made is None else made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Triangles
@@ -77,7 +77,7 @@ def triangle_kernel(generic: Any, lower: bool) -> Any:
         triangle(x.view(bits).reshape(shape), made.view(bits).reshape(shape), diagonal, lower)
         return made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @serves("core::tril", ALL)

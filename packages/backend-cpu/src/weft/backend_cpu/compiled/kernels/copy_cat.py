@@ -20,8 +20,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft._layout import is_channels_last
-from weft.backend import BySize
+from weft._tensor.layout import is_channels_last
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import (
     ALIGNED,
     FLAGS,
@@ -473,7 +473,7 @@ WHOLE, BACK = slice(None), slice(None, None, -1)
 
 @serves("core::contiguous_copy", MOVED)
 def contiguous_copy_kernel(generic: Any) -> Any:
-    return BySize(generic, copied, LEAST)
+    return KernelBySize(generic, copied, LEAST)
 
 
 @serves("core::assign", MOVED)
@@ -490,7 +490,7 @@ def clone_kernel(generic: Any) -> Any:
         made = np.empty_like(x)
         return made if moved(made, x) else generic(x)
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @loop
@@ -520,7 +520,7 @@ def flip_kernel(generic: Any) -> Any:
         made = np.empty_like(x)
         return made if x.ndim and moved(made, turned) else generic(x, dims)
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @loop
@@ -569,7 +569,7 @@ def roll_kernel(generic: Any) -> Any:
                 to[...] = apart
         return made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 def cut(shift: int, dim: int) -> list[tuple[int, slice, slice]]:
@@ -591,7 +591,7 @@ def cat_kernel(generic: Any) -> Any:
         made = np.empty((*lead, sum([each.shape[dim] for each in arrays]), *tail), first.dtype)
         return filled(made, dim, arrays) if first.itemsize in LIKE else generic(arrays, dim)
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @loop

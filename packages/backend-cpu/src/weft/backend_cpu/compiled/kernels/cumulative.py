@@ -13,8 +13,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from weft._layout import in_order
-from weft.backend import BySize
+from weft._tensor.layout import in_order
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.mathematics import exp, log
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.reductions import LARGEST, SMALLEST
@@ -114,7 +114,7 @@ def scan_kernel(generic: Any, product: bool) -> Any:
         made = accumulated(x, dim, product)
         return generic(x, dim) if made is None else made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @serves("core::cumsum", f"{REAL} int64")
@@ -156,7 +156,7 @@ def logcumsumexp_kernel(generic: Any) -> Any:
         log_sums(in_order(np, x).reshape(shape), made.reshape(shape))
         return made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @intrinsic
@@ -228,7 +228,7 @@ def serve_extremes(name: str, kind: Any) -> None:
             launch(kind, x.reshape(shape), made.reshape(shape), places.reshape(shape))
             return made, places
 
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
 
 serve_extremes("core::cummax", LARGEST)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize, destination
+from weft.backend import KernelBySize, destination
 from weft.backend_cpu.compiled.codegen import mathematics
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.elementwise import operation, results
@@ -57,8 +57,8 @@ def neighbour(a, b):
 
 
 @serves("core::nextafter", FLOATS)  # and not halves: their neighbours are not those of float32
-def nextafter_kernel(generic: Any) -> BySize:
-    return BySize(generic, run_of(operation("core::nextafter", lambda a, b: neighbour(a, b)), 2, generic), FEW)
+def nextafter_kernel(generic: Any) -> KernelBySize:
+    return KernelBySize(generic, run_of(operation("core::nextafter", lambda a, b: neighbour(a, b)), 2, generic), FEW)
 
 
 @function
@@ -76,7 +76,7 @@ def nan_to_num_kernel(generic: Any) -> Any:
         made = results(key, [x, *numbers], x.dtype)
         return generic(x, nan, posinf, neginf) if made is None else made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Functions of one number, and of two
@@ -376,7 +376,7 @@ def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
             compute_again(made, args, generic)
         return made
 
-    return BySize(generic, complete, FEW)
+    return KernelBySize(generic, complete, FEW)
 
 
 def compute_again(made: Any, args: tuple[Any, ...], generic: Any) -> None:
@@ -448,7 +448,7 @@ def serve_waves(name: str, formula: Callable[..., Any], quarters: int) -> None:
             return made
 
         complete = with_rest(generic, others)
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
 
 serve_waves("core::sin", lambda a: mathematics.single_sine(a), 0)
@@ -544,7 +544,7 @@ def serve_whole(name: str, formula: Callable[..., Any], dtypes: str, cost: int =
             made = results(key, arrays, arrays[0].dtype, cost)
             return generic(*args) if made is None else made
 
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
 
 for op in ("floor_divide", "div_floor"):
@@ -587,4 +587,4 @@ def complex_kernel(generic: Any) -> Any:
         joined(real.reshape(-1), imag.reshape(-1), made.reshape(-1).view(real.dtype))
         return made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)

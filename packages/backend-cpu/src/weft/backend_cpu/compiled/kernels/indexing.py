@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import copied, copy_bytes
@@ -130,7 +130,7 @@ def index_select_kernel(generic: Any) -> Any:
             made = taken(x, dim, index, (*x.shape[:dim], index.size, *x.shape[dim + 1 :]))
         return generic(x, dim, index) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @serves("nn::embedding", ALL)
@@ -197,7 +197,7 @@ def index_kernel(generic: Any) -> Any:
                 made = taken(x.reshape(-1, *x.shape[count:]), 0, index, shape)
         return generic(x, indices) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 # Where elements are not 0
@@ -256,7 +256,7 @@ def nonzero_kernel(generic: Any) -> Any:
         find_rows(rows, np.array(x.shape), starts, found)
         return found.T  # the positions of one dimension lie together
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 # Single elements
@@ -524,7 +524,7 @@ def index_add_kernel(generic: Any) -> Any:
             made = added(copied(x), dim, index, source, alpha)
         return generic(x, dim, index, source, alpha) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @serves("nn::embedding_gradient", "float32 float64")
@@ -536,7 +536,7 @@ def embedding_gradient_kernel(generic: Any) -> Any:
             made = added(made, 0, indices.reshape(-1), grad, skipped=-1 if padding is None else padding % rows)
         return generic(grad, indices, rows, padding, by_frequency) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 AHEAD = 12  # rows; a processor does not guess which one comes next
@@ -617,7 +617,7 @@ def index_put_kernel(generic: Any) -> Any:
             made = added_at(x, [indices[place] for place in places], values)
         return generic(x, indices, values, accumulate) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 def added_at(x: Any, indices: Any, values: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum, sigmoid, softplus
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.normalization import contiguous, parameter
@@ -184,7 +184,7 @@ def cross_entropy_kernel(generic: Any) -> Any:
         total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
         return np.asarray(total, input.dtype), np.asarray(number, input.dtype), arrays[:2]
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -369,7 +369,7 @@ def nll_loss_kernel(generic: Any) -> Any:
         total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
         return np.asarray(total, input.dtype), np.asarray(number, input.dtype)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -518,7 +518,7 @@ def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None
             total = np.add.reduce(parts)
             return np.asarray(total if reduction == "sum" else total / input.size, input.dtype)
 
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
     @serves(gradient, REAL)
     def make_gradient(generic: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The words of MT19937, and the samples that are made of them: bit for bit those of `weft._mt19937`, but for what goes
+"""The words of MT19937, and the samples that are made of them: bit for bit those of `weft._random.mt19937`, but for what goes
 through a logarithm or a sine, which is right to the last places.
 
 Words come one block after another, in one thread; samples are made of them in several.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.float16 import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import floor, function, fused, like, log, log1p, polynomial, sine_of
@@ -169,7 +169,7 @@ def dropout_kernel(generic: Any) -> Any:
             dropout(words, limit, scale, *flat, start)
         return y, noise
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Normals: of two uniforms, by Box and Muller

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import in_order
-from weft.backend import BySize
+from weft._tensor.layout import in_order
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import like
 from weft.backend_cpu.compiled.codegen.parallel import GRAIN, launcher, loop, parallel
@@ -85,7 +85,7 @@ def layer_norm_kernel(generic: Any) -> Any:
         layer_norm(x, weight, bias, y.reshape(-1, size), mean.reshape(-1), inverse.reshape(-1), float(eps))
         return y, mean, inverse
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -149,7 +149,7 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
         layer_norm_backward(*rows, parameter(weight, size, 1, input), *statistics, y.reshape(-1, size), result)
         return y, result[0].reshape(parts), result[1].reshape(parts)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Layer norm of halves: by the same loops, a few rows at a time, as float32
@@ -225,7 +225,7 @@ def half_norm_kernel(generic: Any) -> Any:
         half_norm(bits_of(input), scale, shift, bits_of(y), mean.reshape(-1), inverse.reshape(-1), float(eps))
         return y, mean.astype(element), inverse.astype(element)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @serves("nn::layer_norm_gradient", HALF)
@@ -242,7 +242,7 @@ def half_norm_gradient_kernel(generic: Any) -> Any:
         by_weight, by_bias = result.astype(element)
         return y, by_weight.reshape(parts), by_bias.reshape(parts)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # RMS norm
@@ -279,7 +279,7 @@ def rms_norm_kernel(generic: Any) -> Any:
         rms_norm(x, parameter(weight, size, 1, input), y.reshape(-1, size), inverse.reshape(-1), float(eps))
         return y, inverse
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -321,7 +321,7 @@ def rms_norm_gradient_kernel(generic: Any) -> Any:
         rms_norm_backward(*rows, scale, contiguous(inverse).reshape(-1), y.reshape(-1, size), result)
         return y, result.reshape(parts)
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Group norm: samples (groups, channels of a group, places)
@@ -377,7 +377,7 @@ def group_norm_kernel(generic: Any) -> Any:
         group_norm(grouped(input, groups), scale, shift, grouped(y, groups), mean, inverse, float(eps))
         return y, mean, inverse
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -426,4 +426,4 @@ def group_norm_gradient_kernel(generic: Any) -> Any:
         group_norm_backward(*parts, grouped(y, groups), result)
         return y, result[0], result[1]
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)

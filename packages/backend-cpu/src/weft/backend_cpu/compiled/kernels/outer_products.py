@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.compiled.codegen.vectors import WideVectors
@@ -78,7 +78,7 @@ def cross_kernel(generic: Any) -> Any:
         cross(x.reshape(shape), y.reshape(shape), made.reshape(shape))
         return made
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Blocks: each element of one matrix times all of another

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import LIKE, MOVED, copy_bytes, item
@@ -145,7 +145,7 @@ def pad_constant_kernel(generic: Any) -> Any:
         made = padded(x, before, after, "constant", value)
         return generic(x, before, after, value) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)
 
 
 @serves("nn::pad_inside", MOVED)
@@ -154,4 +154,4 @@ def pad_inside_kernel(generic: Any) -> Any:
         made = padded(x, before, after, mode, 0)
         return generic(x, before, after, mode) if made is None else made
 
-    return BySize(generic, run, LEAST)
+    return KernelBySize(generic, run, LEAST)

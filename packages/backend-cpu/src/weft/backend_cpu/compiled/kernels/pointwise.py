@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen import mathematics
 from weft.backend_cpu.compiled.codegen.contiguous import quick
 from weft.backend_cpu.compiled.codegen.elementwise import operation, results
@@ -140,7 +140,7 @@ def serve_bits(name: str, formula: Callable[..., Any]) -> None:
             made = results(key, [x.view(BITS)], BITS)
             return generic(x) if made is None else made.view(x.dtype)
 
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
 
 serve_bits("core::neg", lambda a: a ^ 0x8000)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import in_order, is_channels_last
-from weft.backend import BySize
+from weft._tensor.layout import in_order, is_channels_last
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import FEW, serves
 
@@ -204,7 +204,7 @@ def maximum_last(x, y, index, channels, spatial, out, kernel, stride, padding, d
 
 
 @serves("nn::max_pool_with_indices", REAL)
-def max_pool_with_indices(generic: Kernel) -> BySize:
+def max_pool_with_indices(generic: Kernel) -> KernelBySize:
     """The greatest element of each window, and its place."""
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
@@ -224,7 +224,7 @@ def max_pool_with_indices(generic: Kernel) -> BySize:
             maximum(flat(input), flat(result), flat(index), *spatial, *geometry, taps, steps)
         return result, index
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop
@@ -267,7 +267,7 @@ def spread_last(grad, index, result):
 
 
 @serves("nn::max_pool_gradient", REAL)
-def max_pool_gradient(generic: Kernel) -> BySize:
+def max_pool_gradient(generic: Kernel) -> KernelBySize:
     """Each element summed at its place among the spatial elements."""
 
     def run(grad: Array, index: Array, shape: Sizes) -> Array:
@@ -288,7 +288,7 @@ def max_pool_gradient(generic: Kernel) -> BySize:
         spread(flat(grad).reshape(rows, -1), flat(index).reshape(rows, -1), result.reshape(rows, -1))
         return result
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 # Means
@@ -446,7 +446,7 @@ def average_last(x, y, channels, spatial, out, kernel, stride, padding, with_pad
 
 
 @serves("nn::avg_pool", REAL)
-def avg_pool(generic: Kernel) -> BySize:
+def avg_pool(generic: Kernel) -> KernelBySize:
     """The mean of each window."""
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Array:
@@ -464,7 +464,7 @@ def avg_pool(generic: Kernel) -> BySize:
             average(flat(input), flat(result), *geometry, step_of(geometry))
         return result
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @loop

@@ -21,8 +21,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from weft._layout import in_order
-from weft.backend import BySize
+from weft._tensor.layout import in_order
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.float16 import BITS, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like
@@ -399,7 +399,7 @@ def bytewise(name: str, kind: Any) -> None:
             y = results(x.view(np.uint8), found, kind) != 0
             return shaped(found, keepdim, y.view(np.uint8) if x.dtype == np.uint8 else y)
 
-        return BySize(generic, run, LEAST)
+        return KernelBySize(generic, run, LEAST)
 
 
 bytewise("core::all", SMALLEST)
@@ -552,7 +552,7 @@ def serve_extremes(name: str, kind: Any) -> None:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found
 
-        return BySize(generic, run, LEAST)
+        return KernelBySize(generic, run, LEAST)
 
     @serves(f"core::arg{name}", f"{REAL} {WHOLE}")
     def make_places(generic: Any) -> Any:
@@ -562,7 +562,7 @@ def serve_extremes(name: str, kind: Any) -> None:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found[1]
 
-        return BySize(generic, run, LEAST)
+        return KernelBySize(generic, run, LEAST)
 
 
 serve_extremes("max", LARGEST)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import in_order
-from weft.backend import BySize
+from weft._tensor.layout import in_order
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
@@ -282,7 +282,7 @@ def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> Non
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
-        return BySize(generic, run, 2 * FEW)
+        return KernelBySize(generic, run, 2 * FEW)
 
 
 serve("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
@@ -341,7 +341,7 @@ def serve_half_rows(name: str, which: int) -> None:
             by_half_rows(which, flat[0], *flat[-2:], shape[dim])
             return result
 
-        return BySize(generic, run, FEW)
+        return KernelBySize(generic, run, FEW)
 
 
 serve_half_rows("core::softmax", SOFTMAX)

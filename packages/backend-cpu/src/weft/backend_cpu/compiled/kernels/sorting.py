@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import BySize
+from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.libraries import FEW, serves
 
@@ -64,7 +64,7 @@ def topk_kernel(generic: Any) -> Any:
             return values, places
         return tuple(np.ascontiguousarray(np.moveaxis(each, -1, dim)) for each in (values, places))
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @launcher
@@ -109,7 +109,7 @@ def bincount_kernel(generic: Any) -> Any:
             add_each(x, np.ascontiguousarray(weights), found)
         return found
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)
 
 
 @launcher
@@ -130,4 +130,4 @@ def histc_kernel(generic: Any) -> Any:
         count_within(x.reshape(-1), low, high, bins / (high - low), found)
         return found
 
-    return BySize(generic, run, FEW)
+    return KernelBySize(generic, run, FEW)

@@ -1,4 +1,4 @@
-"""Kind: a dtype on a device, interned, so that one identity check compares both."""
+"""Dispatch keys: a dtype on a device each, interned, so that one identity check compares both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DTYPES_PER_DEVICE = 24  # the kernels of an op are a list; a device's share of i
 VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose")
 
 
-class BySize:
+class KernelBySize:
     """Two kernels of one op: calls that begin with a large array take another one than the rest.
 
     A call costs nothing more where the engine knows of it: it asks for the size itself. Where an op's kernel is a
@@ -41,7 +41,7 @@ class BySize:
         return self.small(*args)
 
 
-class Kind:
+class DispatchKey:
     """What the fast path must know of a tensor, besides its array.
 
     Attributes
@@ -53,15 +53,15 @@ class Kind:
         Tensors of a function transform; they are not ``plain``.
     bits : int
         Of conjugate and negative views, whose array is an `Unresolved`; they are not ``plain``.
-    overrides : bool
+    has_torch_function : bool
         A class of tensors that overrides ``__torch_function__``.
-    fast : bool
+    fast_path : bool
         ``plain``, and no mode wants to see each call.
-    quick : bool
-        ``fast``, and the arrays have the methods that the engine's own views are made by, and say whose memory they
-        are in.
+    fast_views : bool
+        ``fast_path``, and the arrays have the methods that the engine's own views are made by, and say whose memory
+        they are in.
     index : int
-        Where an op keeps the kernel for this kind.
+        Where an op keeps the kernel for this key.
     is_complex, is_real_float, is_differentiable : bool
         Of the dtype, kept here since the fast path asks.
     lowest, highest : int
@@ -69,7 +69,7 @@ class Kind:
     array_type : type
         The backend's array class. Whatever else a kernel returns (a NumPy scalar) goes through `asarray`.
     siblings : dict
-        From an array's dtype to the plain kind on the same device.
+        From an array's dtype to the plain key on the same device.
     accumulate : callable
         ``accumulate(a, b, a)`` adds one array to another in place.
     """
@@ -82,21 +82,21 @@ class Kind:
         index: int,
         array_type: Any,
         asarray: Any,
-        siblings: dict[Any, Kind],
+        siblings: dict[Any, DispatchKey],
         accumulate: Any,
         wrapped: bool,
         bits: int,
-        overrides: bool,
+        has_torch_function: bool,
     ) -> None:
         self.dtype = dtype
         self.device = device
         self.plain = plain
         self.wrapped = wrapped
         self.bits = bits
-        self.overrides = overrides
-        self.fast = plain  # plain, and no mode wants to see each call
+        self.has_torch_function = has_torch_function
+        self.fast_path = plain  # plain, and no mode wants to see each call
         self.has_views: bool = set(VIEW_METHODS).issubset(dir(array_type))
-        self.quick = self.fast and self.has_views
+        self.fast_views = self.fast_path and self.has_views
         self.index = index
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point
@@ -110,16 +110,16 @@ class Kind:
         self.accumulate = accumulate
 
     def __repr__(self) -> str:
-        return f"<Kind {self.dtype} on {self.device}>"
+        return f"<DispatchKey {self.dtype} on {self.device}>"
 
 
 LARGEST = 3e38  # that float32 has; infinities and nan it has too
 
 
-def fitting_number(value: object, kind: Kind) -> Any:
+def fitting_number(value: object, key: DispatchKey) -> Any:
     """A number as a float, if the dtype has it for sure; else None."""
     if type(value) is not float and (type(value) is not int or not -(1 << 63) <= value < 1 << 63):
         return None  # of more bits some dtypes have an int, and some functions take none
     number = float(value)  # type: ignore[arg-type]
     fits = -LARGEST <= number <= LARGEST or number - number != 0.0
-    return number if fits and not kind.dtype.is_half else None
+    return number if fits and not key.dtype.is_half else None
