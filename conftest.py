@@ -11,7 +11,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # OpenMP reads this when it is loaded, which nothing has done yet.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# Every kernel's results are compared with what its op declares (weft/_kernel_checks.py).
+# Every kernel's results are compared with what its op declares (weft/_plugins/kernel_checks.py).
 os.environ.setdefault("WEFT_CHECK_KERNELS", "1")
 
 # Modules that import what need not be installed; nothing imports them but who asks for them.

@@ -3,8 +3,8 @@
 python scripts/make_stubs.py [--check]
 
 ``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor, and
-``weft/ops/_later.py`` what families have that are imported when first asked for. With ``--check`` nothing is written;
-the exit status says whether they are current.
+``weft/ops/_lazy_names.py`` what families have that are imported when first asked for. With ``--check`` nothing is
+written; the exit status says whether they are current.
 """
 
 import argparse
@@ -22,10 +22,12 @@ from types import ModuleType
 from typing import Any
 
 import weft
-from weft import _api, _foreach, _tensor
+from weft import _api
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, state
-from weft._portions import LAZY
+from weft._lazy import LAZY
+from weft._tensor import base
+from weft.ops import _foreach
 from weft.ops._declare import public_functions
 
 CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
@@ -111,7 +113,7 @@ def api() -> Iterator[str]:
         found = static_names(importlib.import_module(home))
         yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
         instances += [(name, object) for name in sorted(names.split()) if name not in found]
-    yield "from weft._dtypes import dtype as _dtype\n"
+    yield "from weft._dtypes.dtypes import dtype as _dtype\n"
     for name, kind in instances:
         known = "_dtype" if kind is weft.dtype else kind.__name__ if others.get(kind.__name__) is kind else "Any"
         yield f"{name}: {known}"
@@ -136,7 +138,7 @@ def methods() -> Iterator[str]:
     yield f'"""What the ops put on Tensor. {NOTE}"""\n'
     yield "from typing import Any\n"
     yield "from weft._engine.tensor import TensorBase"
-    yield "from weft._tensor import Tensor\n"
+    yield "from weft._tensor.base import Tensor\n"
     yield "class Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
     for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items()):
@@ -154,7 +156,7 @@ def methods() -> Iterator[str]:
 
 
 def later() -> Iterator[str]:
-    """The lines of ``ops/_later.py``."""
+    """The lines of ``ops/_lazy_names.py``."""
     from weft.ops import FAMILIES, LAZY_FAMILIES
 
     yield f'"""What families have that are imported when first asked for.\n\n{NOTE}\n"""\n'
@@ -181,7 +183,7 @@ def later() -> Iterator[str]:
 
 
 def kernel_names() -> Iterator[str]:
-    """The lines of ``_kernel_names.py``."""
+    """The lines of ``_plugins/kernel_names.py``."""
     for portion in ("", *PORTIONS, "linalg", "fft", "special", "sparse", "signal", "masked", "nested"):
         try:
             package = importlib.import_module(f"weft.{portion}".rstrip("."))
@@ -215,7 +217,7 @@ def home_of(method: Any) -> str:
 
 def written_by_hand() -> set[str]:
     """What the body of the class itself defines, or its base."""
-    tree = ast.parse(inspect.getsource(_tensor))
+    tree = ast.parse(inspect.getsource(base))
     (body,) = (node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor")
     names = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     for node in body:
@@ -231,7 +233,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is not current")
     check = parser.parse_args().check
     stale = []
-    made = {"ops/_later.py": later, "_api.pyi": api, "_methods.pyi": methods, "_kernel_names.py": kernel_names}
+    made = {
+        "ops/_lazy_names.py": later,
+        "_api.pyi": api,
+        "_methods.pyi": methods,
+        "_plugins/kernel_names.py": kernel_names,
+    }
     for name, make in made.items():
         lines = make()
         text, file = "\n".join(lines) + "\n", CORE / name
@@ -239,7 +246,7 @@ def main() -> int:
             stale.append(name)
             if not check:
                 file.write_text(text, encoding="utf-8")
-                if name == "ops/_later.py":  # what this process has imported is that of the old one
+                if name == "ops/_lazy_names.py":  # what this process has imported is that of the old one
                     os.execv(sys.executable, [sys.executable, *sys.argv])
     if check and stale:
         print(f"make_stubs: not current: {', '.join(stale)}; ./dev lint --fix makes them anew", file=sys.stderr)

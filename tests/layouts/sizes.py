@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import weft
-from weft._devices import key_of
+from weft._devices.devices import key_of
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, libraries
 from weft.ops._declare import registry

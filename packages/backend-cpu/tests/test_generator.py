@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft._mt19937 import MersenneStream
+from weft._random.mt19937 import MersenneStream
 from weft.backend_cpu import compiled, libraries
 from weft.backend_cpu.generator import CompiledStream
 

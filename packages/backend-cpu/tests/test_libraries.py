@@ -88,7 +88,7 @@ def test_a_library_that_is_turned_off_is_not_told_of(tmp_path):
 
 
 def test_every_kernel_of_the_libraries_is_for_an_op_that_exists():
-    from weft._kernel_checks import unknown_names
+    from weft._plugins.kernel_checks import unknown_names
     from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, compiled, onednn
 
     named = {*NUMPY_KERNELS, *SMALL_ARRAYS, *compiled.MODULES, *compiled.EXACT, *onednn.MODULES}

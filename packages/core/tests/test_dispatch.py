@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft._devices import backend_of, key_of
+from weft._devices.devices import backend_of, key_of
 from weft._engine.tensor import run_elsewhere, separate_threads
 from weft.ops._declare import registry
 from weft.testing._samples import function_of, sample_inputs, sample_names

@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import weft
-from weft._devices import backend_of
+from weft._devices.devices import backend_of
 
 
 def lists():

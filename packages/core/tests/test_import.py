@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import weft
-from weft._portions import load, names
+from weft._lazy import load, names
 
 
 def python(code):
@@ -44,13 +44,13 @@ def test_private_names_are_refused_without_a_search():
     [("nn", "weft-nn"), ("optim", "weft-nn"), ("text", "weft-text"), ("vision", "weft-vision")],
 )
 def test_a_missing_portion_says_what_to_install(monkeypatch, name, distribution):
-    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    monkeypatch.setattr("weft._lazy.importlib.import_module", missing)
     with pytest.raises(AttributeError, match=f"'weft' has no attribute '{name}'; .*: pip install {distribution}$"):
         load(name)
 
 
 def test_a_missing_portion_of_a_shared_folder_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    monkeypatch.setattr("weft._lazy.importlib.import_module", missing)
     with pytest.raises(AttributeError, match=r"'weft.utils' has no attribute 'data'; .*: pip install weft-nn$"):
         load("data", "weft.utils")
 
@@ -63,7 +63,7 @@ def test_what_a_portion_cannot_import_is_named_and_not_mistaken_for_the_portion(
     def broken(name):
         raise ModuleNotFoundError("No module named 'PIL'", name="PIL")
 
-    monkeypatch.setattr("weft._portions.importlib.import_module", broken)
+    monkeypatch.setattr("weft._lazy.importlib.import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="PIL"):
         load("vision")
 
@@ -75,7 +75,7 @@ def test_dir_lists_names_without_importing_them():
 
 
 def test_a_function_of_a_missing_portion_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    monkeypatch.setattr("weft._lazy.importlib.import_module", missing)
     with pytest.raises(AttributeError, match=r"'weft' has no attribute 'conv2d'; .*: pip install weft-nn$"):
         load("conv2d")
     with pytest.raises(AttributeError, match=r"'prelu'; .*: pip install weft-nn$"):
@@ -87,7 +87,7 @@ def test_names_that_are_imported_on_first_use_are_those_of_their_modules():
         "import weft\n"
         "from importlib import import_module\n"
         "from inspect import unwrap\n"
-        "from weft._portions import HOMES\n"
+        "from weft._lazy import HOMES\n"
         "def real(value): return unwrap(value) if callable(value) else value\n"  # some may be overridden, once one is
         "own = {name: home for name, home in HOMES.items() if not home.startswith('weft.nn')}\n"
         "pairs = {name: (getattr(weft, name), getattr(import_module(home), name)) for name, home in own.items()}\n"

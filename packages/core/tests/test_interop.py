@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import weft
-import weft._interop
+import weft._tensor.interop
 
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 bfloat16 uint16 uint32 uint64"
 NUMPY = [np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name) for name in DTYPES.split()]

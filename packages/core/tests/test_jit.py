@@ -92,6 +92,6 @@ def test_classes_of_modules_come_with_neural_networks(monkeypatch, module, name)
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     home = getattr(weft, module)
-    monkeypatch.setattr("weft._portions.importlib.import_module", missing)
+    monkeypatch.setattr("weft._lazy.importlib.import_module", missing)
     with pytest.raises(AttributeError, match="pip install weft-nn"):
         getattr(home, name)

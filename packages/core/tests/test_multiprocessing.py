@@ -16,7 +16,7 @@ import pytest
 
 import weft
 import weft.multiprocessing as mp
-from weft import _shared_memory
+from weft._tensor import shared_memory
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes made by fork"),
@@ -51,9 +51,9 @@ def strategy(request):
 @pytest.fixture
 def named_segments(monkeypatch):
     """A function that lists the files of segments, in a folder where no other process has any."""
-    memory = _shared_memory._memory_folder
+    memory = shared_memory._memory_folder
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        monkeypatch.setattr(_shared_memory, "_memory_folder", folder)
+        monkeypatch.setattr(shared_memory, "_memory_folder", folder)
         yield lambda: os.listdir(folder)
 
 
@@ -202,7 +202,7 @@ def run_script(body):
     program = f"""
 import os, signal, weft
 import weft.multiprocessing as mp
-weft._shared_memory._memory_folder = {_shared_memory._memory_folder!r}
+weft._tensor.shared_memory._memory_folder = {shared_memory._memory_folder!r}
 {textwrap.dedent(body)}"""
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS, check=False)
 
@@ -215,7 +215,7 @@ def test_a_program_leaves_nothing_behind_however_it_ends(leave, named_segments):
 
 def test_a_program_removes_its_files_when_it_ends(named_segments):
     script = "mp.set_sharing_strategy('file_system')\ntensor = weft.zeros(1000).share_memory_()\n"
-    done = run_script(script + "print(len(os.listdir(weft._shared_memory._memory_folder)))")
+    done = run_script(script + "print(len(os.listdir(weft._tensor.shared_memory._memory_folder)))")
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
     assert named_segments() == []
 

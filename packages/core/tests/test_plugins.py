@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import weft
-from weft._kernel_checks import unknown_names
-from weft._kernel_names import NAMES
-from weft._versions import meets, requirement_on
+from weft._plugins.kernel_checks import unknown_names
+from weft._plugins.kernel_names import NAMES
+from weft._plugins.versions import meets, requirement_on
 
 GOOD = """
     import numpy
@@ -175,7 +175,7 @@ def test_no_backend_lists_the_installed_and_the_command_that_brings_it(crowd):
 
 
 def test_a_first_party_backend_that_is_missing_names_its_package():
-    from weft._registry import no_backend
+    from weft._plugins.registry import no_backend
 
     assert no_backend("cpu", []) == (
         "device 'cpu': no backend is installed for it (installed: none). Install it with: pip install weft-backend-cpu."

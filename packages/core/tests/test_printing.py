@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft._printing import tensor_text
+from weft._tensor.printing import tensor_text
 
 nan, inf = math.nan, math.inf
 

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import weft
-from weft import _profiling
+from weft._interception import profiling
 from weft.backend import KernelBySize
 from weft.profiler import (
     ProfilerAction,
@@ -132,7 +132,7 @@ def test_an_exception_ends_the_ranges_and_the_profile():
     with pytest.raises(ZeroDivisionError), profile() as prof, record_function("range"):
         raise ZeroDivisionError
     assert names(prof) == ["range"]
-    assert _profiling.recorder is None
+    assert profiling.recorder is None
 
 
 def test_nothing_is_left_behind():

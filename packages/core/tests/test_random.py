@@ -200,7 +200,7 @@ def test_a_permutation_has_each_number_once(n):
 
 
 def test_a_shuffle_without_a_loop_is_the_shuffle_with_one():
-    from weft._mt19937 import exchanged
+    from weft._random.mt19937 import exchanged
 
     offsets = np.random.RandomState(0)
     for n in (2, 3, 10, 100):

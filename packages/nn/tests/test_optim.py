@@ -641,7 +641,7 @@ def test_parameters_of_several_dtypes_are_stepped_together():
 
 
 def test_a_backends_kernel_of_the_formulas_name_steps_the_whole_list():
-    from weft._devices import backend_of
+    from weft._devices.devices import backend_of
 
     kernels = backend_of(weft.device("cpu")).kernels
     calls = []

@@ -7,7 +7,7 @@ import pytest
 
 import weft
 from weft import nn
-from weft._portions import HOMES
+from weft._lazy import HOMES
 from weft.nn import functional as F
 from weft.nn import toplevel
 

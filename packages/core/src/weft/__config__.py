@@ -6,7 +6,7 @@ import sys
 
 import numpy
 
-from weft._threads import get_num_interop_threads, get_num_threads
+from weft._devices.cpu_threads import get_num_interop_threads, get_num_threads
 from weft.version import __version__
 
 __all__ = ["parallel_info", "show"]

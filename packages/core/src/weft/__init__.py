@@ -11,11 +11,11 @@ from weft._api import *  # the portions must be findable first
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.tensro
 
     def __getattr__(name):
-        from weft._portions import load
+        from weft._lazy import load
 
         return load(name)
 
     def __dir__():
-        from weft._portions import names
+        from weft._lazy import names
 
         return sorted(set(globals()) | names())

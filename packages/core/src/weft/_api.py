@@ -2,12 +2,13 @@
 
 from math import e, inf, nan, pi
 
-import weft._copying  # puts methods on Tensor, as the ops do
-import weft._elements
+import weft._tensor.elementwise
+import weft._tensor.memory  # puts methods on Tensor, as the ops do
 import weft.autograd as autograd
-from weft._devices import device, get_default_device, set_default_device
-from weft._dtypes import ALIASES as _ALIASES
-from weft._dtypes import (
+from weft._devices.cpu_threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from weft._devices.devices import device, get_default_device, set_default_device
+from weft._dtypes.dtypes import ALIASES as _ALIASES
+from weft._dtypes.dtypes import (
     bfloat16,
     can_cast,
     complex64,
@@ -35,11 +36,12 @@ from weft._dtypes import (
     uint32,
     uint64,
 )
-from weft._dtypes import (
+from weft._dtypes.dtypes import (
     bool_ as bool,
 )
-from weft._interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
-from weft._layout import (
+from weft._tensor.base import Tensor
+from weft._tensor.interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, tensor
+from weft._tensor.layout import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -54,10 +56,8 @@ from weft._layout import (
     sparse_csr,
     strided,
 )
-from weft._printing import get_printoptions, printoptions, set_printoptions
-from weft._size import Size
-from weft._tensor import Tensor
-from weft._threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from weft._tensor.printing import get_printoptions, printoptions, set_printoptions
+from weft._tensor.size import Size
 from weft.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from weft.autograd.grad_mode import (
     enable_grad,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft import _spoken
-from weft._tensor import Tensor
+from weft import _display_name
+from weft._tensor.base import Tensor
 
 __all__ = [
     "_assert",
@@ -83,7 +83,7 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype.name != "bool":
-        raise TypeError(f"cond tensor must have dtype {_spoken.name}.bool, but got {cond.dtype}")
+        raise TypeError(f"cond tensor must have dtype {_display_name.name}.bool, but got {cond.dtype}")
     _check_with(RuntimeError, bool(cond.all()), message)
 
 

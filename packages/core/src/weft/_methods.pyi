@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 class Methods(TensorBase):
     """The methods and operators that declarations and other modules attach."""

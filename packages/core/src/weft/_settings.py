@@ -276,8 +276,8 @@ def get_device_module(device: Any = None) -> Any:
     """
     import importlib
 
-    from weft._devices import device as Device
-    from weft._devices import get_default_device
+    from weft._devices.devices import device as Device
+    from weft._devices.devices import get_default_device
 
     if device is not None and not isinstance(device, str | Device):
         raise RuntimeError(f"get_device_module: Invalid value of device {device!r}, expect weft.device, str, or None")

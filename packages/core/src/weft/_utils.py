@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from weft._dtypes import dtype
-from weft._tensor import Tensor
+from weft._dtypes.dtypes import dtype
+from weft._tensor.base import Tensor
 from weft.ops.joining import cat
 
 __all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]

@@ -13,8 +13,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from weft._devices import cpu
-from weft._devices import device as Device
+from weft._devices.devices import cpu
+from weft._devices.devices import device as Device
 
 __all__ = [
     "current_accelerator",
@@ -204,7 +204,7 @@ def set_stream(stream: Any) -> None:
 
 def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     """What an accelerator can do: under ``"supported_dtypes"`` the dtypes of its tensors."""
-    from weft._dtypes import ALL
+    from weft._dtypes.dtypes import ALL
 
     needed("get_device_capability")
     return {"supported_dtypes": set(ALL)}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import dtype
+from weft._dtypes.dtypes import dtype
 from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
@@ -237,12 +237,12 @@ class Backend:
     # Random numbers
 
     def random_stream(self, seed: int, index: int | None) -> Any:
-        """A generator's stream: the samplers and the state of `weft._mt19937.MersenneStream`.
+        """A generator's stream: the samplers and the state of `weft._random.mt19937.MersenneStream`.
 
         That one is the CPU's, with PyTorch's numbers. Its arrays are NumPy's, and are copied to the device; a
         backend that has a stream of its own returns it here, and the device's arrays from its samplers.
         """
-        from weft._mt19937 import MersenneStream
+        from weft._random.mt19937 import MersenneStream
 
         return MersenneStream(seed)
 

@@ -197,8 +197,8 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numpy
 
-    from weft._interop import from_numpy
-    from weft._tensor import Tensor
+    from weft._tensor.base import Tensor
+    from weft._tensor.interop import from_numpy
     from weft.utils._pytree import tree_map
 
     def to_array(value: Any) -> Any:

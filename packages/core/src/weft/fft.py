@@ -11,8 +11,8 @@ import math
 import sys
 from typing import Any
 
-from weft._dtypes import get_default_dtype
-from weft._intercept import offer
+from weft._dtypes.dtypes import get_default_dtype
+from weft._interception.torch_function import offer
 from weft.ops._declare import composite
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops.creation import arange

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._intercept import flatten
+from weft._interception.torch_function import flatten
 from weft.autograd.function import Function
 from weft.ops._declare import composite, op, pointwise
 

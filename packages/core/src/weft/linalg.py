@@ -11,10 +11,10 @@ import math
 import sys
 from typing import Any
 
-from weft._dtypes import int64, promote_types
+from weft._dtypes.dtypes import int64, promote_types
 from weft._engine.tensor import TensorBase, local
-from weft._intercept import offer
-from weft._named import named
+from weft._interception.torch_function import offer
+from weft._tensor.named_results import named
 from weft.ops import decompositions, linear_systems, matrix_functions
 from weft.ops._batching import reads_values
 from weft.ops._declare import composite

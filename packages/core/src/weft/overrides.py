@@ -25,9 +25,9 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from weft import _intercept
 from weft._engine.tensor import local
-from weft._tensor import Tensor
+from weft._interception import torch_function
+from weft._tensor.base import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -61,11 +61,11 @@ class TorchFunctionMode:
         raise NotImplementedError(f"{type(self).__name__}: a TorchFunctionMode must override __torch_function__")
 
     def __enter__(self) -> Any:
-        _intercept.push(self)
+        torch_function.push(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _intercept.pop()
+        torch_function.pop()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -106,8 +106,8 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether an argument's type overrides ``__torch_function__``, or a mode is active."""
-    _intercept.arm()
-    return bool(local.modes) or bool(_intercept.overriding(relevant_args))
+    torch_function.arm()
+    return bool(local.modes) or bool(torch_function.overriding(relevant_args))
 
 
 def has_torch_function_unary(tensor: Any) -> bool:
@@ -144,7 +144,7 @@ def handle_torch_function(
     ...         return handle_torch_function(twice, (x,), x)
     ...     return x + x
     """
-    return _intercept.call_override(public_api, _intercept.overriding(relevant_args), args, kwargs)
+    return torch_function.call_override(public_api, torch_function.overriding(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
@@ -176,18 +176,18 @@ def is_tensor_like(input: Any) -> bool:
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The functions that can be overridden, by the namespace that has them."""
-    _intercept.arm()
-    return overridable_functions(len(_intercept._offered), len(_intercept._asking))
+    torch_function.arm()
+    return overridable_functions(len(torch_function._offered), len(torch_function._asking))
 
 
 @functools.lru_cache(1)
 def overridable_functions(namespaces: int, functions: int) -> dict[Any, list[Any]]:
     """As `get_overridable_functions`, while there are so many: modules offer theirs when they are imported."""
     found: dict[Any, list[Any]] = {}
-    for namespace, names in _intercept._offered:
+    for namespace, names in torch_function._offered:
         values = [vars(namespace).get(name) for name in names]
         found[namespace] = [
-            value for value in values if isinstance(value, FunctionType) and value in _intercept._asking
+            value for value in values if isinstance(value, FunctionType) and value in torch_function._asking
         ]
     return found
 
@@ -195,7 +195,7 @@ def overridable_functions(namespaces: int, functions: int) -> dict[Any, list[Any
 def names_of_functions() -> dict[Any, str]:
     """The full name of each function that can be overridden."""
     get_overridable_functions()
-    return function_names(len(_intercept._offered), len(_intercept._asking))
+    return function_names(len(torch_function._offered), len(torch_function._asking))
 
 
 @functools.lru_cache(1)
@@ -232,9 +232,9 @@ def get_ignored_functions() -> set[Any]:
     """Public functions that cannot be overridden: they speak of no tensor's values."""
     import weft
 
-    _intercept.arm()
+    torch_function.arm()
     callables = (value for name, value in vars(weft).items() if callable(value) and not name.startswith("_"))
-    return {each for each in callables if inspect.isfunction(each) and each not in _intercept._asking}
+    return {each for each in callables if inspect.isfunction(each) and each not in torch_function._asking}
 
 
 def get_default_nowrap_functions() -> set[Any]:

@@ -41,7 +41,7 @@ from typing import Any
 
 import pluggy
 
-from weft._registry import PluginError, Record, Registry
+from weft._plugins.registry import PluginError, Record, Registry
 from weft.backend import Backend
 
 __all__ = [

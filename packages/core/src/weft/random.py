@@ -19,11 +19,11 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from weft._devices import backend_of, device, resolve_device
+from weft._devices.devices import backend_of, device, resolve_device
 from weft._engine.tensor import local
-from weft._levels import check_randomness
+from weft._interception.transforms import check_randomness
 from weft._processes import hold_during_fork, renew_in_child
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 __all__ = [
     "Generator",
@@ -131,7 +131,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Return the state as a tensor of bytes on the CPU, for `set_state`."""
-        from weft._tensor import wrap
+        from weft._tensor.base import wrap
 
         state: Tensor = wrap(self.draw("get_state"))
         return state
@@ -166,8 +166,8 @@ class Generator:
 
 def state_bytes(state: Any) -> Any:
     """Return the NumPy array of a tensor of bytes."""
-    from weft._dtypes import uint8
-    from weft._tensor import Tensor
+    from weft._dtypes.dtypes import uint8
+    from weft._tensor.base import Tensor
 
     if not isinstance(state, Tensor) or state.dtype is not uint8 or state.device.type != "cpu":
         got = f"{state.dtype} on {state.device}" if isinstance(state, Tensor) else type(state).__name__

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._named import named
+from weft._tensor.named_results import named
 
 FIELDS = {
     "values indices": "cummax cummin kthvalue max median min mode nanmedian sort topk",

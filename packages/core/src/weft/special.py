@@ -11,7 +11,7 @@ tensor([0.5000, 0.8808])
 
 import sys
 
-from weft._intercept import offer
+from weft._interception.torch_function import offer
 from weft.ops.bessel_functions import (
     airy_ai,
     bessel_j0,

@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary, ref
 
 import numpy
 
-from weft import _spoken
-from weft._devices import device
-from weft._dtypes import dtype
+from weft import _display_name
+from weft._devices.devices import device
+from weft._dtypes.dtypes import dtype
+from weft._dtypes.float8 import converted
 from weft._engine.unresolved import Unresolved
 from weft._engine.unresolved import memory_of as in_memory
-from weft._float8 import converted
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
@@ -107,7 +107,7 @@ def mapping_of(array: Any) -> Any:
 
 def shared_copy(array: Any) -> Any:
     """A copy in memory that processes can share, dense in the same order of dimensions."""
-    from weft._shared_memory import allocate
+    from weft._tensor.shared_memory import allocate
 
     dense = numpy.empty_like(array)  # for its strides
     memory = numpy.frombuffer(allocate(max(dense.nbytes, 1)), numpy.uint8, dense.nbytes)
@@ -337,7 +337,7 @@ class UntypedStorage:
         wanted = _device(device)
         if wanted == self._device:
             return self
-        from weft._tensor import wrap
+        from weft._tensor.base import wrap
 
         moved = wrap(self._array, self._device).to(wanted, non_blocking=non_blocking)
         return UntypedStorage._of_array(moved._array, moved.device)
@@ -452,7 +452,7 @@ class UntypedStorage:
         RuntimeError
             If the file cannot be opened, or is too short and not shared.
         """
-        from weft._files import from_file
+        from weft._tensor.mapped_files import from_file
 
         mapped = from_file(filename, shared, nbytes, dtype=_named_dtype("uint8"))
         made = cls._of_array(mapped._array, mapped.device)
@@ -465,10 +465,10 @@ class UntypedStorage:
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the type; or these bytes, each as an element of a legacy type, dtype or name."""
-        name = f"{_spoken.name}.storage.UntypedStorage"
+        name = f"{_display_name.name}.storage.UntypedStorage"
         if dtype is None:
             return name
-        if dtype is UntypedStorage or dtype in (name, f"{_spoken.name}.UntypedStorage"):
+        if dtype is UntypedStorage or dtype in (name, f"{_display_name.name}.UntypedStorage"):
             return self
         return TypedStorage(wrap_storage=self, dtype=_named_dtype("uint8")).type(dtype)
 
@@ -515,7 +515,7 @@ class UntypedStorage:
         return _rebuild_storage, (data, str(self._device))
 
     def __repr__(self) -> str:
-        return f"{_spoken.name}.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
+        return f"{_display_name.name}.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
 
 
 def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
@@ -693,8 +693,8 @@ class TypedStorage:
         """Return the name of the legacy type, or these elements in another dtype (a dtype, legacy type or name)."""
         if dtype is None:
             place = "" if self.device.type == "cpu" else f"{self.device.type}."
-            return f"{_spoken.name}.{place}{self.dtype.scalar_type_name}Storage"
-        from weft._legacy import storage_dtype
+            return f"{_display_name.name}.{place}{self.dtype.scalar_type_name}Storage"
+        from weft._tensor.legacy_types import storage_dtype
 
         wanted = storage_dtype(dtype)
         if wanted is self.dtype:
@@ -761,14 +761,16 @@ class TypedStorage:
     __copy__ = clone
 
     def __repr__(self) -> str:
-        return f"{_spoken.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
+        return (
+            f"{_display_name.name}.storage.TypedStorage(dtype={self.dtype}, device={self.device}, size={self.size()})"
+        )
 
 
 def conversion(name: str) -> Any:
     """The method of a storage that gives the same elements, or bytes as elements, in another dtype."""
 
     def method(self: Any) -> Any:
-        from weft._dtypes import NAMES
+        from weft._dtypes.dtypes import NAMES
 
         return self.type(NAMES[name])
 
@@ -798,12 +800,12 @@ for _name, _dtype in {
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:
     """The name of the legacy storage of each dtype that has one."""
-    from weft import _legacy
+    from weft._tensor import legacy_types
 
     return {
         each.dtype: name
-        for name, each in vars(_legacy).items()
-        if isinstance(each, _legacy.storagetype) and name == each.__name__
+        for name, each in vars(legacy_types).items()
+        if isinstance(each, legacy_types.storagetype) and name == each.__name__
     }
 
 
@@ -835,11 +837,11 @@ def _check_typed(args: tuple[Any, ...], memory: Any, element: Any, device: Any) 
     TypeError, RuntimeError
         If they are anything else.
     """
-    from weft._dtypes import dtype
+    from weft._dtypes.dtypes import dtype
 
     name = "TypedStorage()"
     if element is not None and not isinstance(element, dtype):
-        raise TypeError(f"{name}: Argument 'dtype' must be {_spoken.name}.dtype, not {_named(element)}")
+        raise TypeError(f"{name}: Argument 'dtype' must be {_display_name.name}.dtype, not {_named(element)}")
     if memory is not None:
         if args:
             raise RuntimeError(f"{name}: No positional arguments should be given when using 'wrap_storage'")
@@ -866,19 +868,19 @@ def _check_typed(args: tuple[Any, ...], memory: Any, element: Any, device: Any) 
 
 
 def _device(which: Any, index: int | None = None) -> Any:
-    from weft._devices import device, resolve_device
+    from weft._devices.devices import device, resolve_device
 
     return resolve_device(which if index is None else device(which, index))
 
 
 def _named_dtype(name: str) -> Any:
-    from weft._dtypes import NAMES
+    from weft._dtypes.dtypes import NAMES
 
     return NAMES[name]
 
 
 def _default_dtype() -> Any:
-    from weft._dtypes import get_default_dtype
+    from weft._dtypes.dtypes import get_default_dtype
 
     return get_default_dtype()
 
@@ -930,7 +932,7 @@ def tensor_of(storage: UntypedStorage, dtype: Any, offset: int, size: Any, strid
     RuntimeError
         If some element would lie outside the storage.
     """
-    from weft._tensor import wrap
+    from weft._tensor.base import wrap
 
     size, stride = tuple(size), tuple(stride)
     check_geometry(storage.nbytes(), dtype, offset, size, stride)

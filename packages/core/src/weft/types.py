@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
-from weft._devices import device as _device
-from weft._size import Size
-from weft._tensor import Tensor
+from weft._devices.devices import device as _device
+from weft._tensor.base import Tensor
+from weft._tensor.size import Size
 from weft.storage import TypedStorage as Storage
 
 __all__ = [

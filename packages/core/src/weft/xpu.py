@@ -5,7 +5,7 @@ Examples
 >>> device = "xpu" if weft.xpu.is_available() else "cpu"
 """
 
-from weft._device_functions import DeviceFunctions
+from weft._devices.device_functions import DeviceFunctions
 
 __all__ = ["current_device", "device_count", "empty_cache", "is_available", "manual_seed", "synchronize"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy
 
-from weft._layout import in_order
 from weft._processes import hold_during_fork
+from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries, threads
 
 __all__ = ["addmm", "linear", "matmul", "wide_product"]

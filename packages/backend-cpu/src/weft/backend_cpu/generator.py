@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._mt19937 import BLOCK, MersenneStream, in_chunks
+from weft._random.mt19937 import BLOCK, MersenneStream, in_chunks
 from weft.backend_cpu.libraries import LEAST, imports_numba, may_wait
 
 __all__ = ["CompiledStream"]
@@ -26,7 +26,7 @@ def by_numpy(n: int) -> bool:
 
 
 class CompiledStream(MersenneStream):
-    """The stream of `weft._mt19937`, with the same words; which loops make the samples depends on their number."""
+    """The stream of `weft._random.mt19937`, word for word; which loops make the samples depends on their number."""
 
     _key: Any = None  # the generator's words in its own memory
 

@@ -19,8 +19,8 @@ from types import ModuleType
 from typing import Any
 
 import weft
-from weft import _spoken
-from weft._portions import FIRST_PARTY
+from weft import _display_name
+from weft._lazy import FIRST_PARTY
 from weft.torch_version import TorchVersion
 
 ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
@@ -155,7 +155,7 @@ def install() -> None:
 
 def speak_as_torch() -> None:
     """Print dtypes, shapes and types, and give the version, as a program of PyTorch's expects them."""
-    _spoken.name = "torch"
+    _display_name.name = "torch"
     weft.__version__ = TorchVersion(VERSIONS["torch"])
     for public in (weft.Tensor, weft.Size, weft.dtype, weft.device):
         public.__module__ = "torch"

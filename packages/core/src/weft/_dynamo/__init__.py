@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from weft._dynamo import config as config
-from weft._portions import load
+from weft._lazy import load
 from weft.compiler import (
     allow_in_graph,
     assume_constant_result,

@@ -161,7 +161,7 @@ class TensorBase:
         What few tensors have: hooks, the number of the output.
     _view_base : TensorBase or None
         For a view, the tensor that is no view itself. Only then there are:
-    _view_recipe : tuple
+    _view_fn : tuple
         How it comes from its base; see `dispatch.replay`.
     _view_version : int
         The version that its history is of.
@@ -175,7 +175,7 @@ class TensorBase:
         "_requires_grad",
         "_version_counter",
         "_view_base",
-        "_view_recipe",
+        "_view_fn",
         "_view_version",
         "_key",
     )

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices import device
-from weft._dtypes import bfloat16, dtype, float16
+from weft._devices.devices import device
+from weft._dtypes.dtypes import bfloat16, dtype, float16
 from weft._engine.tensor import TensorBase, intercept, local
-from weft._precision import Precision
+from weft._interception.autocast import Precision
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 

@@ -8,7 +8,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft._dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype, get_default_dtype, scalar_dtype
+from weft._dtypes.dtypes import BOOL, COMPLEX, FLOATING, INTEGER, dtype, get_default_dtype, scalar_dtype
 
 __all__ = ["PYTHON_NUMBERS", "promoted", "result_type"]
 

@@ -22,7 +22,7 @@ from weft import (
     uint64,
 )
 from weft import bool as bool
-from weft._dtypes import ALL
+from weft._dtypes.dtypes import ALL
 from weft.array_api._promotion import result_type
 
 __all__ = [

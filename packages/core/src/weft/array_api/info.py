@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import device, dtype, get_default_device, get_default_dtype, int64
-from weft._dtypes import NAMES
+from weft._dtypes.dtypes import NAMES
 from weft.array_api.data_types import isdtype
 from weft.plugins import loaded_backends
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor, dtype
-from weft._dtypes import FLOATING
+from weft._dtypes.dtypes import FLOATING
 from weft.array_api._reduction import Axes, reduced
 
 __all__ = ["cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var"]

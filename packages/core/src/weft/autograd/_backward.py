@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from weft import _profiling
-from weft._dtypes import get_default_dtype
+from weft._dtypes.dtypes import get_default_dtype
 from weft._engine.dispatch import edge_of
 from weft._engine.graph import BackwardPass, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase, state
+from weft._interception import profiling
 from weft._settings import warn_once
-from weft._size import Size
-from weft._tensor import Tensor
-from weft._unresolved import bits_of
+from weft._tensor.base import Tensor
+from weft._tensor.conjugation import bits_of
+from weft._tensor.size import Size
 from weft.autograd._nodes import GradientEdge, key_of_output
 from weft.autograd.hooks import output_index, watch_of
 from weft.ops.creation import ones, ones_like
@@ -283,7 +283,7 @@ def backward_pass(
     places = [place_of(root) for root in roots]
     edges = [edge for edge, _ in places]
     needed = None if captures is None else find_needed(edges, captures, accumulates)
-    if _profiling.recorder is not None:
+    if profiling.recorder is not None:
         time_nodes(edges)
     if state.anomaly:
         trace_nodes(edges)
@@ -351,7 +351,7 @@ def tensor_backward(
     --------
     weft.autograd.backward
     """
-    if not retain_graph and not create_graph and inputs is None and _profiling.recorder is None:
+    if not retain_graph and not create_graph and inputs is None and profiling.recorder is None:
         if backward_from(self, gradient):
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)

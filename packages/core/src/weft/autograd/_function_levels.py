@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft._engine.tensor import TensorBase, local, set_grad
-from weft._levels import GradLevel, Level, innermost, record_of, settled
+from weft._interception.transforms import GradLevel, Level, innermost, record_of, settled
 from weft.autograd.function import Function, attach_history, new_function_node
 
 __all__ = ["VmapInfo", "apply_at_level"]

@@ -8,11 +8,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from weft._dtypes import get_default_dtype
+from weft._dtypes.dtypes import get_default_dtype
 from weft._engine.dispatch import OpNode, PairNode, SavedOutput, current_node, edge_of, extra_of, freed
 from weft._engine.tensor import Node
-from weft._size import Size
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.size import Size
 from weft.autograd.hooks import add, hooks_of, output_index, spread, watch_of
 from weft.utils.hooks import RemovableHandle
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft._engine.dispatch import saved_metadata
 from weft._engine.tensor import TensorBase, local, state
-from weft._levels import GradLevel
+from weft._interception.transforms import GradLevel
 
 __all__ = ["push_forward"]
 

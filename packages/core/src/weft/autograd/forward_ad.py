@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from weft._engine.dispatch import apply_view_fn, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase, local, next_sequence, state
-from weft._levels import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
+from weft._interception.transforms import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
 from weft.autograd._pushforward import push_forward
 from weft.autograd.hooks import output_index
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._engine.tensor import intercept, local, set_grad
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 
 class _Mode:

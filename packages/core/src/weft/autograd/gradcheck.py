@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import float64
+from weft._dtypes.dtypes import float64
 from weft._engine.tensor import TensorBase
 from weft.autograd._backward import grad
 from weft.autograd.grad_mode import enable_grad, no_grad

@@ -6,10 +6,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from weft import _profiling
 from weft._engine.dispatch import PlannedNode, extra_of
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local
-from weft._tensor import Tensor, fresh_extra
+from weft._interception import profiling
+from weft._tensor.base import Tensor, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
 
 
@@ -150,7 +150,7 @@ class Watch:
         try:
             for name, packed in self.packed.items():
                 setattr(node, name, packed.restore(node))
-            timed = _profiling.recorder if self.timed else None
+            timed = profiling.recorder if self.timed else None
             if needed is not None and True not in needed:  # it is visited for its hooks alone
                 results: Any = [None] * len(needed)
             elif timed is None:

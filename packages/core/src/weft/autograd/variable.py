@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 __all__ = ["Variable"]
 

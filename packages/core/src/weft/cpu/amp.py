@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft import amp
-from weft._dtypes import bfloat16
+from weft._dtypes.dtypes import bfloat16
 
 __all__ = ["GradScaler", "autocast"]
 

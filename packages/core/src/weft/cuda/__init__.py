@@ -10,7 +10,7 @@ import importlib
 from types import TracebackType
 from typing import Any
 
-from weft._devices import device as Device
+from weft._devices.devices import device as Device
 from weft._errors import AcceleratorError, OutOfMemoryError
 from weft.cuda.memory import (
     empty_cache,
@@ -232,7 +232,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("weft.cuda.amp")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()
-    from weft._legacy import tensor_types
+    from weft._tensor.legacy_types import tensor_types
 
     made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
     if name not in made:

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from weft import amp
-from weft._dtypes import float16
+from weft._dtypes.dtypes import float16
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

@@ -50,7 +50,7 @@ def functional_call(
     >>> weft.func.functional_call(layer, {"weight": weft.ones(1, 1), "bias": weft.ones(1)}, weft.ones(1, 1))
     tensor([[2.]])
     """
-    from weft._portions import load
+    from weft._lazy import load
 
     if isinstance(module, load("nn").DataParallel):
         raise RuntimeError("functional_call: can't be used with nn.DataParallel; pass its module")
@@ -235,7 +235,7 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     -------
     The same module. Its batch norms use the statistics of each batch, in evaluation too.
     """
-    from weft._portions import load
+    from weft._lazy import load
 
     batch_norm = load("nn").normalization._BatchNorm
     for module in root.modules():

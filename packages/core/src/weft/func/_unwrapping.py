@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._levels import record_of, settled
+from weft._interception.transforms import record_of, settled
 
 __all__ = ["debug_unwrap", "functionalize"]
 

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices import backend_of
+from weft._devices.devices import backend_of
 from weft._engine.dispatch import link_view
 from weft._engine.tensor import TensorBase, local
-from weft._levels import Level, Wrapped, record_of, settled, wrap
+from weft._interception.transforms import Level, Wrapped, record_of, settled, wrap
 from weft.ops._batching import Batch, rule_for
 from weft.utils._pytree import broadcast_prefix, tree_flatten, tree_unflatten
 

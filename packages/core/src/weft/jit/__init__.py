@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, NoReturn
 
-from weft._portions import load as load_portion
+from weft._lazy import load as load_portion
 
 __all__ = [
     "Attribute",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from weft._dtypes import bool_, dtype, iinfo
+from weft._dtypes.dtypes import bool_, dtype, iinfo
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dims
 from weft.ops.views import broadcast_to

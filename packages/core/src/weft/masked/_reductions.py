@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from weft._dtypes import bool_, float32, int64
+from weft._dtypes.dtypes import bool_, float32, int64
 from weft._engine.tensor import TensorBase
 from weft.masked._masks import canonical, dims_of, filled, highest, lowest, masked_operation
 from weft.ops._declare import composite, number_in

@@ -17,8 +17,8 @@ tensor([5., 0.])
 import multiprocessing
 from multiprocessing import *  # noqa: F403  # the same names, as the docstring says
 
-from weft._shared_memory import get_sharing_strategy, set_sharing_strategy
-from weft._shared_memory import strategies as _strategies
+from weft._tensor.shared_memory import get_sharing_strategy, set_sharing_strategy
+from weft._tensor.shared_memory import strategies as _strategies
 from weft.multiprocessing import reductions
 from weft.multiprocessing.spawn import (
     ProcessContext,

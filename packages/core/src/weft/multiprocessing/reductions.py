@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from weft._shared_memory import Segment, open_segment
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.shared_memory import Segment, open_segment
 from weft.storage import UntypedStorage, address, mapping_of
 
 __all__ = ["init_reductions", "rebuild_storage", "reduce_storage", "reduce_tensor"]

@@ -67,9 +67,9 @@ if not TYPE_CHECKING:
 
 def functions() -> dict[str, Any]:
     """The functions of core's families that are there at once, by name; of the others the methods know their place."""
-    from weft._tensor import Tensor
+    from weft._tensor.base import Tensor
     from weft.ops._declare import public_functions
-    from weft.ops._later import METHODS as LATER_METHODS
+    from weft.ops._lazy_names import METHODS as LATER_METHODS
 
     found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
     for family, names in LATER_METHODS.items():
@@ -81,7 +81,7 @@ def functions() -> dict[str, Any]:
 
 def later_method(family: str, name: str) -> Any:
     """A method that imports the family, which puts the real one in its place, and calls that."""
-    from weft._tensor import Tensor
+    from weft._tensor.base import Tensor
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         import_module(f"weft.ops.{family}")
@@ -94,7 +94,7 @@ def later_method(family: str, name: str) -> Any:
 
 def all_functions() -> dict[str, Any]:
     """The functions of all families, by name."""
-    from weft._tensor import Tensor
+    from weft._tensor.base import Tensor
     from weft.ops._declare import public_functions
 
     found = public_functions(import_module(f"weft.ops.{family}") for family in (*FAMILIES, *LAZY_FAMILIES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import weft
-from weft._portions import attribute_of
+from weft._lazy import attribute_of
 
 # Functions that PyTorch has in this namespace alone: where they are.
 HOMES = {

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 from weft._engine.tensor import TensorBase, local
-from weft._levels import record_of, settled
+from weft._interception.transforms import record_of, settled
 
 __all__ = [
     "Batch",

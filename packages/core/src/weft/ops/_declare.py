@@ -30,9 +30,8 @@ from typing import Any, NoReturn
 
 import numpy
 
-from weft import _levels, _unresolved
-from weft._devices import backend_of, key_of
-from weft._dtypes import (
+from weft._devices.devices import backend_of, key_of
+from weft._dtypes.dtypes import (
     BY_NUMPY,
     COMPLEX,
     FLOAT8,
@@ -60,11 +59,13 @@ from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.functions import by_name
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
-from weft._intercept import arm, awakened, call_override, flatten, overriding, public, unmasked
-from weft._kernel_checks import checked_kernel, note
-from weft._precision import in_precision
-from weft._profiling import watched
-from weft._tensor import Tensor
+from weft._interception import transforms
+from weft._interception.autocast import in_precision
+from weft._interception.profiling import watched
+from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
+from weft._plugins.kernel_checks import checked_kernel, note
+from weft._tensor import conjugation
+from weft._tensor.base import Tensor
 from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
 from weft.ops._inplace import view_inplace, write_inplace, write_out
@@ -202,15 +203,15 @@ class Declaration:
 
     def prepare_float8(self, key: DispatchKey, own: bool = True) -> tuple[Any, DispatchKey | None]:
         """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
-        from weft import _float8
+        from weft._dtypes import float8
 
         element: dtype = key.dtype
         if not self.takes_float8:
-            _float8.refuse_float8(self.short, element)
+            float8.refuse_float8(self.short, element)
         if self.result == "any":
             return self.find_kernel(key.device, element, own), None
         truth = self.result == "bool"
-        kernel = _float8.computed(self.find_kernel(key.device, float32, own), element, not truth)
+        kernel = float8.computed(self.find_kernel(key.device, float32, own), element, not truth)
         return kernel, key_of(_by_name("bool") if truth else element, key.device)
 
     def find_kernel(self, device: Any, compute: dtype, own: bool = True) -> Any:
@@ -341,14 +342,14 @@ class Declaration:
             return call_override(public(self), types, args, {})
         if any(each._key.bits for each in tensors) and not any(each._key.wrapped for each in tensors):
             if self.op.is_view:
-                result = _unresolved.run_view(self, args)
+                result = conjugation.run_view(self, args)
                 if state.intercepting:
                     observe(result)
                 return result
-            args = tuple(_unresolved.in_op(arg) for arg in args)
+            args = tuple(conjugation.in_op(arg) for arg in args)
         args = self.promote(args) if self.promotes else self.one_device(args)
         wrapped = any(each._key.wrapped for position in self.op.positions for each in members(args[position]))
-        result = _levels.run(self, args) if wrapped else self.op.execute(args)
+        result = transforms.run(self, args) if wrapped else self.op.execute(args)
         if state.intercepting:
             observe(result)
         return result
@@ -486,7 +487,7 @@ class Declaration:
 
 def tensor_of_array(value: Any) -> Any:
     """An operand, as a tensor if it is an array of NumPy's."""
-    from weft._interop import as_tensor
+    from weft._tensor.interop import as_tensor
 
     return as_tensor(value) if isinstance(value, numpy.ndarray) else value
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
+from weft._dtypes.float8 import is_float8
 from weft._engine.dimensions import chosen_dims
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase
-from weft._float8 import is_float8
 
 MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy
 
-from weft import _levels
-from weft._devices import backend_of
-from weft._dtypes import can_cast
+from weft._devices.devices import backend_of
+from weft._dtypes.dtypes import can_cast
+from weft._dtypes.float8 import assigned
 from weft._engine.dispatch import (
     Op,
     PlannedNode,
@@ -26,8 +26,8 @@ from weft._engine.dispatch import (
 from weft._engine.dispatch import bump as bump
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad
 from weft._engine.unresolved import memory_of, values_of
-from weft._float8 import assigned
-from weft._intercept import flatten
+from weft._interception import transforms
+from weft._interception.torch_function import flatten
 from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
 
@@ -390,14 +390,14 @@ def write_wrapped(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     check_fits(name, self, result._array.shape, result._key.dtype)
     if result._key.dtype is not self._key.dtype:
         result = result.to(self._key.dtype)
-    _levels.write(name, self, result)
+    transforms.write(name, self, result)
     return self
 
 
 def frozen(tensor: Any) -> Any:
     """A tensor with its history, whose memory a write to the tensor does not change."""
     copy = alias(tensor)
-    found = _levels.record_of(tensor)
+    found = transforms.record_of(tensor)
     if found is None:
         copy._array = copy._array.copy()
     else:
@@ -557,7 +557,7 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
 
 def has_tangent(tensor: Any) -> bool:
     """Whether forward mode has a derivative of a tensor."""
-    found = _levels.record_of(tensor)
+    found = transforms.record_of(tensor)
     return found is not None and found.tangent is not None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft._layout import is_channels_last
-from weft._portions import method
-from weft._tensor import Tensor
+from weft._lazy import method
+from weft._tensor.base import Tensor
+from weft._tensor.layout import is_channels_last
 from weft.ops._declare import op, pointwise
 from weft.ops.comparison import keep_where
 

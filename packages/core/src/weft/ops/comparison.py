@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
+from weft._dtypes.dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
-from weft._layout import in_order
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops.creation import element_of, fitting, zeros_like

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from weft._layout import is_strided
+from weft._tensor.layout import is_strided
 from weft.ops import views
 from weft.ops._declare import composite
 from weft.ops._geometry import as_shape, wrap_dim

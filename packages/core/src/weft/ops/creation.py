@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy
 
-from weft import _spoken
-from weft._devices import backend_of, key_of, remember_new_key, resolve_device
-from weft._dtypes import (
+from weft import _display_name
+from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
+from weft._dtypes.dtypes import (
     ALIASES,
     BY_NUMPY,
     FLOATING,
@@ -29,15 +29,20 @@ from weft._dtypes import (
     scalar_dtype,
     uint8,
 )
-from weft._dtypes import dtype as dtype_class
+from weft._dtypes.dtypes import dtype as dtype_class
+from weft._dtypes.float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
 from weft._engine import creation
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import memory_of
 from weft._errors import warn_caller
-from weft._float8 import assigned, converted, is_float8, refuse_float8, rounded_number, widened
-from weft._interop import tensor
-from weft._layout import (
+from weft._interception.transforms import batched_like
+from weft._settings import state as settings
+from weft._settings import warn_of_lost_part
+from weft._tensor.base import Tensor
+from weft._tensor.conjugation import resolved
+from weft._tensor.interop import tensor
+from weft._tensor.layout import (
     NEEDS,
     channels_last,
     channels_last_3d,
@@ -47,11 +52,6 @@ from weft._layout import (
     order_of,
     preserve_format,
 )
-from weft._levels import batched_like
-from weft._settings import state as settings
-from weft._settings import warn_of_lost_part
-from weft._tensor import Tensor
-from weft._unresolved import resolved
 from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
@@ -891,8 +891,8 @@ def _type(self, dtype=None, non_blocking=False):
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
-        return f"{_spoken.name}.{prefix}{self.dtype.scalar_type_name}Tensor"
-    from weft._legacy import convert_type
+        return f"{_display_name.name}.{prefix}{self.dtype.scalar_type_name}Tensor"
+    from weft._tensor.legacy_types import convert_type
 
     return convert_type(self, dtype, non_blocking)
 

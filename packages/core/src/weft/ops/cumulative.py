@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._dtypes import finfo, int64
+from weft._dtypes.dtypes import finfo, int64
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase, local
-from weft._layout import in_order
-from weft._levels import is_wrapped
-from weft._named import named
+from weft._interception.transforms import is_wrapped
+from weft._tensor.layout import in_order
+from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.pointwise import conj, log_of_sum

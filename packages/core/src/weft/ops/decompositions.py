@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import int32
+from weft._dtypes.dtypes import int32
 from weft._engine.tensor import TensorBase, local
 from weft._errors import warn_deprecated
-from weft._named import named
+from weft._tensor.named_results import named
 from weft.backend import scientific
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors

@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from weft._dtypes import get_default_dtype
+from weft._dtypes.dtypes import get_default_dtype
 from weft.ops._declare import composite, no_gradient, op, pointwise
 from weft.ops._geometry import elements, require_tensors
 from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial, scipy_function, wide

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy
 
-from weft._devices import backend_of
-from weft._dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
+from weft._devices.devices import backend_of
+from weft._dtypes.dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
-from weft._intercept import call_override, overriding
-from weft._layout import in_order
-from weft._levels import memory_of, stands_for_batch
+from weft._interception.torch_function import call_override, overriding
+from weft._interception.transforms import memory_of, stands_for_batch
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.layout import in_order
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim
@@ -755,7 +755,7 @@ def written_number(value: Any, element: dtype) -> Any:
 
 
 def as_value(value: Any, like: Any) -> Any:
-    from weft._interop import as_tensor
+    from weft._tensor.interop import as_tensor
 
     if isinstance(value, (int, float, complex, numpy.generic)):
         return like.new_full((), written_number(value, like._key.dtype))

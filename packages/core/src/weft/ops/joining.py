@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import int64, result_dtype
+from weft._dtypes.dtypes import int64, result_dtype
 from weft._engine import dimensions, functions
-from weft._layout import channels_last, channels_last_3d, in_order, is_channels_last, suggests_channels_last
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.layout import channels_last, channels_last_3d, in_order, is_channels_last, suggests_channels_last
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
     MAX_ELEMENTS,

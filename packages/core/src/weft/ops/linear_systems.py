@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from weft._errors import warn_deprecated
-from weft._named import named
+from weft._tensor.named_results import named
 from weft.ops._batching import Batch, elementwise
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes

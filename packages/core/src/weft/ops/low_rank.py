@@ -326,7 +326,7 @@ def report(
     xp: Any, tracker: Any, E: Any, X: Any, R: Any, error: Any, step: int, niter: int, done: int, number: int
 ) -> None:
     """Show the state of an iteration to the caller's function."""
-    from weft._interop import from_dlpack
+    from weft._tensor.interop import from_dlpack
 
     def tensor(array: Any) -> Any:
         return from_dlpack(xp.array(array))

@@ -7,11 +7,11 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from weft._dtypes import float32, int8, int64, result_dtype, uint8
+from weft._dtypes.dtypes import float32, int8, int64, result_dtype, uint8
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace

@@ -9,7 +9,7 @@ import numpy
 
 from weft._engine.tensor import TensorBase
 from weft._engine.unresolved import values_of
-from weft._named import named
+from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
 from weft.ops.creation import zeros_like

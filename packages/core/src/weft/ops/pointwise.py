@@ -7,12 +7,12 @@ import math
 from types import NoneType
 from typing import Any
 
-from weft._dtypes import INTEGER, complex128, dtype, finfo, float64, get_default_dtype, int64, result_dtype
+from weft._dtypes.dtypes import INTEGER, complex128, dtype, finfo, float64, get_default_dtype, int64, result_dtype
 from weft._engine import functions, gradients
 from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
-from weft._named import named
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.named_results import named
 from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
 from weft.ops.creation import factor, fitting, zeros_like

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from weft._dtypes import result_dtype
+from weft._dtypes.dtypes import result_dtype
 from weft._engine.tensor import TensorBase
-from weft._size import Size
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.size import Size
 from weft.ops import _geometry
 from weft.ops._declare import composite
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy
 
-from weft._devices import key_of, remember_new_key, resolve_device
-from weft._dtypes import element_type, finfo, float16, get_default_dtype, int64
+from weft._devices.devices import key_of, remember_new_key, resolve_device
+from weft._dtypes.dtypes import element_type, finfo, float16, get_default_dtype, int64
+from weft._dtypes.float8 import refuse_float8
 from weft._engine.dispatch import bump, make, wrap
 from weft._engine.functions import run
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
-from weft._float8 import refuse_float8
-from weft._layout import is_strided
-from weft._levels import drawn
-from weft._mt19937 import FULL_RANGE_DIGITS, highest_whole
+from weft._interception.transforms import drawn
+from weft._random.mt19937 import FULL_RANGE_DIGITS, highest_whole
+from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out

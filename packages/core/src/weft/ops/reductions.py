@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import bool_, iinfo, int64
+from weft._dtypes.dtypes import bool_, iinfo, int64
 from weft._engine import dimensions
 from weft._engine.arrays import row_sums
 from weft._engine.tensor import TensorBase, state
 from weft._errors import warn_caller
-from weft._layout import in_order
-from weft._levels import is_wrapped
-from weft._named import named
-from weft._tensor import Tensor
+from weft._interception.transforms import is_wrapped
+from weft._tensor.base import Tensor
+from weft._tensor.layout import in_order
+from weft._tensor.named_results import named
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 
@@ -997,7 +997,7 @@ def logsumexp(input, dim, keepdim=False):
     >>> weft.logsumexp(weft.tensor([100.0, 100.0]), 0)
     tensor(100.6931)
     """
-    from weft._dtypes import get_default_dtype
+    from weft._dtypes.dtypes import get_default_dtype
 
     if input._key.dtype.category < 2:
         input = input.to(get_default_dtype())

@@ -6,10 +6,10 @@ import builtins
 import math
 from typing import Any
 
-from weft._dtypes import check_bits
+from weft._dtypes.dtypes import check_bits
 from weft._engine import dimensions
-from weft._layout import in_order
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.layout import in_order
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims

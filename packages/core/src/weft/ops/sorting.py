@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import float64, int32, int64, result_dtype
+from weft._dtypes.dtypes import float64, int32, int64, result_dtype
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
-from weft._layout import in_order
-from weft._named import named
+from weft._tensor.layout import in_order
+from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, integer, wrap_dim
 from weft.ops.comparison import exact_dtype

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import bool_, float64, get_default_dtype, int64, uint8
+from weft._dtypes.dtypes import bool_, float64, get_default_dtype, int64, uint8
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_caller
-from weft._named import named
+from weft._tensor.named_results import named
 from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
 from weft.ops.creation import from_host, linspace

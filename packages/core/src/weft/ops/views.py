@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy
 
-from weft import _spoken
-from weft._devices import key_of
-from weft._dtypes import BY_NUMPY, int64
-from weft._dtypes import dtype as dtype_class
+from weft import _display_name
+from weft._devices.devices import key_of
+from weft._dtypes.dtypes import BY_NUMPY, int64
+from weft._dtypes.dtypes import dtype as dtype_class
 from weft._engine import dimensions
 from weft._engine.dispatch import apply_view_fn, make
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
-from weft._layout import order_of
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor
-from weft._unresolved import bits_of, refuse_bits
+from weft._tensor.base import Tensor
+from weft._tensor.conjugation import bits_of, refuse_bits
+from weft._tensor.layout import order_of
 from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
@@ -1340,15 +1340,15 @@ def along(name: str, dim: Any, least: int) -> Any:
         indices_or_sections = parts_asked_for(name, indices_or_sections, sections, indices)
         if input.ndim < least:
             raise RuntimeError(
-                f"{name}: {_spoken.name}.{name} requires a tensor with at least {least} dimension, but got a tensor "
-                f"with {input.ndim} dimensions!"
+                f"{name}: {_display_name.name}.{name} requires a tensor with at least {least} dimension, but got a "
+                f"tensor with {input.ndim} dimensions!"
             )
         where = dim(input.ndim)
         if isinstance(indices_or_sections, int):
             if indices_or_sections <= 0 or input.shape[where] % indices_or_sections:
                 raise RuntimeError(
-                    f"{name}: {_spoken.name}.{name} attempted to split along dimension {where}, but the size of the "
-                    f"dimension {input.shape[where]} is not divisible by the split_size {indices_or_sections}!"
+                    f"{name}: {_display_name.name}.{name} attempted to split along dimension {where}, but the size of "
+                    f"the dimension {input.shape[where]} is not divisible by the split_size {indices_or_sections}!"
                 )
         return tensor_split(input, indices_or_sections, where)
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy
 
-from weft._devices import resolve_device
-from weft._dtypes import dtype as dtype_class
-from weft._dtypes import get_default_dtype
-from weft._float8 import refuse_float8
-from weft._layout import strided
+from weft._devices.devices import resolve_device
+from weft._dtypes.dtypes import dtype as dtype_class
+from weft._dtypes.dtypes import get_default_dtype
+from weft._dtypes.float8 import refuse_float8
+from weft._tensor.layout import strided
 from weft.ops._declare import composite
 from weft.ops._geometry import elements
 from weft.ops.creation import finished, from_host

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from typing import Any
 
-from weft import _profiling
+from weft._interception import profiling
 
 __all__ = ["record_function"]
 
@@ -36,7 +36,7 @@ class record_function(ContextDecorator):
         self._running: list[Any] = []  # a decorated function may call itself
 
     def __enter__(self) -> record_function:
-        recorder = _profiling.recorder
+        recorder = profiling.recorder
         self._running.append((recorder, None if recorder is None else recorder.begin(self.name, 7)))
         return self
 

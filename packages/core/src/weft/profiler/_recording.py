@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
-from weft import _profiling
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state, watch
-from weft._profiling import copies
+from weft._interception import profiling
+from weft._interception.profiling import copies
 from weft.ops._declare import registry
 from weft.profiler._names import floating_point_operations, public_name
 
@@ -90,9 +90,9 @@ class Recorder:
         RuntimeError
             If another profiler runs.
         """
-        if _profiling.recorder is not None:
+        if profiling.recorder is not None:
             raise RuntimeError("profile: Profiler is already enabled; end the one that runs before starting another")
-        _profiling.recorder = self
+        profiling.recorder = self
         for op in state.ops:
             for index, kernel in enumerate(op.kernels):
                 if kernel is not None:
@@ -105,9 +105,9 @@ class Recorder:
 
     def stop(self) -> None:
         """End, and put everything back."""
-        if _profiling.recorder is not self:
+        if profiling.recorder is not self:
             return
-        _profiling.recorder = None
+        profiling.recorder = None
         watch(-1)
         for op in state.ops:
             for index, kernel in enumerate(op.kernels):
@@ -202,9 +202,9 @@ class Recorder:
 
     def watch_modules(self) -> None:
         """A span around each call of a module."""
-        if not _profiling.module_hooks:
+        if not profiling.module_hooks:
             return
-        before, after = _profiling.module_hooks
+        before, after = profiling.module_hooks
         spans: list[Span] = []
 
         def enter(module: Any, args: Any) -> None:
@@ -243,7 +243,7 @@ class Recorder:
 
     def freed(self, key: int, size: int) -> None:
         """Note that memory was freed, in the span that runs or beside all."""
-        if self.owners.pop(key, None) is None or not size or _profiling.recorder is not self:
+        if self.owners.pop(key, None) is None or not size or profiling.recorder is not self:
             return
         running = self.open.get(threading.get_ident())
         if running:

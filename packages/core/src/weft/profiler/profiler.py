@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from weft import _profiling
+from weft._interception import profiling
 from weft.profiler._events import EventList, FunctionEventAvg, events_of, export_chrome_trace
 from weft.profiler._recording import Recorder
 
@@ -247,8 +247,8 @@ class profile:
         self._change(self.current_action, None)
 
     def _begin_step(self) -> None:
-        if self.record_steps and _profiling.recorder is not None:
-            self._step = _profiling.recorder, _profiling.recorder.begin(f"ProfilerStep#{self.step_num}", 7)
+        if self.record_steps and profiling.recorder is not None:
+            self._step = profiling.recorder, profiling.recorder.begin(f"ProfilerStep#{self.step_num}", 7)
 
     def _end_step(self) -> None:
         if self._step is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices import device
+from weft._devices.devices import device
 from weft.storage import UntypedStorage
 
 Restore = Callable[[UntypedStorage, str], UntypedStorage]

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy
 
-from weft import _layout
-from weft._devices import device
-from weft._dtypes import FLOAT8_DTYPES, NAMES
-from weft._dtypes import dtype as Dtype
+from weft._devices.devices import device
+from weft._dtypes.dtypes import FLOAT8_DTYPES, NAMES
+from weft._dtypes.dtypes import dtype as Dtype
 from weft._engine.unresolved import CONJUGATE, NEGATIVE
-from weft._size import Size
-from weft._tensor import Tensor, as_subclass
-from weft._unresolved import bits_of, with_bits
+from weft._tensor import layout
+from weft._tensor.base import Tensor, as_subclass
+from weft._tensor.conjugation import bits_of, with_bits
+from weft._tensor.size import Size
 from weft.serialization._budget import Budget
 from weft.serialization._unpickler import ITEM, Builder, SafeUnpickler, check_attribute, described
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
@@ -49,7 +49,7 @@ LEGACY_PROTOCOL_VERSION = 1001
 STORAGE_NAMES = {dtype: name for name, dtype in STORAGE_DTYPES.items()}
 DTYPES = (*STORAGE_NAMES, "uint16", "uint32", "uint64", *[each.name for each in FLOAT8_DTYPES])
 NUMPY_DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")  # plain numbers
-LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(_layout).values() if isinstance(kind, _layout.layout)}
+LAYOUTS = {f"torch.{kind.name}": kind for kind in vars(layout).values() if isinstance(kind, layout.layout)}
 DIMENSIONS = 64  # what NumPy has
 BITS = {"neg": NEGATIVE, "conj": CONJUGATE}  # what files say of views
 MEMORY_OF_A_TENSOR, MEMORY_OF_A_STATE = 140, 300  # bytes besides the object and its elements, and for attributes
@@ -94,7 +94,7 @@ def reduce(value: Any) -> Any:
     """What pickle writes of a tensor, a size, a device or a layout."""
     if isinstance(value, Tensor):
         return _reduce_sparse(value) if value.is_sparse else _reduce_tensor(value)
-    if isinstance(value, _layout.layout):
+    if isinstance(value, layout.layout):
         return LAYOUT, (f"torch.{value.name}",)
     if isinstance(value, Size):
         return SIZE, (tuple(value),)
@@ -274,7 +274,7 @@ class Reader:
 
     def _sparse(self, kind: Any, parts: Any) -> Any:
         """Coordinates and values. A claim to be in order is believed when it has been looked at."""
-        if kind is not _layout.sparse_coo:
+        if kind is not layout.sparse_coo:
             raise TypeError(f"a sparse tensor of layout {kind}: weft has the layout sparse_coo")
         if type(parts) is not tuple or not 3 <= len(parts) <= 4:
             raise TypeError(f"a sparse tensor is made of three or four parts, got {described(parts)}")

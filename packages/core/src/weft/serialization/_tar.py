@@ -17,8 +17,8 @@ from typing import IO, Any
 
 import numpy
 
-from weft._devices import device
-from weft._dtypes import NAMES
+from weft._devices.devices import device
+from weft._dtypes.dtypes import NAMES
 from weft.serialization._budget import Budget
 from weft.serialization._legacy import content_of
 from weft.serialization._names import MEMORY_OF_A_TENSOR, STEPS_OF_A_TENSOR, STORAGE_DTYPES, Reader, StorageType

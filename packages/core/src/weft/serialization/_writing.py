@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy
 
-from weft._devices import device
-from weft._dtypes import NAMES, dtype
-from weft._layout import layout
-from weft._size import Size
-from weft._tensor import Tensor
+from weft._devices.devices import device
+from weft._dtypes.dtypes import NAMES, dtype
+from weft._tensor.base import Tensor
+from weft._tensor.layout import layout
+from weft._tensor.size import Size
 from weft.serialization._archive import ArchiveWriter, replacing, write_all
 from weft.serialization._locations import location_tag
 from weft.serialization._names import (

@@ -24,8 +24,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy
 
-from weft._dtypes import NAMES
-from weft._tensor import Tensor
+from weft._dtypes.dtypes import NAMES
+from weft._tensor.base import Tensor
 from weft.serialization._archive import read_exactly, replacing, write_all
 from weft.storage import UntypedStorage, tensor_of
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
-from weft._devices import resolve_device
-from weft._dtypes import float32, float64, get_default_dtype
-from weft._layout import strided
+from weft._devices.devices import resolve_device
+from weft._dtypes.dtypes import float32, float64, get_default_dtype
+from weft._tensor.layout import strided
 from weft.ops._declare import composite
 from weft.ops.creation import finished, from_host
 from weft.ops.windows import BLACKMAN, bessel, cosine_sum, points, triangle

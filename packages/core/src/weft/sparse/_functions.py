@@ -6,8 +6,8 @@ import builtins
 from typing import Any
 
 import weft
-from weft._dtypes import int64
-from weft._tensor import Tensor
+from weft._dtypes.dtypes import int64
+from weft._tensor.base import Tensor
 from weft.ops._geometry import check_index, wrap_dim, wrap_dims
 from weft.sparse._tensor import (
     FUNCTIONS,

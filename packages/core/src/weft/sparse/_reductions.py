@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import weft
-from weft._dtypes import int64
+from weft._dtypes.dtypes import int64
 from weft.ops._geometry import wrap_dim, wrap_dims
 from weft.sparse._tensor import expect_sparse, flat_indices, implements, made
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import weft
-from weft._kernel_checks import check_names, checking
+from weft._plugins.kernel_checks import check_names, checking
 from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples

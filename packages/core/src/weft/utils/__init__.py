@@ -16,11 +16,11 @@ def set_module(obj: Any, mod: str) -> None:
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.utils.dta
 
     def __getattr__(name):
-        from weft._portions import load
+        from weft._lazy import load
 
         return load(name, __name__)
 
     def __dir__():
-        from weft._portions import names
+        from weft._lazy import names
 
         return sorted(set(globals()) | names(__name__))

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
-from weft._precision import Precision
-from weft._tensor import Tensor
+from weft._interception.autocast import Precision
+from weft._tensor.base import Tensor
 from weft.autograd import backward
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._interop import from_dlpack
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.interop import from_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

@@ -4,7 +4,7 @@
 of a `Graph`; a `GraphModule` is a module whose `forward` is written from the graph.
 """
 
-from weft import _intercept
+from weft._interception import torch_function
 from weft.fx import immutable_collections as immutable_collections
 from weft.fx._symbolic_trace import Tracer, symbolic_trace, wrap
 from weft.fx.graph import Graph
@@ -29,4 +29,4 @@ __all__ = [
     "wrap",
 ]
 
-_intercept.arm()  # a function has one identity from here on, which nodes have as their target
+torch_function.arm()  # a function has one identity from here on, which nodes have as their target

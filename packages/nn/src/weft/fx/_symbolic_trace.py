@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from weft import Tensor, _intercept
+from weft import Tensor
+from weft._interception import torch_function
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.node import Argument
@@ -312,7 +313,7 @@ class Tracer(TracerBase):
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """Record a module or function as a graph; see `symbolic_trace`."""
-        _intercept.arm()
+        torch_function.arm()
         if isinstance(root, Module):
             self.root = root
             if not hasattr(type(root), self.traced_func_name):

@@ -13,7 +13,7 @@ from typing import Any
 import weft
 from weft import Generator, Tensor
 from weft._errors import warn_caller
-from weft._intercept import offer, overridable
+from weft._interception.torch_function import offer, overridable
 
 __all__ = [
     "calculate_gain",

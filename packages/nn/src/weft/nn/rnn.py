@@ -9,7 +9,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
-from weft._precision import cast
+from weft._interception.autocast import cast
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn._docstrings import documented

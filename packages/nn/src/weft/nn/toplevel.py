@@ -1,6 +1,6 @@
 """What ``import weft`` itself offers of neural networks: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
 
-`weft` finds them here when they are first asked for (the table is `weft._portions.LAZY`). Many are those of
+`weft` finds them here when they are first asked for (the table is `weft._lazy.LAZY`). Many are those of
 `weft.nn.functional`; the others take their arguments in another order, have numbers in place of words
 (``reduction=1``), or give results that the modules hide.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._portions import LAZY
+from weft._lazy import LAZY
 from weft.nn import functional as F
 from weft.nn.functional import (
     adaptive_avg_pool1d,

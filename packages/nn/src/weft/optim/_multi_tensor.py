@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from weft import Tensor
-from weft._devices import backend_of
+from weft._devices.devices import backend_of
 from weft._engine.dispatch_keys import DispatchKey
 from weft._engine.tensor import local, run_quietly, state
-from weft._profiling import watched
+from weft._interception.profiling import watched
 from weft.ops._inplace import bump
 
 __all__ = ["MultiTensorStep", "multi_tensor"]

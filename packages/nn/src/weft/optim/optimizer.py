@@ -17,7 +17,8 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 import weft
-from weft import Tensor, _profiling
+from weft import Tensor
+from weft._interception import profiling
 from weft.ops._inplace import bump
 from weft.utils.hooks import RemovableHandle
 
@@ -69,8 +70,8 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if self._in_step:
             return step(self, *args, **kwargs)
-        if _profiling.recorder is not None:
-            with _profiling.recorder.span(f"Optimizer.step#{type(self).__name__}.step"):
+        if profiling.recorder is not None:
+            with profiling.recorder.span(f"Optimizer.step#{type(self).__name__}.step"):
                 return run(self, args, kwargs)
         return run(self, args, kwargs)
 
@@ -275,8 +276,8 @@ class Optimizer:
             Set ``grad`` to None, which frees its memory and lets steps skip the parameter until it has a gradient
             again. Otherwise fill it with zeros in place.
         """
-        if _profiling.recorder is not None:
-            with _profiling.recorder.span(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+        if profiling.recorder is not None:
+            with profiling.recorder.span(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
                 self._forget_gradients(set_to_none)
         else:
             self._forget_gradients(set_to_none)

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from weft import ops
-from weft._devices import cpu, key_of
-from weft._dtypes import BY_NUMPY
+from weft._devices.devices import cpu, key_of
+from weft._dtypes.dtypes import BY_NUMPY
 from weft._engine.tensor import TensorBase, local, state
 from weft.nn import Module
 from weft.nn._module.hooks import register_module_forward_hook, register_module_forward_pre_hook

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from weft._layout import in_order
+from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries
 from weft.backend_cpu.libraries import serves
 from weft.backend_cpu.onednn.library import UnsupportedError, call, make

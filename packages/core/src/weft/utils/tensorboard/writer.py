@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import tensorboardX
 
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 __all__ = ["SummaryWriter"]
 

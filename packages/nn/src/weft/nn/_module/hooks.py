@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from weft import _profiling
+from weft._interception import profiling
 from weft.nn._module import registry
 from weft.nn._module.state_dict import StateDict
 from weft.utils.hooks import RemovableHandle
@@ -211,4 +211,4 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     return add_hook(registry.module_registration_hooks, hook)
 
 
-_profiling.module_hooks = (register_module_forward_pre_hook, register_module_forward_hook)
+profiling.module_hooks = (register_module_forward_pre_hook, register_module_forward_hook)

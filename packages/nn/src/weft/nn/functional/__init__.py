@@ -2,7 +2,7 @@
 
 import sys
 
-from weft._intercept import offer
+from weft._interception.torch_function import offer
 from weft.nn.functional._common import explaining
 from weft.nn.functional.activation import (
     celu,

@@ -11,7 +11,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._layout import is_channels_last, suggests_channels_last
+from weft._tensor.layout import is_channels_last, suggests_channels_last
 from weft.ops._declare import with_error_context
 from weft.ops._inplace import write_inplace
 

@@ -9,8 +9,8 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine import dimensions, functions
-from weft._layout import in_order
-from weft._precision import in_half_precision
+from weft._interception.autocast import in_half_precision
+from weft._tensor.layout import in_order
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim

@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.tensor import local
-from weft._precision import in_half_precision
+from weft._interception.autocast import in_half_precision
 from weft.nn.functional._common import require_flags, warn
 from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear

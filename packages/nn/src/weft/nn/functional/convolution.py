@@ -14,9 +14,9 @@ from typing import Any
 
 from weft import Tensor
 from weft._engine.functions import run
-from weft._layout import in_order, is_channels_last
-from weft._precision import in_half_precision
+from weft._interception.autocast import in_half_precision
 from weft._settings import warn_caller_once
+from weft._tensor.layout import in_order, is_channels_last
 from weft.nn.functional._common import in_layout_of, in_single, plain_numbers, sizes, whole_number
 from weft.ops._declare import op
 from weft.ops._geometry import elements

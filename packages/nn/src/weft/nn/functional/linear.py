@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft._engine.functions import affine
-from weft._layout import in_order
+from weft._tensor.layout import in_order
 from weft.ops._declare import op
 from weft.ops._inplace import write_out
 from weft.ops.matrices import adjoint_times, matmul, same_dtype

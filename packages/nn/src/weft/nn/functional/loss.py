@@ -12,8 +12,8 @@ import weft
 from weft import Tensor
 from weft._engine.functions import first
 from weft._engine.tensor import local
-from weft._levels import memory_of
-from weft._precision import in_full_precision
+from weft._interception.autocast import in_full_precision
+from weft._interception.transforms import memory_of
 from weft.nn.functional._common import (
     check_floating,
     check_reduction,

@@ -13,7 +13,7 @@ import weft
 from weft import Tensor
 from weft._engine.functions import first
 from weft._engine.tensor import local, set_grad
-from weft._layout import in_order, is_channels_last
+from weft._tensor.layout import in_order, is_channels_last
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples
 from weft.ops._declare import composite, op

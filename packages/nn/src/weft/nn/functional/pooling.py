@@ -12,9 +12,9 @@ import numpy
 import weft
 from weft import Tensor
 from weft._engine.functions import first, run
-from weft._layout import in_order
-from weft._levels import memory_of
-from weft._precision import in_full_precision
+from weft._interception.autocast import in_full_precision
+from weft._interception.transforms import memory_of
+from weft._tensor.layout import in_order
 from weft.nn.functional._common import check_floating, in_layout_of, plain_numbers, require_flags, sizes
 from weft.nn.functional.resampling import Taps, resample
 from weft.ops._declare import op

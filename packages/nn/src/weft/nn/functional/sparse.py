@@ -6,7 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._levels import memory_of, refuse_values
+from weft._interception.transforms import memory_of, refuse_values
 from weft.nn.functional._common import whole_number
 from weft.ops._batching import one_by_one, reads_values
 from weft.ops._declare import ALL_DTYPES, op

@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._precision import in_full_precision
+from weft._interception.autocast import in_full_precision
 from weft.nn.functional._common import in_layout_of, require_flags, sizes, warn
 from weft.nn.functional.grids import sample
 from weft.nn.functional.pooling import taps

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from weft import Generator, _profiling
+from weft import Generator
+from weft._interception import profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.fetch import make_fetcher
 from weft.utils.data._utils.worker import End, ExceptionWrapper, Job, get_worker_info
@@ -278,10 +279,10 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
-        if _profiling.recorder is None:
+        if profiling.recorder is None:
             batch = self._next_batch()
         else:
-            with _profiling.recorder.span(f"enumerate(DataLoader)#{self.profiled_name}.__next__"):
+            with profiling.recorder.span(f"enumerate(DataLoader)#{self.profiled_name}.__next__"):
                 batch = self._next_batch()
         self._yielded += 1
         if self._promised is not None and self._yielded > self._promised:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import in_order
+from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.array_header import array_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import in_order, is_channels_last
+from weft._tensor.layout import in_order, is_channels_last
 from weft.backend import KernelBySize
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel

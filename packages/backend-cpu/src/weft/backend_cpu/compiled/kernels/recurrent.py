@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft import bfloat16, dtype, float32, float64
-from weft._layout import in_order
+from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow
 from weft.backend_cpu.compiled.codegen.mathematics import function, like, sigmoid, tanh

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._layout import is_channels_last
+from weft._tensor.layout import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.pooling import flat, in_memory
 from weft.backend_cpu.libraries import FEW, serves

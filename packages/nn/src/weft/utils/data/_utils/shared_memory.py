@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from weft import Tensor
-from weft._tensor import wrap
+from weft._tensor.base import wrap
 from weft.storage import UntypedStorage
 
 __all__ = ["Packed", "SegmentReader", "SegmentWriter", "dumps", "make_folders", "remove_folders"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from weft._dtypes import float32, promote_types
+from weft._dtypes.dtypes import float32, promote_types
 from weft._engine.tensor import TensorBase, local, state
-from weft._intercept import flatten
+from weft._interception.torch_function import flatten
 
 __all__ = ["Precision", "cast", "in_full_precision", "in_half_precision", "in_precision"]
 

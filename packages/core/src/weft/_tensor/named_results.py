@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from weft import _spoken
+from weft import _display_name
 
 _types: dict[str, Any] = {}
 
@@ -41,4 +41,4 @@ def _of_one_by_one_or_all(made: Any) -> Any:
 
 def _repr(self: Any) -> str:
     fields = ",\n".join(f"{field}={value!r}" for field, value in zip(self._fields, self))
-    return f"{_spoken.name}.return_types.{type(self).__name__}(\n{fields})"
+    return f"{_display_name.name}.return_types.{type(self).__name__}(\n{fields})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._devices import key_of
+from weft._devices.devices import key_of
 from weft._engine.dispatch import current_node, make, record, share_view
 from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
@@ -67,7 +67,7 @@ def part_bits(name: str, bits: int) -> int:
 
 def run_view(declaration: Any, args: tuple[Any, ...]) -> Any:
     """Run an op that makes views on a tensor with bits."""
-    from weft._levels import keep_call
+    from weft._interception.transforms import keep_call
 
     op = declaration.op
     place = op.positions[0]

@@ -5,7 +5,7 @@ import pkgutil
 import sys
 from typing import Any
 
-from weft.ops._later import FUNCTIONS
+from weft.ops._lazy_names import FUNCTIONS
 
 # Which distribution brings which first-party name. Portions are found on the path; this table only words the errors.
 FIRST_PARTY = {
@@ -37,7 +37,7 @@ native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle poisson_nll_lo
 rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss
 """,
     "weft.nn.functional.quantized": "_int_conv1d _int_conv2d _int_conv3d",
-    "weft._legacy": """
+    "weft._tensor.legacy_types": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage HalfTensor
 IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set_default_tensor_type typename
@@ -55,7 +55,7 @@ _assert _assert_async _check _check_index _check_is_size _check_not_implemented 
 _check_value _check_with
 """,
     "weft.compiler": "compile",
-    "weft._foreach": """
+    "weft.ops._foreach": """
 _foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add _foreach_add_ _foreach_addcdiv _foreach_addcdiv_
 _foreach_addcmul _foreach_addcmul_ _foreach_asin _foreach_asin_ _foreach_atan _foreach_atan_ _foreach_ceil
 _foreach_ceil_ _foreach_clamp_max _foreach_clamp_max_ _foreach_clamp_min _foreach_clamp_min_ _foreach_clone
@@ -79,7 +79,7 @@ _foreach_zero_
     "weft.ops.softmax": "_safe_softmax _softmax_backward_data",
     "weft.ops.views": "_conj _conj_physical _neg_view",
     "weft._errors": "AcceleratorError OutOfMemoryError",
-    "weft._files": "from_file",
+    "weft._tensor.mapped_files": "from_file",
     "weft.func": "vmap",
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """
@@ -162,7 +162,7 @@ def lazy(name: str) -> Any:
         If the module's distribution is not installed, with the command that installs it.
     """
     found = attribute_of(HOMES[name], name, f"module 'weft' has no attribute {name!r}")
-    from weft._intercept import found_later
+    from weft._interception.torch_function import found_later
 
     found = found_later(sys.modules["weft"], name, found)
     setattr(sys.modules["weft"], name, found)

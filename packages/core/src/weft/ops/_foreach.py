@@ -20,12 +20,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft._devices import backend_of
+from weft._devices.devices import backend_of
 from weft._engine.dispatch import make
 from weft._engine.tensor import local, run_quietly, state
-from weft._intercept import offer, overridable
-from weft._profiling import watched
-from weft._tensor import Tensor
+from weft._interception.profiling import watched
+from weft._interception.torch_function import offer, overridable
+from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
 
 UNARY = """

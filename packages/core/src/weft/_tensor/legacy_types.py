@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy
 
-from weft import _spoken
-from weft._devices import device, resolve_device
-from weft._dtypes import ALL, dtype, get_default_dtype, set_default_dtype
+from weft import _display_name
+from weft._devices.devices import device, resolve_device
+from weft._dtypes.dtypes import ALL, dtype, get_default_dtype, set_default_dtype
 from weft._engine.tensor import TensorBase
-from weft._layout import layout, strided
 from weft._settings import warn_caller_once
-from weft._size import Size
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
+from weft._tensor.layout import layout, strided
+from weft._tensor.size import Size
 from weft.storage import TypedStorage, UntypedStorage
 
 __all__ = ["convert_type", "legacy_new", "set_default_tensor_type", "storage_dtype", "typename"]
@@ -89,7 +89,7 @@ def storage_types(module: str) -> dict[str, storagetype]:
     }
 
 
-globals().update(tensor_types("cpu", _spoken.name), **storage_types(_spoken.name))
+globals().update(tensor_types("cpu", _display_name.name), **storage_types(_display_name.name))
 Storage = globals()["FloatStorage"]
 
 
@@ -180,7 +180,7 @@ def of_data(name: str, data: Any, element: dtype | None, where: device) -> Any:
         raise TypeError(f"{name}(): invalid data type 'str'")
     if not hasattr(data, "__len__") and not hasattr(data, "__array__"):
         raise TypeError(f"{name}(): data must be a sequence (got {type(data).__name__})")
-    from weft._interop import tensor
+    from weft._tensor.interop import tensor
 
     return tensor(data, dtype=element or get_default_dtype(), device=where)
 
@@ -254,7 +254,7 @@ def set_default_tensor_type(t: Any) -> None:
     """
     warn_caller_once(
         "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
-        f"{_spoken.name}.set_default_dtype() and {_spoken.name}.set_default_device() instead"
+        f"{_display_name.name}.set_default_dtype() and {_display_name.name}.set_default_device() instead"
     )
     if isinstance(t, dtype) or t is Tensor:
         raise TypeError(f"set_default_tensor_type: invalid type object: {t}; use weft.set_default_dtype")
@@ -265,7 +265,7 @@ def set_default_tensor_type(t: Any) -> None:
         )
     set_default_dtype(element)
     if where is not None and where != "cpu":
-        from weft._devices import set_default_device
+        from weft._devices.devices import set_default_device
 
         set_default_device(where)
 
@@ -282,7 +282,7 @@ def typename(obj: Any, /) -> str:
         name: str = obj.type()  # type: ignore[attr-defined]
         return name
     if obj is Tensor:
-        return f"{_spoken.name}.Tensor"
+        return f"{_display_name.name}.Tensor"
     module, name = "", ""
     if hasattr(obj, "__module__") and obj.__module__ not in ("builtins", "__builtin__", None):
         module = f"{obj.__module__}."

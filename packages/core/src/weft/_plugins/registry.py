@@ -19,10 +19,10 @@ from typing import Any
 import pluggy
 
 from weft import __version__ as CORE_VERSION
-from weft._kernel_checks import check_names
-from weft._portions import FIRST_PARTY
+from weft._lazy import FIRST_PARTY
+from weft._plugins.kernel_checks import check_names
+from weft._plugins.versions import meets, normalized, requirement_on
 from weft._processes import renew_in_child
-from weft._versions import meets, normalized, requirement_on
 
 HOOKS = {  # each group of entry points, and the hook that its plugins answer
     "weft.backends": "weft_backend",

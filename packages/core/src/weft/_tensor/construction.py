@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import (
+from weft._dtypes.dtypes import (
     ALL,
     BY_NUMPY,
     BY_PYTHON,
@@ -22,8 +22,8 @@ from weft._dtypes import (
     promote_types,
     uint64,
 )
+from weft._dtypes.float8 import converted
 from weft._engine.tensor import TensorBase, run_quietly
-from weft._float8 import converted
 from weft._settings import warn_caller_once, warn_of_history
 
 MAX_DIMS = 64  # NumPy's

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft import _spoken
-from weft._profiling import copies
+from weft import _display_name
+from weft._interception.profiling import copies
 
 
 class memory_format:
@@ -15,7 +15,7 @@ class memory_format:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"{_spoken.name}.{self.name}"
+        return f"{_display_name.name}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
@@ -51,7 +51,7 @@ def is_strided(name: str, wanted: Any, sparse: bool = False) -> bool:
     if wanted is strided:
         return True
     if type(wanted) is not layout:
-        raise TypeError(f"{name}(): argument 'layout' must be {_spoken.name}.layout, not {type(wanted).__name__}")
+        raise TypeError(f"{name}(): argument 'layout' must be {_display_name.name}.layout, not {type(wanted).__name__}")
     if not sparse or wanted is not sparse_coo:
         raise NotImplementedError(
             f"{name}: not implemented for layout {wanted}; make it without, and take to_sparse() of it"

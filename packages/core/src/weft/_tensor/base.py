@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from weft._devices import device as Device
-from weft._devices import key_of, resolve_device
-from weft._dtypes import dtype as DType
+from weft._devices.devices import device as Device
+from weft._devices.devices import key_of, resolve_device
+from weft._dtypes.dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, share_view, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
-from weft._intercept import arm, default_torch_function
-from weft._layout import layout as Layout
-from weft._layout import strided
-from weft._size import Size, size_of
+from weft._interception.torch_function import arm, default_torch_function
+from weft._tensor.layout import layout as Layout
+from weft._tensor.layout import strided
+from weft._tensor.size import Size, size_of
 
 if TYPE_CHECKING:
     from weft._methods import Methods  # the stub of what the ops attach; scripts/make_stubs.py makes it
@@ -42,7 +42,7 @@ class Tensor(Methods):
     __array_priority__ = 1000  # NumPy's operators leave mixed operands to ours
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from weft._legacy import legacy_new
+        from weft._tensor.legacy_types import legacy_new
 
         made = legacy_new("Tensor", args, kwargs, None)
         return made if cls is Tensor else as_subclass(made, cls)
@@ -273,7 +273,7 @@ class Tensor(Methods):
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not seen by autograd."""
         if self._key.wrapped:
-            from weft._levels import stands_for_batch
+            from weft._interception.transforms import stands_for_batch
 
             if stands_for_batch(self):
                 raise RuntimeError("accessing `data` under vmap transform is not allowed; take detach()")
@@ -333,7 +333,7 @@ class Tensor(Methods):
         return id(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from weft._printing import tensor_repr
+        from weft._tensor.printing import tensor_repr
 
         return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
@@ -401,7 +401,7 @@ def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
     device : device or str, default the CPU
     requires_grad : bool
     """
-    from weft._devices import cpu, keys_on
+    from weft._devices.devices import cpu, keys_on
 
     where = cpu if device is None else resolve_device(device)
     keys = keys_on(where)

@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 
-from weft import _spoken
+from weft import _display_name
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 FLOAT8 = 4  # beside the categories, in what ops accept: the 8-bit floats, whose category is FLOATING
@@ -48,7 +48,7 @@ class dtype:
         self.is_signed = not (category == BOOL or name.startswith("uint") or name.endswith("fnu"))
 
     def __repr__(self) -> str:
-        return f"{_spoken.name}.{self.name}"
+        return f"{_display_name.name}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _by_name, (self.name,)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices import key_of
+from weft._devices.devices import key_of
 from weft._engine.dispatch import apply_view_fn, link_view, make, record, record_many, share_view
 from weft._engine.tensor import Extra, TensorBase, local, set_grad
 

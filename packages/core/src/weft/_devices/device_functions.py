@@ -59,7 +59,7 @@ class DeviceFunctions:
     def manual_seed(self, seed: int) -> None:
         """Seed the generator of the current device; without one nothing happens."""
         if self.is_available():
-            from weft._devices import device
+            from weft._devices.devices import device
             from weft.random import default_generator_of
 
             default_generator_of(device(self.kind, self.current_device())).manual_seed(seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import STORABLE, default_listeners, dtype, get_default_dtype
+from weft._dtypes.dtypes import STORABLE, default_listeners, dtype, get_default_dtype
 from weft._engine.dispatch_keys import DTYPES_PER_DEVICE, DispatchKey
 from weft._engine.tensor import intercept, local, state
 from weft._processes import renew_in_child

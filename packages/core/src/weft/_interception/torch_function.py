@@ -52,7 +52,7 @@ def arm() -> None:
     if _armed:
         return
     _armed = True
-    from weft._tensor import Tensor
+    from weft._tensor.base import Tensor
     from weft.ops import all_functions
 
     weft = sys.modules["weft"]
@@ -67,7 +67,7 @@ def arm() -> None:
 @cache
 def computations() -> frozenset[str]:
     """The functions at the top level that compute with tensors, and are no switches or questions of the process."""
-    from weft._portions import LAZY
+    from weft._lazy import LAZY
     from weft.ops import all_functions
 
     return frozenset([*all_functions(), *LAZY["weft.nn.toplevel"].split(), "tensor", "as_tensor", "from_numpy"]) - OWN
@@ -267,7 +267,7 @@ def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwarg
 
 def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function while these tensors, whatever their class, count as plain ones."""
-    from weft._devices import key_of
+    from weft._devices.devices import key_of
 
     hidden = [(each, each._key) for each in tensors if each._key.has_torch_function]
     for tensor, key in hidden:
@@ -281,7 +281,7 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
 
 def converted(value: Any, cls: Any) -> Any:
     """A result, its tensors as tensors of a subclass."""
-    from weft._tensor import as_subclass
+    from weft._tensor.base import as_subclass
     from weft.ops.views import alias
 
     if isinstance(value, TensorBase):

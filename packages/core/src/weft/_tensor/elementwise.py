@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from weft._dtypes import BOOL, COMPLEX, FLOATING, INTEGER
+from weft._dtypes.dtypes import BOOL, COMPLEX, FLOATING, INTEGER
 from weft._engine.tensor import TensorBase
-from weft._tensor import Tensor
+from weft._tensor.base import Tensor
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ import operator
 from functools import partial
 from typing import Any
 
-from weft import _spoken
+from weft import _display_name
 
 
 class Size(tuple[int, ...]):
@@ -39,10 +39,10 @@ class Size(tuple[int, ...]):
                 size = int(operator.index(each))
             except TypeError:
                 raise TypeError(
-                    f"{_spoken.name}.Size() takes an iterable of 'int' (item {place} is '{type(each).__name__}')"
+                    f"{_display_name.name}.Size() takes an iterable of 'int' (item {place} is '{type(each).__name__}')"
                 ) from None
             if not -(1 << 63) <= size < 1 << 63:
-                raise ValueError(f"{_spoken.name}.Size(): item {place} overflows 64 bits: {size}")
+                raise ValueError(f"{_display_name.name}.Size(): item {place} overflows 64 bits: {size}")
             checked.append(size)
         return tuple.__new__(cls, checked)
 
@@ -51,7 +51,7 @@ class Size(tuple[int, ...]):
         return math.prod(self)
 
     def __repr__(self) -> str:
-        return f"{_spoken.name}.Size([{', '.join(map(repr, self))}])"
+        return f"{_display_name.name}.Size([{', '.join(map(repr, self))}])"
 
     def __add__(self, other: Any) -> Size:  # type: ignore[override]
         if not isinstance(other, tuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import dtype
+from weft._dtypes.dtypes import dtype
 
 __all__ = ["assigned", "converted", "is_float8", "refuse_float8", "rounded_number", "widened"]
 

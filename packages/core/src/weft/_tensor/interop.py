@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy
 
-from weft._devices import backend_of, cpu, device, key_of, remember_new_key, resolve_device
-from weft._dtypes import (
+from weft._devices.devices import backend_of, cpu, device, key_of, remember_new_key, resolve_device
+from weft._dtypes.dtypes import (
     BY_NUMPY,
     INTEGER,
     bfloat16,
@@ -24,18 +24,18 @@ from weft._dtypes import (
     get_default_dtype,
     int64,
 )
+from weft._dtypes.float8 import converted
 from weft._engine import creation
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
-from weft._float8 import converted
-from weft._levels import refuse_values
-from weft._nested import array_of, unsupported
+from weft._interception.transforms import refuse_values
 from weft._settings import is_first, warn_of_history
-from weft._tensor import Tensor
-from weft._unresolved import refuse_bits
+from weft._tensor.base import Tensor
+from weft._tensor.conjugation import refuse_bits
+from weft._tensor.construction import array_of, unsupported
 from weft.storage import TypedStorage, UntypedStorage, own_storage
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import dtype, get_default_dtype
-from weft._tensor import Tensor, wrap
+from weft._dtypes.dtypes import dtype, get_default_dtype
+from weft._tensor.base import Tensor, wrap
 
 __all__ = ["from_file"]
 
@@ -47,7 +47,7 @@ def from_file(
     RuntimeError
         If the file cannot be opened, or is too short and not shared.
     """
-    from weft._devices import cpu, resolve_device
+    from weft._devices.devices import cpu, resolve_device
 
     if device is not None and resolve_device(device) is not cpu:
         raise NotImplementedError(f"from_file: a file is mapped into the host's memory; call .to({device!r}) after it")

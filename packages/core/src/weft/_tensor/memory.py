@@ -10,14 +10,14 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from weft._dtypes import dtype
+from weft._dtypes.dtypes import dtype
 from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
-from weft._layout import memory_format, sparse_coo, strided
-from weft._portions import method as handed_over
+from weft._lazy import method as handed_over
 from weft._settings import warn_caller_once
-from weft._tensor import Tensor, as_subclass, fresh_extra
-from weft._unresolved import resolved, with_bits
+from weft._tensor.base import Tensor, as_subclass, fresh_extra
+from weft._tensor.conjugation import resolved, with_bits
+from weft._tensor.layout import memory_format, sparse_coo, strided
 from weft.storage import (
     TypedStorage,
     UntypedStorage,
@@ -140,7 +140,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
 
 
 def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: Any) -> Any:
-    from weft._tensor import contiguous_strides
+    from weft._tensor.base import contiguous_strides
 
     if size is None:
         size = (memory.nbytes() // element.itemsize - offset,)
@@ -155,7 +155,7 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 @method
 def new(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
-    from weft._legacy import legacy_new
+    from weft._tensor.legacy_types import legacy_new
 
     return legacy_new("new", args, kwargs, self._key.dtype, self._key.device.type)
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes import bfloat16, float16, float32
+from weft._dtypes.dtypes import bfloat16, float16, float32
 from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.tensor import state
 from weft._engine.unresolved import Unresolved
-from weft._portions import FIRST_PARTY
-from weft._profiling import copies
+from weft._interception.profiling import copies
+from weft._lazy import FIRST_PARTY
 
 always = os.environ.get("WEFT_CHECK_KERNELS", "0") not in ("", "0")
 OURS = frozenset(FIRST_PARTY.values()) | {"weft-core"}
@@ -51,7 +51,7 @@ def unknown_names(names: Iterable[str]) -> dict[str, list[str]]:
     """Which names are no op's, and the nearest that are. Of a namespace nobody has declared, any may be."""
     import difflib
 
-    from weft._kernel_names import NAMES
+    from weft._plugins.kernel_names import NAMES
 
     known = {f"{space}::{name}" for space, listed in NAMES.items() for name in listed.split()}
     known |= {op.name for op in state.ops}

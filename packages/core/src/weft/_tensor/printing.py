@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from weft import _spoken
-from weft._float8 import SMALLEST_E8M0FNU
+from weft import _display_name
+from weft._dtypes.float8 import SMALLEST_E8M0FNU
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr", "tensor_text"]
 
@@ -112,8 +112,8 @@ def printoptions(**changes: Any) -> Iterator[None]:
 
 def tensor_repr(tensor: Any, name: str = "tensor") -> str:
     """Return the text of a tensor, which begins with a name; subclasses have theirs."""
-    from weft._devices import backend_of
-    from weft._dtypes import get_default_dtype
+    from weft._devices.devices import backend_of
+    from weft._dtypes.dtypes import get_default_dtype
     from weft._engine.unresolved import values_of
 
     where, node = tensor.device, tensor.grad_fn
@@ -172,7 +172,7 @@ def tensor_text(
         body = "[]"
     else:
         complex_default = COMPLEX_OF.get(default_dtype.rpartition(".")[2], "complex64")
-        told |= {f"{_spoken.name}.{plain}" for plain in ("int64", "bool", complex_default)}
+        told |= {f"{_display_name.name}.{plain}" for plain in ("int64", "bool", complex_default)}
         body = body_text(array, to_numpy, indent=len(name) + 1)
     if dtype not in told:
         suffixes.append(f"dtype={dtype}")

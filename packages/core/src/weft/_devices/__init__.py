@@ -1,0 +1,1 @@
+"""Devices by name, their dispatch keys, and the threads of the CPU."""

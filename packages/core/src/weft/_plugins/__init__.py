@@ -1,0 +1,1 @@
+"""How plugins are found, checked and loaded; `weft.plugins` is the contract."""

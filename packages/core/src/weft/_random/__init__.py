@@ -1,0 +1,1 @@
+"""Random streams: bit for bit those of PyTorch."""
