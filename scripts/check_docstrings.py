@@ -2,8 +2,8 @@
 
 python scripts/check_docstrings.py [--lower] [module ...]
 
-A function with two or more arguments has a ``Parameters`` section that names each, and ``Examples`` with ``>>>``. A
-layer has both, and ``Shapes`` with an entry ``output``. With modules (or packages), what is missing in them is listed;
+A function with two or more arguments has a ``Parameters`` section that names each, and ``Examples`` with ``>>>``; so
+has a class of optimizers, schedules and data. A layer has both, and ``Shapes`` with an entry ``output``. With modules (or packages), what is missing in them is listed;
 without, the exit status says whether the numbers in ``MISSING`` are true. With ``--lower`` those that are too large are
 lowered.
 """
@@ -19,8 +19,11 @@ from typing import Any
 
 import weft
 import weft.linalg
-import weft.nn.utils
+import weft.nn.utils.parametrizations
+import weft.nn.utils.prune
+import weft.optim.swa_utils
 import weft.special
+import weft.utils.data
 import weft.vision.ops
 import weft.vision.transforms.functional
 from weft.ops import all_functions
@@ -90,12 +93,19 @@ NAMESPACES = (
     weft.nn.functional,
     weft.nn.init,
     weft.nn.utils,
+    weft.nn.utils.parametrizations,
+    weft.nn.utils.parametrize,
+    weft.nn.utils.prune,
+    weft.nn.utils.rnn,
+    weft.optim.swa_utils,
+    weft.utils.data,
     weft.linalg,
     weft.fft,
     weft.special,
     weft.vision.ops,
     weft.vision.transforms.functional,
 )
+CLASSES = (weft.optim, weft.optim.lr_scheduler, weft.optim.swa_utils, weft.utils.data)
 # What means the same in every function: the tensor that the result is written into, NumPy's words for dim and keepdim.
 EVERYWHERE = {"out", "axis", "keepdims"}
 HEADING = re.compile(r"^(\S.*)\n-{3,}$", re.MULTILINE)
@@ -136,7 +146,12 @@ def lacks(value: Any, names: list[str]) -> list[str]:
     missing = [name for name in names if name not in described]
     if ">>>" not in found.get("Examples", ""):
         missing.append("Examples")
-    if isinstance(value, type) and computes(value) and "output" not in entries(found.get("Shapes", "")):
+    if (
+        isinstance(value, type)
+        and issubclass(value, weft.nn.Module)
+        and computes(value)
+        and "output" not in entries(found.get("Shapes", ""))
+    ):
         missing.append("Shapes")
     return missing
 
@@ -166,6 +181,10 @@ def documented() -> Iterator[tuple[str, Any, list[str]]]:
     for name, value in public(weft.nn):
         if inspect.isclass(value) and issubclass(value, weft.nn.Module) and value is not weft.nn.Module:
             yield f"weft.nn.{name}", value, arguments(value.__init__, method=True)
+    for namespace in CLASSES:
+        for name, value in public(namespace):
+            if inspect.isclass(value) and home(value).startswith("weft"):
+                yield f"{namespace.__name__}.{name}", value, arguments(value.__init__, method=True)
 
 
 # Functions that are made of declarations, which are shown as weft's own once somebody asks for overrides.

@@ -53,6 +53,15 @@ class Adadelta(GroupOptimizer):
     References
     ----------
     arXiv:1212.5701, algorithm 1.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Adadelta([weight], eps=0.01)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.6877, 1.6848], requires_grad=True)
     """
 
     def __init__(

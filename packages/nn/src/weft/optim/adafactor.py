@@ -42,6 +42,15 @@ class Adafactor(GroupOptimizer):
     References
     ----------
     arXiv:1804.04235, algorithms 4 and 5.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Adafactor([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8419, 1.8419], requires_grad=True)
     """
 
     def __init__(

@@ -53,6 +53,15 @@ class Adagrad(GroupOptimizer):
     References
     ----------
     Duchi, Hazan, Singer, Adaptive Subgradient Methods, JMLR 12 (2011), figure 1.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Adagrad([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(

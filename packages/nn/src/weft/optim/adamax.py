@@ -53,6 +53,15 @@ class Adamax(GroupOptimizer):
     References
     ----------
     arXiv:1412.6980, algorithm 2.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Adamax([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(

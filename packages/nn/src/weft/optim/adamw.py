@@ -27,6 +27,17 @@ class AdamW(Adam):
     References
     ----------
     arXiv:1711.05101, algorithm 2, with its schedule multiplier equal to the learning rate.
+
+    Examples
+    --------
+    The decay shrinks a parameter that has no gradient to speak of:
+
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = AdamW([weight], lr=0.1, weight_decay=0.5)
+    >>> (weight * 0).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.9500, 1.9000], requires_grad=True)
     """
 
     def __init__(

@@ -56,6 +56,17 @@ class ASGD(GroupOptimizer):
     References
     ----------
     Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging, SIAM J. Control Optim. 30 (1992).
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = ASGD([weight], lr=0.1, t0=0)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8000, 1.6000], requires_grad=True)
+    >>> optimizer.state[weight]["ax"].shape
+    weft.Size([2])
     """
 
     def __init__(

@@ -40,6 +40,19 @@ class LBFGS(Optimizer):
     References
     ----------
     Nocedal, Wright, Numerical Optimization, 2nd edition, algorithms 7.4 (the two loops), 3.5 and 3.6 (the search).
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = LBFGS([weight], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((weight - weft.tensor([3.0, 5.0])) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> weight.detach().round(decimals=3)
+    tensor([3., 5.])
     """
 
     def __init__(

@@ -84,6 +84,19 @@ class LRScheduler:
         The number of steps taken, beginning with 0.
     base_lrs : list of float
         The groups' rates before any schedule.
+
+    Examples
+    --------
+    >>> class Rising(LRScheduler):
+    ...     def get_lr(self):
+    ...         return [base * (1 - 1 / (self.last_epoch + 2)) for base in self.base_lrs]
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = Rising(optimizer)
+    >>> for epoch in range(3):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.667 0.75
     """
 
     _get_lr_called_within_step = False
@@ -270,6 +283,16 @@ class CosineAnnealingLR(LRScheduler):
     References
     ----------
     arXiv:1608.03983, equation 5, without the restarts.
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = CosineAnnealingLR(optimizer, T_max=4)
+    >>> for epoch in range(6):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.854 0.5 0.146 0.0 0.146
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -362,6 +385,16 @@ class OneCycleLR(_MomentumCycle):
     References
     ----------
     arXiv:1708.07120
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = OneCycleLR(optimizer, max_lr=1.0, total_steps=6, cycle_momentum=False)
+    >>> for epoch in range(6):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.04 0.994 0.812 0.463 0.133 0.0
     """
 
     def __init__(
@@ -523,6 +556,16 @@ class LambdaLR(_FunctionLR):
     lr_lambda : callable or list of callable
         From the epoch to the factor.
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 0.333 0.25
     """
 
     def get_lr(self) -> list[Any]:
@@ -542,6 +585,16 @@ class MultiplicativeLR(_FunctionLR):
     lr_lambda : callable or list of callable
         From the epoch to the factor.
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = MultiplicativeLR(optimizer, lambda epoch: 0.9)
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.9 0.81 0.729
     """
 
     def get_lr(self) -> list[Any]:
@@ -564,6 +617,16 @@ class MultiStepLR(LRScheduler):
         Epochs; one that stands twice counts twice.
     gamma : float
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = MultiStepLR(optimizer, milestones=[2, 3], gamma=0.1)
+    >>> for epoch in range(5):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 1.0 0.1 0.01 0.01
     """
 
     def __init__(
@@ -595,6 +658,16 @@ class ConstantLR(LRScheduler):
         In [0, 1].
     total_iters : int
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.5 1.0 1.0
     """
 
     def __init__(
@@ -633,6 +706,16 @@ class LinearLR(LRScheduler):
     total_iters : int
         The epochs from one to the other.
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> for epoch in range(5):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.25 0.5 0.75 1.0 1.0
     """
 
     def __init__(
@@ -679,6 +762,16 @@ class ExponentialLR(LRScheduler):
     optimizer : Optimizer
     gamma : float
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = ExponentialLR(optimizer, gamma=0.5)
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 0.25 0.125
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -705,6 +798,16 @@ class PolynomialLR(LRScheduler):
     total_iters : int
     power : float
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = PolynomialLR(optimizer, total_iters=4, power=2.0)
+    >>> for epoch in range(6):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.562 0.25 0.062 0.0 0.0
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -741,6 +844,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     References
     ----------
     arXiv:1608.03983, equation 5.
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+    >>> for epoch in range(6):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.5 1.0 0.854 0.5 0.146
     """
 
     def __init__(
@@ -827,6 +940,16 @@ class CyclicLR(_MomentumCycle):
     References
     ----------
     arXiv:1506.01186
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+    >>> for epoch in range(6):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.1 0.3 0.5 0.3 0.1 0.3
     """
 
     def __init__(
@@ -941,6 +1064,16 @@ class ReduceLROnPlateau(LRScheduler):
     min_lr : float or list of float
     eps : float
         A change smaller than this is not made.
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=1)
+    >>> for loss in (3.0, 2.0, 2.0, 2.0, 1.0):
+    ...     optimizer.step()
+    ...     scheduler.step(loss)
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    1.0 1.0 1.0 0.5 0.5
     """
 
     def __init__(
@@ -1098,6 +1231,18 @@ class SequentialLR(_Composite):
     milestones : list of int
         The epochs at which the second, third, … begins: one fewer than there are schedulers.
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> warmup = LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> decay = ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = SequentialLR(optimizer, [warmup, decay], milestones=[3])
+    >>> for epoch in range(6):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.25 0.5 0.75 1.0 0.5 0.25
     """
 
     def __init__(
@@ -1148,6 +1293,17 @@ class ChainedScheduler(_Composite):
     schedulers : sequence of LRScheduler
     optimizer : Optimizer, optional
         Theirs, by default the first one's.
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> warmup = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> scheduler = ChainedScheduler([warmup, ExponentialLR(optimizer, gamma=0.5)])
+    >>> for epoch in range(4):
+    ...     print(optimizer.param_groups[0]["lr"], end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.5 0.25 0.25 0.125
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

@@ -57,6 +57,15 @@ class NAdam(GroupOptimizer):
     References
     ----------
     Dozat, Incorporating Nesterov Momentum into Adam, ICLR 2016 workshop.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = NAdam([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8944, 1.8944], requires_grad=True)
     """
 
     def __init__(

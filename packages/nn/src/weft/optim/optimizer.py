@@ -142,6 +142,26 @@ class Optimizer:
         If ``params`` is a tensor or a set, or holds what is no tensor.
     ValueError
         If ``params`` is empty, holds a tensor that is no leaf, or one that another group has.
+
+    Examples
+    --------
+    A subclass steps along what it makes of the gradients; groups may differ in their options:
+
+    >>> class Descent(Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...
+    ...     @weft.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for param in group["params"]:
+    ...                 param -= group["lr"] * param.grad
+    >>> slow, fast = weft.ones(1, requires_grad=True), weft.ones(1, requires_grad=True)
+    >>> optimizer = Descent([{"params": slow, "lr": 0.01}, {"params": fast}], lr=0.1)
+    >>> (slow + fast).sum().backward()
+    >>> optimizer.step()
+    >>> slow.item(), fast.item()
+    (0.9900000095367432, 0.8999999761581421)
     """
 
     _in_step = False

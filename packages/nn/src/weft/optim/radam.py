@@ -59,6 +59,17 @@ class RAdam(GroupOptimizer):
     References
     ----------
     arXiv:1908.03265, algorithm 2.
+
+    Examples
+    --------
+    In its first steps, while the variance is not known, it goes along the gradient itself:
+
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = RAdam([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8000, 1.6000], requires_grad=True)
     """
 
     def __init__(

@@ -57,6 +57,15 @@ class RMSprop(GroupOptimizer):
     References
     ----------
     Hinton, Neural Networks for Machine Learning, lecture 6e; centered: arXiv:1308.0850.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = RMSprop([weight], lr=0.1, alpha=0.75)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.8000, 1.8000], requires_grad=True)
     """
 
     def __init__(

@@ -51,6 +51,17 @@ class Rprop(GroupOptimizer):
     ----------
     Riedmiller, Braun, A Direct Adaptive Method for Faster Backpropagation Learning, ICNN 1993; the variant that takes
     no step back when the sign changes.
+
+    Examples
+    --------
+    The length of the first step is ``lr``, whatever the gradient:
+
+    >>> weight = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = Rprop([weight], lr=0.1)
+    >>> (weight**2).sum().backward()
+    >>> optimizer.step()
+    >>> weight
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(

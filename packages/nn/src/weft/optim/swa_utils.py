@@ -34,7 +34,19 @@ def _check_decay(name: str, decay: float) -> None:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
-    """An exponential average for :class:`AveragedModel`: ``decay * average + (1 - decay) * new``."""
+    """An exponential average for :class:`AveragedModel`: ``decay * average + (1 - decay) * new``.
+
+    Parameters
+    ----------
+    decay : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> model = weft.nn.Linear(2, 1)
+    >>> average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9))
+    >>> average.update_parameters(model)
+    """
     _check_decay("get_ema_multi_avg_fn", decay)
 
     def ema_update(averages: list[Tensor], values: list[Tensor], num_averaged: Any) -> None:
@@ -63,7 +75,18 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
-    """An exponential average for :class:`AveragedModel`, of one tensor."""
+    """An exponential average for :class:`AveragedModel`, of one tensor.
+
+    Parameters
+    ----------
+    decay : float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> get_ema_avg_fn(0.75)(weft.tensor(1.0), weft.tensor(2.0), 5)
+    tensor(1.2500)
+    """
     _check_decay("get_ema_avg_fn", decay)
 
     def ema_update(average: Tensor, value: Tensor, num_averaged: Any) -> Tensor:
@@ -100,9 +123,23 @@ class AveragedModel(Module):
     use_buffers : bool
         Average buffers as well; otherwise they are copied from the model.
 
+    Shapes
+    ------
+    input, output : as of ``model``
+
     References
     ----------
     arXiv:1803.05407
+
+    Examples
+    --------
+    >>> model = weft.nn.Linear(1, 1, bias=False)
+    >>> average = AveragedModel(model)
+    >>> for value in (1.0, 2.0, 6.0):
+    ...     _ = weft.nn.init.constant_(model.weight, value)
+    ...     average.update_parameters(model)
+    >>> average(weft.ones(1)).item()
+    3.0
     """
 
     n_averaged: Tensor
@@ -162,6 +199,13 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model : Module
     device : device, optional
         Where batches are moved.
+
+    Examples
+    --------
+    >>> model = weft.nn.BatchNorm1d(1)
+    >>> update_bn([weft.tensor([[1.0], [3.0]]), weft.tensor([[5.0], [7.0]])], model)
+    >>> model.running_mean  # the mean of both batches
+    tensor([4.])
     """
     layers = [module for module in model.modules() if hasattr(module, "running_mean") and hasattr(module, "momentum")]
     if not layers:
@@ -193,6 +237,16 @@ class SWALR(LRScheduler):
     anneal_epochs : int
     anneal_strategy : {"cos", "linear"}
     last_epoch : int
+
+    Examples
+    --------
+    >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=1.0)
+    >>> scheduler = SWALR(optimizer, swa_lr=0.2, anneal_epochs=2, anneal_strategy="linear")
+    >>> for epoch in range(4):
+    ...     print(round(optimizer.param_groups[0]["lr"], 3), end=" ")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.0 0.6 0.2 0.2
     """
 
     def __init__(

@@ -190,6 +190,12 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     References
     ----------
     arXiv:1602.07868.
+
+    Examples
+    --------
+    >>> layer = weight_norm(weft.nn.Linear(20, 40))
+    >>> [(name, tuple(parameter.shape)) for name, parameter in layer.named_parameters()]
+    [('bias', (40,)), ('parametrizations.weight.original0', (40, 1)), ('parametrizations.weight.original1', (40, 20))]
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -272,6 +278,12 @@ def spectral_norm(
     References
     ----------
     arXiv:1802.05957.
+
+    Examples
+    --------
+    >>> layer = spectral_norm(weft.nn.Linear(20, 40), n_power_iterations=50)
+    >>> round(weft.linalg.matrix_norm(layer.weight.detach(), 2).item(), 2)
+    1.0
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

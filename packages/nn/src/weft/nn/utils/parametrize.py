@@ -33,7 +33,19 @@ _cache_users = 0
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within this context each parametrized tensor is computed once, however often it is read."""
+    """Within this context each parametrized tensor is computed once, however often it is read.
+
+    Examples
+    --------
+    >>> class Symmetric(weft.nn.Module):
+    ...     def forward(self, matrix):
+    ...         return matrix.triu() + matrix.triu(1).mT
+    >>> layer = weft.nn.Linear(3, 3)
+    >>> _ = register_parametrization(layer, "weight", Symmetric())
+    >>> with cached():
+    ...     layer.weight is layer.weight
+    True
+    """
     global _cache_users
     _cache_users += 1
     try:
@@ -277,7 +289,19 @@ def _check_link(parametrization: Module, value: Tensor) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Return whether ``module`` has a parametrized tensor, or one of that name."""
+    """Return whether ``module`` has a parametrized tensor, or one of that name.
+
+    Parameters
+    ----------
+    module : Module
+    tensor_name : str, optional
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.parametrizations.weight_norm(weft.nn.Linear(2, 3))
+    >>> is_parametrized(layer), is_parametrized(layer, "weight"), is_parametrized(layer, "bias")
+    (True, True, False)
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -303,6 +327,17 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     ------
     ValueError
         If it is not parametrized, or there are several originals to choose from.
+
+    Examples
+    --------
+    >>> class Symmetric(weft.nn.Module):
+    ...     def forward(self, matrix):
+    ...         return matrix.triu() + matrix.triu(1).mT
+    >>> layer = weft.nn.Linear(3, 3)
+    >>> _ = register_parametrization(layer, "weight", Symmetric())
+    >>> _ = remove_parametrizations(layer, "weight")
+    >>> type(layer).__name__, bool((layer.weight == layer.weight.mT).all())
+    ('Linear', True)
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(
@@ -354,6 +389,17 @@ def transfer_parametrizations_and_params(
     -------
     Module
         ``to_module``
+
+    Examples
+    --------
+    >>> class Symmetric(weft.nn.Module):
+    ...     def forward(self, matrix):
+    ...         return matrix.triu() + matrix.triu(1).mT
+    >>> layer = weft.nn.Linear(3, 3)
+    >>> _ = register_parametrization(layer, "weight", Symmetric())
+    >>> other = transfer_parametrizations_and_params(layer, weft.nn.Linear(3, 3))
+    >>> bool((other.weight == layer.weight).all()), is_parametrized(other, "weight")
+    (True, True)
     """
     if not is_parametrized(from_module):
         return to_module

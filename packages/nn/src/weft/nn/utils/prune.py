@@ -115,7 +115,21 @@ class BasePruningMethod:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods, one after the other: each chooses among what the ones before it left."""
+    """Several methods, one after the other: each chooses among what the ones before it left.
+
+    Parameters
+    ----------
+    *methods : BasePruningMethod
+        Of one parameter.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(10, 1)
+    >>> for _ in range(2):
+    ...     _ = weft.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5)
+    >>> (layer.weight == 0).sum()  # 5 of 10, and half of the others, rounded to even
+    tensor(7)
+    """
 
     def __init__(self, *methods: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -230,7 +244,18 @@ def without_lowest(scores: Tensor, mask: Tensor, count: int) -> Tensor:
 
 
 class RandomUnstructured(Amount):
-    """Prunes elements at random."""
+    """Prunes elements at random.
+
+    Parameters
+    ----------
+    amount : int or float
+        A number of elements, or a part of them.
+
+    Examples
+    --------
+    >>> RandomUnstructured(0.5).prune(weft.ones(2, 3)).sum()
+    tensor(3.)
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask of before with more zeros."""
@@ -240,7 +265,19 @@ class RandomUnstructured(Amount):
 
 
 class L1Unstructured(Amount):
-    """Prunes the elements of the smallest absolute values."""
+    """Prunes the elements of the smallest absolute values.
+
+    Parameters
+    ----------
+    amount : int or float
+        A number of elements, or a part of them.
+
+    Examples
+    --------
+    >>> L1Unstructured(2).prune(weft.tensor([[1.0, -3.0], [2.0, 0.5]]))
+    tensor([[ 0., -3.],
+            [ 2.,  0.]])
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask of before with more zeros."""
@@ -276,7 +313,20 @@ class Structured(Amount):
 
 
 class RandomStructured(Structured):
-    """Prunes slices at random."""
+    """Prunes slices at random.
+
+    Parameters
+    ----------
+    amount : int or float
+        A number of slices, or a part of them.
+    dim : int
+
+    Examples
+    --------
+    >>> pruned = RandomStructured(1, dim=1).prune(weft.ones(2, 3))
+    >>> (pruned == 0).all(0).sum()
+    tensor(1)
+    """
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the mask of before with more zeros."""
@@ -288,7 +338,22 @@ class RandomStructured(Structured):
 
 
 class LnStructured(Structured):
-    """Prunes the slices of the smallest norm of order ``n``."""
+    """Prunes the slices of the smallest norm of order ``n``.
+
+    Parameters
+    ----------
+    amount : int or float
+        A number of slices, or a part of them.
+    n : float
+        The p of the norm; may be infinity.
+    dim : int
+
+    Examples
+    --------
+    >>> LnStructured(1, n=2, dim=0).prune(weft.tensor([[1.0, -3.0], [2.0, 0.5]]))
+    tensor([[ 1., -3.],
+            [ 0.,  0.]])
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -306,7 +371,18 @@ class LnStructured(Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask that is given."""
+    """Prunes by a mask that is given.
+
+    Parameters
+    ----------
+    mask : Tensor, the shape of the parameter
+
+    Examples
+    --------
+    >>> CustomFromMask(weft.tensor([[1, 0], [1, 1]])).prune(weft.tensor([[1.0, -3.0], [2.0, 0.5]]))
+    tensor([[1.0000, -0.0000],
+            [2.0000, 0.5000]])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -324,7 +400,24 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give a parameter a mask of ones."""
+    """Give a parameter a mask of ones.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Examples
+    --------
+    >>> weft.nn.utils.prune.identity(weft.nn.Linear(2, 1), "weight").weight_mask
+    tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
@@ -339,6 +432,22 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
         Of its parameter.
     amount : int or float
         A number of elements, or a part of them.
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``amount`` is no number, negative, or more than there are.
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.prune.random_unstructured(weft.nn.Linear(10, 10), "weight", amount=0.3)
+    >>> (layer.weight == 0).sum()
+    tensor(30)
     """
     RandomUnstructured.apply(module, name, amount)
     return module
@@ -346,6 +455,26 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
     """Prune the elements of a parameter whose absolute values (or scores) are the smallest.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+    amount : int or float
+        A number of elements, or a part of them.
+    importance_scores : Tensor, the shape of the parameter, optional
+        Compared instead of it.
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``amount`` is no number, negative, or more than there are.
 
     Examples
     --------
@@ -361,7 +490,33 @@ def l1_unstructured(module: Module, name: str, amount: float, importance_scores:
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune slices of a parameter along a dimension at random."""
+    """Prune slices of a parameter along a dimension at random.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+    amount : int or float
+        A number of slices, or a part of them.
+    dim : int
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``amount`` is no number, negative, or more than there are.
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.prune.random_structured(weft.nn.Linear(3, 4), "weight", amount=1, dim=0)
+    >>> (layer.weight == 0).all(1).sum()
+    tensor(1)
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -369,13 +524,72 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the slices of a parameter along a dimension whose norm of order ``n`` is the smallest."""
+    """Prune the slices of a parameter along a dimension whose norm of order ``n`` is the smallest.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+    amount : int or float
+        A number of slices, or a part of them.
+    n : float
+        The p of the norm; may be infinity.
+    dim : int
+    importance_scores : Tensor, the shape of the parameter, optional
+        Compared instead of it.
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``amount`` is no number, negative, or more than there are.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(3, 2)
+    >>> layer.weight.data = weft.tensor([[1.0, -3.0, 0.5], [2.0, 1.0, 2.5]])
+    >>> weft.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight.detach()
+    tensor([[0.0000, -0.0000, 0.0000],
+            [2.0000, 1.0000, 2.5000]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune a parameter where ``mask`` is zero."""
+    """Prune a parameter where ``mask`` is zero.
+
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+    mask : Tensor, the shape of the parameter
+
+    Returns
+    -------
+    Module
+        ``module``
+
+    Raises
+    ------
+    AssertionError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(3, 2)
+    >>> layer.weight.data = weft.tensor([[1.0, -3.0, 0.5], [2.0, 1.0, 2.5]])
+    >>> mask = weft.tensor([[1, 0, 1], [1, 1, 0]])
+    >>> weft.nn.utils.prune.custom_from_mask(layer, "weight", mask).weight.detach()
+    tensor([[1.0000, -0.0000, 0.5000],
+            [2.0000, 1.0000, 0.0000]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -399,6 +613,14 @@ def global_unstructured(
     ------
     TypeError
         If the method does not choose single elements.
+
+    Examples
+    --------
+    >>> small, large = weft.nn.Linear(2, 1), weft.nn.Linear(2, 1)
+    >>> small.weight.data, large.weight.data = weft.tensor([[0.1, 0.2]]), weft.tensor([[3.0, 4.0]])
+    >>> weft.nn.utils.prune.global_unstructured([(small, "weight"), (large, "weight")], L1Unstructured, amount=0.5)
+    >>> small.weight_mask, large.weight_mask
+    (tensor([[0., 0.]]), tensor([[1., 1.]]))
     """
     chosen = list(parameters)
     given = importance_scores or {}
@@ -426,10 +648,27 @@ def global_unstructured(
 def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter a parameter again, with the zeros in it.
 
+    Parameters
+    ----------
+    module : Module
+    name : str
+        Of its parameter.
+
+    Returns
+    -------
+    Module
+        ``module``
+
     Raises
     ------
     ValueError
         If it is not pruned.
+
+    Examples
+    --------
+    >>> layer = weft.nn.utils.prune.identity(weft.nn.Linear(2, 1), "weight")
+    >>> sorted(weft.nn.utils.prune.remove(layer, "weight").state_dict())
+    ['bias', 'weight']
     """
     method = pop_hook(module, name)
     if method is None:
@@ -439,7 +678,19 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one in it, has a pruned parameter."""
+    """Whether a module, or one in it, has a pruned parameter.
+
+    Parameters
+    ----------
+    module : Module
+
+    Examples
+    --------
+    >>> layer = weft.nn.Linear(2, 1)
+    >>> before = weft.nn.utils.prune.is_pruned(layer)
+    >>> before, weft.nn.utils.prune.is_pruned(weft.nn.utils.prune.identity(layer, "weight"))
+    (False, True)
+    """
     return any(
         isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )

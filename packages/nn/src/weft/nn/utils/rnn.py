@@ -41,6 +41,12 @@ class PackedSequence(_PackedFields):
         The order of the sequences by length, longest first.
     unsorted_indices : Tensor, optional
         The inverse of it.
+
+    Examples
+    --------
+    >>> packed = pack_sequence([weft.ones(3, 2), weft.ones(1, 2)])
+    >>> packed.data.shape, packed.batch_sizes
+    (weft.Size([4, 2]), tensor([2, 1, 1]))
     """
 
     def __new__(
@@ -125,7 +131,17 @@ class PackedSequence(_PackedFields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """Return the permutation that undoes ``permutation``."""
+    """Return the permutation that undoes ``permutation``; None for None.
+
+    Parameters
+    ----------
+    permutation : Tensor of int64, or None
+
+    Examples
+    --------
+    >>> invert_permutation(weft.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     return None if permutation is None else weft.argsort(permutation)
 
 
@@ -147,6 +163,13 @@ def pack_padded_sequence(
     ------
     RuntimeError
         For lengths that do not fit, or are not sorted although they must be.
+
+    Examples
+    --------
+    >>> padded = weft.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> packed = pack_padded_sequence(padded, [3, 1], batch_first=True)
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
     sizes = weft.as_tensor(lengths, dtype=weft.int64)
     if sizes.ndim != 1:
@@ -197,6 +220,13 @@ def pad_packed_sequence(
     Returns
     -------
     (padded, lengths)
+
+    Examples
+    --------
+    >>> packed = pack_sequence([weft.tensor([1, 2, 3]), weft.tensor([4])])
+    >>> pad_packed_sequence(packed, batch_first=True, padding_value=-1)
+    (tensor([[ 1,  2,  3],
+            [ 4, -1, -1]]), tensor([3, 1]))
     """
     data, batch_sizes, _, unsorted_indices = sequence
     if batch_sizes.dtype is not weft.int64 or batch_sizes.ndim != 1:
@@ -248,6 +278,12 @@ def pad_sequence(
     Returns
     -------
     Tensor, shape (L, N, ...)
+
+    Examples
+    --------
+    >>> pad_sequence([weft.tensor([1, 2, 3]), weft.tensor([4])], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -267,18 +303,58 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Return the sequences of a padded batch, each with its own length, in memory of their own."""
+    """Return the sequences of a padded batch, each with its own length, in memory of their own.
+
+    Parameters
+    ----------
+    padded_sequences : Tensor, shape (L, N, ...), or (N, L, ...) with ``batch_first``
+    lengths : Tensor, shape (N,)
+    batch_first : bool
+
+    Examples
+    --------
+    >>> unpad_sequence(weft.tensor([[1, 2, 3], [4, 0, 0]]), weft.tensor([3, 1]), batch_first=True)
+    [tensor([1, 2, 3]), tensor([4])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(length)].clone() for row, length in zip(rows.unbind(0), lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences of different lengths, each of shape (its length, ...); see `pack_padded_sequence`."""
+    """Pack sequences of different lengths; see `pack_padded_sequence`.
+
+    Parameters
+    ----------
+    sequences : sequence of Tensor, each of shape (its length, ...)
+    enforce_sorted : bool
+        Whether the sequences must come longest first; otherwise they are sorted here.
+
+    Raises
+    ------
+    RuntimeError
+        If they are not sorted although they must be.
+
+    Examples
+    --------
+    >>> packed = pack_sequence([weft.tensor([1, 2, 3]), weft.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
+    """
     lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return the sequences of a PackedSequence, in their first order."""
+    """Return the sequences of a PackedSequence, in their first order.
+
+    Parameters
+    ----------
+    packed_sequences : PackedSequence
+
+    Examples
+    --------
+    >>> unpack_sequence(pack_sequence([weft.tensor([4]), weft.tensor([1, 2, 3])], enforce_sorted=False))
+    [tensor([4]), tensor([1, 2, 3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -32,6 +32,19 @@ class Dataset(Generic[T_co]):
 
     A subclass may define ``__getitems__(indices)``, a list of samples, where reading many at once is cheaper.
     ``a + b`` is the concatenation of two.
+
+    Examples
+    --------
+    >>> class Squares(Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> for batch in weft.utils.data.DataLoader(Squares(), batch_size=2):
+    ...     print(batch)
+    tensor([0, 1])
+    tensor([4, 9])
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -46,6 +59,14 @@ class IterableDataset(Dataset[T_co]):
 
     Each worker of a loader iterates over a copy of its own; :func:`get_worker_info` tells ``__iter__`` which share of
     the data is its own.
+
+    Examples
+    --------
+    >>> class Count(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(weft.utils.data.DataLoader(Count(), batch_size=2))
+    [tensor([0, 1]), tensor([2])]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -61,6 +82,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Parameters
     ----------
     *tensors : Tensor, shape (N, ...)
+
+    Examples
+    --------
+    >>> data = TensorDataset(weft.tensor([1.0, 2.0]), weft.tensor([0, 1]))
+    >>> data[1], len(data)
+    ((tensor(2.), tensor(1)), 2)
     """
 
     tensors: tuple[Tensor, ...]
@@ -93,6 +120,11 @@ class StackDataset(Dataset[Any]):
         Samples are tuples.
     **kwargs : Dataset
         Samples are dicts; not both.
+
+    Examples
+    --------
+    >>> StackDataset(image=[10, 20], label=["cat", "dog"])[1]
+    {'image': 20, 'label': 'dog'}
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -148,6 +180,12 @@ class ConcatDataset(Dataset[T_co]):
     ----------
     datasets : iterable of Dataset
         With lengths; at least one.
+
+    Examples
+    --------
+    >>> data = ConcatDataset([[1, 2], [3, 4, 5]])
+    >>> data[3], len(data)
+    (4, 5)
     """
 
     datasets: list[Dataset[T_co]]
@@ -190,6 +228,17 @@ class ChainDataset(IterableDataset[Any]):
     ----------
     datasets : iterable of IterableDataset
         Itself read while iterating, so that it may make them one by one.
+
+    Examples
+    --------
+    >>> class Count(IterableDataset):
+    ...     def __init__(self, stop):
+    ...         self.stop = stop
+    ...
+    ...     def __iter__(self):
+    ...         return iter(range(self.stop))
+    >>> list(ChainDataset([Count(2), Count(3)]))
+    [0, 1, 0, 1, 2]
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -217,6 +266,11 @@ class Subset(Dataset[T_co]):
     dataset : Dataset
     indices : sequence of int
         Sample i is ``dataset[indices[i]]``.
+
+    Examples
+    --------
+    >>> list(Subset(["a", "b", "c"], [2, 0]))
+    ['c', 'a']
     """
 
     dataset: Dataset[T_co]
@@ -267,6 +321,12 @@ def random_split(
     Returns
     -------
     list of Subset
+
+    Examples
+    --------
+    >>> train, test = random_split(range(10), [0.8, 0.2])
+    >>> len(train), len(test), sorted([*train, *test]) == list(range(10))
+    (8, 2, True)
     """
     total = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

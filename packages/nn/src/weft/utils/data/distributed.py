@@ -27,6 +27,11 @@ class DistributedSampler(Sampler[int]):
         The same in all processes.
     drop_last : bool
         Leave out what does not divide evenly; otherwise the first indices are visited twice to fill up.
+
+    Examples
+    --------
+    >>> [list(DistributedSampler("abcdef", num_replicas=2, rank=rank, shuffle=False)) for rank in range(2)]
+    [[0, 2, 4], [1, 3, 5]]
     """
 
     def __init__(

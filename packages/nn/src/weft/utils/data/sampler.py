@@ -29,7 +29,19 @@ def _check_positive(name: str, option: str, value: Any) -> None:
 
 
 class Sampler(Generic[T_co]):
-    """Base class: a subclass defines ``__iter__`` over indices, or over lists of them, and often ``__len__``."""
+    """Base class: a subclass defines ``__iter__`` over indices, or over lists of them, and often ``__len__``.
+
+    Examples
+    --------
+    >>> class EverySecond(Sampler):
+    ...     def __init__(self, data):
+    ...         self.data = data
+    ...
+    ...     def __iter__(self):
+    ...         return iter(range(0, len(self.data), 2))
+    >>> list(EverySecond("abcde"))
+    [0, 2, 4]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__}: a subclass of Sampler must define __iter__")
@@ -41,6 +53,11 @@ class SequentialSampler(Sampler[int]):
     Parameters
     ----------
     data_source : Sized
+
+    Examples
+    --------
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Sized) -> None:
@@ -65,6 +82,13 @@ class RandomSampler(Sampler[int]):
         By default the length of the data.
     generator : Generator, optional
         By default a new one for each pass, seeded by a draw from the global one.
+
+    Examples
+    --------
+    >>> sorted(RandomSampler("abc"))
+    [0, 1, 2]
+    >>> len(list(RandomSampler("abc", replacement=True, num_samples=5)))
+    5
     """
 
     def __init__(
@@ -119,6 +143,11 @@ class SubsetRandomSampler(Sampler[int]):
     ----------
     indices : sequence of int
     generator : Generator, optional
+
+    Examples
+    --------
+    >>> sorted(SubsetRandomSampler([5, 7, 9]))
+    [5, 7, 9]
     """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
@@ -143,6 +172,16 @@ class WeightedRandomSampler(Sampler[int]):
     num_samples : int
     replacement : bool
     generator : Generator, optional
+
+    Examples
+    --------
+    Classes of different sizes, drawn equally often:
+
+    >>> labels = [0, 0, 0, 1]
+    >>> weights = [1 / labels.count(label) for label in labels]
+    >>> drawn = [labels[index] for index in WeightedRandomSampler(weights, num_samples=1000)]
+    >>> 400 < sum(drawn) < 600
+    True
     """
 
     def __init__(
