@@ -7,17 +7,24 @@ from collections.abc import Sequence
 from typing import IO, Any, TypeAlias
 
 from weft._devices.devices import device as _device
+from weft._dtypes.dtypes import dtype as _dtype_class
 from weft._tensor.base import Tensor
+from weft._tensor.layout import layout as Layout
+from weft._tensor.layout import memory_format as MemoryFormat
 from weft._tensor.size import Size
 from weft.storage import TypedStorage as Storage
 
 __all__ = [
     "BoolLikeType",
+    "DType",
     "Device",
     "FileLike",
     "FloatLikeType",
     "IntLikeType",
+    "Layout",
+    "MemoryFormat",
     "Number",
+    "Scalar",
     "Size",
     "Storage",
     "Tensor",
@@ -25,7 +32,9 @@ __all__ = [
 ]
 
 Device: TypeAlias = _device | str | int | None
+DType: TypeAlias = _dtype_class | type[bool | int | float | complex]
 Number: TypeAlias = int | float | bool
+Scalar: TypeAlias = Number | complex
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 IntLikeType: TypeAlias = int
 FloatLikeType: TypeAlias = float
