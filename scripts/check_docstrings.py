@@ -75,7 +75,6 @@ MISSING = {
     "weft.ops.softmax": 4,
     "weft.ops.sorting": 12,
     "weft.ops.statistics": 5,
-    "weft.ops.views": 31,
     "weft.ops.windows": 5,
     "weft.sparse._products": 4,
     "weft.sparse._tensor": 1,

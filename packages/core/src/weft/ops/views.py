@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -40,10 +41,11 @@ from weft.ops._geometry import (
 from weft.ops._inplace import bump, view_inplace
 from weft.ops.creation import zeros_like
 from weft.storage import address, owner
+from weft.types import DType, MemoryFormat, Scalar
 
 
 @op("detach", view=True, gradient=None, vmap="elementwise")
-def detach(input):
+def detach(input: Tensor) -> Tensor:
     """The same memory, without history: a new leaf that does not require grad."""
     return detach.op(input)
 
@@ -54,7 +56,7 @@ def _(xp, input):
 
 
 @op(view=True, name="alias", vmap="elementwise")
-def alias(input):
+def alias(input: Tensor) -> Tensor:
     """The same tensor as another view, through which gradients flow."""
     return alias.op(input)
 
@@ -70,13 +72,32 @@ def _(grad):
 
 
 @op("view", view=True)
-def view(input, *args, size=None, dtype=None):
+def view(
+    input: Tensor, *args: int | Sequence[int] | DType, size: Sequence[int] | None = None, dtype: DType | None = None
+) -> Tensor:
     """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : int, ..., or a sequence of them
+        The shape; one size may be -1, and follows from the others.
+    dtype : dtype, optional
+        In place of a shape. Where its elements are larger or smaller, the last dimension shrinks or grows.
 
     Raises
     ------
     RuntimeError
         If the number of elements differs, or the strides do not allow it without a copy: use `reshape` then.
+
+    Examples
+    --------
+    >>> x = weft.zeros(4)
+    >>> x.view(2, -1)[0, 0] = 1
+    >>> x
+    tensor([1., 0., 0., 0.])
+    >>> weft.ones(1).view(weft.int32)
+    tensor([1065353216], dtype=weft.int32)
     """
     if len(args) == 1 and isinstance(args[0], dtype_class):
         return view_dtype(input, args[0])
@@ -135,8 +156,26 @@ def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...
 
 
 @composite("reshape")
-def reshape(input, *args, shape=None):
-    """The same elements under another shape: a view where the strides allow it, else a copy."""
+def reshape(input: Tensor, *args: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
+    """The same elements under another shape: a view where the strides allow it, else a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+    shape : int, ..., or a sequence of them
+        One size may be -1, and follows from the others.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of elements differs.
+
+    Examples
+    --------
+    >>> weft.arange(6).reshape(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     shape = infer_shape("reshape", integers("reshape", one_by_one("reshape", args, shape, "shape")), input.numel())
     if can_view(input._array, shape):
         return view.op(input, shape)
@@ -172,7 +211,7 @@ def can_view(array: Any, shape: tuple[int, ...]) -> bool:
 
 
 @op(view=True, name="view_dtype", gradient=None)
-def view_dtype(input, dtype):
+def view_dtype(input: Tensor, dtype: DType) -> Tensor:
     """The same bytes read as another dtype.
 
     Raises
@@ -241,26 +280,76 @@ def _(batch):
 
 
 @composite("view_as")
-def view_as(input, other):
-    """`view` with the shape of another tensor."""
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """`view` with the shape of another tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor
+        Only its shape matters.
+
+    Examples
+    --------
+    >>> weft.arange(4).view_as(weft.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view.op(input, infer_shape("view_as", other._array.shape, input.numel()))
 
 
 @composite("reshape_as")
-def reshape_as(input, other):
-    """`reshape` to the shape of another tensor."""
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """`reshape` to the shape of another tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor
+        Only its shape matters.
+
+    Examples
+    --------
+    >>> weft.arange(4).reshape_as(weft.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return reshape(input, other._array.shape)
 
 
 @composite("expand_as")
-def expand_as(input, other):
-    """`expand` to the shape of another tensor."""
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """`expand` to the shape of another tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor
+        Only its shape matters.
+
+    Examples
+    --------
+    >>> weft.tensor([1, 2]).expand_as(weft.zeros(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(input, other._array.shape)
 
 
 @op("transpose swapdims", inplace="transpose_ swapdims_", view=True)
-def transpose(input, dim0, dim1):
-    """Two dimensions exchanged, sharing memory."""
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged, sharing memory.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim0, dim1 : int
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3, 4).transpose(0, -1).shape
+    weft.Size([4, 3, 2])
+    """
     ndim = input._array.ndim
     return transpose.op(input, wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim))
 
@@ -282,8 +371,25 @@ def _(batch):
 
 
 @op("permute", view=True)
-def permute(input, *args, dims=None):
-    """The dimensions in another order, sharing memory."""
+def permute(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """The dimensions in another order, sharing memory.
+
+    Parameters
+    ----------
+    input : Tensor
+    dims : int, ..., or a sequence of them
+        Which dimension of the input comes first, second and so on; each once.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension is missing or repeated.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3, 4).permute(2, 0, 1).shape
+    weft.Size([4, 2, 3])
+    """
     order = integers("permute", one_by_one("permute", args, dims, "dims"), "dims")
     if len(order) != input.ndim:
         raise RuntimeError(
@@ -316,8 +422,32 @@ def _(batch):
 
 
 @op("expand", view=True)
-def expand(input, *args, size=None, implicit=False):
-    """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
+def expand(
+    input: Tensor, *args: int | Sequence[int], size: Sequence[int] | None = None, implicit: bool = False
+) -> Tensor:
+    """Dimensions of size 1 repeated without memory; -1 leaves a size as it is.
+
+    All repetitions are the same memory: clone the result before writing to it.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : int, ..., or a sequence of them
+        May begin with more dimensions than the input has.
+    implicit : bool
+        Has no effect.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension to be repeated has another size than 1.
+
+    Examples
+    --------
+    >>> weft.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     sizes = integers("expand", one_by_one("expand", args, size, "size"))
     shape = input._array.shape
     lead = len(sizes) - len(shape)
@@ -374,8 +504,20 @@ def _(batch):
 
 
 @composite(out=False)
-def broadcast_to(input, *args, size=None):
-    """`expand` under NumPy's name."""
+def broadcast_to(input: Tensor, *args: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
+    """`expand` under NumPy's name.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : int, ..., or a sequence of them
+
+    Examples
+    --------
+    >>> weft.broadcast_to(weft.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     return expand(input, *one_by_one("broadcast_to", args, size, "size"))
 
 
@@ -383,8 +525,21 @@ Tensor.broadcast_to = broadcast_to
 
 
 @op("squeeze", inplace="squeeze_", view=True)
-def squeeze(input, dim=None):
-    """Without the dimensions of size 1, or without those among ``dim``."""
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """Without the dimensions of size 1, or without those among ``dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or sequence of int, optional
+        Dimensions of another size stay.
+
+    Examples
+    --------
+    >>> x = weft.zeros(1, 3, 1)
+    >>> x.squeeze().shape, x.squeeze(0).shape, x.squeeze(1).shape
+    (weft.Size([3]), weft.Size([3, 1]), weft.Size([1, 3, 1]))
+    """
     shape = input._array.shape
     dims = wrap_dims("squeeze", dim, len(shape)) if shape or dim is None else ()
     if not shape and dim is not None:
@@ -409,8 +564,20 @@ def _(batch):
 
 
 @op("unsqueeze", inplace="unsqueeze_", view=True)
-def unsqueeze(input, dim):
-    """With another dimension of size 1 in front of ``dim``."""
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """With another dimension of size 1 in front of ``dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+        From ``-input.ndim - 1`` to ``input.ndim``; -1 adds the dimension at the end.
+
+    Examples
+    --------
+    >>> weft.zeros(3).unsqueeze(0).shape, weft.zeros(3).unsqueeze(-1).shape
+    (weft.Size([1, 3]), weft.Size([3, 1]))
+    """
     return unsqueeze.op(input, wrap_dim("unsqueeze", dim, input._array.ndim + 1))
 
 
@@ -432,13 +599,24 @@ def _(batch):
 
 
 @composite("flatten", quick=dimensions.flattening)
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from ``start_dim`` to ``end_dim`` as one.
+
+    Parameters
+    ----------
+    input : Tensor
+    start_dim, end_dim : int
+        The first and the last of them; by default all dimensions become one.
 
     Raises
     ------
     RuntimeError
         If ``start_dim`` comes after ``end_dim``.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3, 4).flatten(1).shape
+    weft.Size([2, 12])
     """
     shape = input._array.shape
     start, end = wrap_dim("flatten", start_dim, len(shape)), wrap_dim("flatten", end_dim, len(shape))
@@ -452,14 +630,32 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 @composite("ravel")
-def ravel(input):
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
     return view.op(input.contiguous(), (input.numel(),))
 
 
 @composite("unflatten")
-def unflatten(input, dim, sizes):
-    """One dimension divided into several."""
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension divided into several.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    sizes : sequence of int
+        Their product is the size of the dimension; one may be -1, and follows from the others.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes do not multiply to that of the dimension.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 12).unflatten(1, (3, -1)).shape
+    weft.Size([2, 3, 4])
+    """
     shape = input._array.shape
     if not isinstance(dim, int):
         raise TypeError(f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
@@ -487,8 +683,27 @@ def moved_dims(what: str, dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 @composite("movedim moveaxis")
-def movedim(input, source, destination):
-    """Some dimensions moved to other places; the others keep their order."""
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Some dimensions moved to other places; the others keep their order.
+
+    Parameters
+    ----------
+    input : Tensor
+    source : int or sequence of int
+        The dimensions to move.
+    destination : int or sequence of int
+        The place of each of them in the result.
+
+    Raises
+    ------
+    RuntimeError
+        If the two differ in number, or one repeats a dimension.
+
+    Examples
+    --------
+    >>> weft.zeros(8, 32, 32, 3).movedim(-1, 1).shape
+    weft.Size([8, 3, 32, 32])
+    """
     ndim = input.ndim
     sources, destinations = moved_dims("source", source, ndim), moved_dims("destination", destination, ndim)
     if len(sources) != len(destinations):
@@ -511,13 +726,24 @@ swapdims = transpose
 
 
 @composite("swapaxes", inplace="swapaxes_", view=True)
-def swapaxes(input, axis0, axis1):
-    """Two dimensions exchanged, sharing memory, see `transpose`."""
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged, sharing memory, see `transpose`.
+
+    Parameters
+    ----------
+    input : Tensor
+    axis0, axis1 : int
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3).swapaxes(0, 1).shape
+    weft.Size([3, 2])
+    """
     return transpose(input, axis0, axis1)
 
 
 @composite("t", inplace="t_", view=True)
-def t(input):
+def t(input: Tensor) -> Tensor:
     """The transpose of a tensor of at most 2 dimensions."""
     if input.ndim > 2:
         raise RuntimeError(
@@ -527,7 +753,7 @@ def t(input):
 
 
 @composite("adjoint")
-def adjoint(input):
+def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and conjugated."""
     if not input.ndim:
         warn_caller_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
@@ -540,7 +766,7 @@ def adjoint(input):
     return input.mT.conj()
 
 
-def _reversed(self: Tensor) -> Any:
+def _reversed(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
     if self._array.ndim == 2 and self._key.fast_views:
         return self.permute(1, 0)
@@ -555,7 +781,7 @@ def _reversed(self: Tensor) -> Any:
     return permute.op(self, tuple(range(self.ndim))[::-1])
 
 
-def _matrix_transposed(self: Tensor) -> Any:
+def _matrix_transposed(self: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
     if not self.ndim:
         warn_caller_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
@@ -567,7 +793,7 @@ def _matrix_transposed(self: Tensor) -> Any:
     return transpose.op(self, self.ndim - 2, self.ndim - 1)
 
 
-def _hermitian(self: Tensor) -> Any:
+def _hermitian(self: Tensor) -> Tensor:
     """The transposed conjugate of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(f"H: tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
@@ -584,8 +810,26 @@ Tensor.mH = property(adjoint)
 
 
 @op("select", view=True)
-def select(input, dim, index):
-    """One position along a dimension, which is removed."""
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One position along a dimension, which is removed; shares memory.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    dim : int
+    index : int
+        Negative ones count from the end.
+
+    Raises
+    ------
+    IndexError
+        If the position is outside the dimension.
+
+    Examples
+    --------
+    >>> weft.select(weft.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
     shape = input._array.shape
     if not shape:
         raise IndexError("select: select() cannot be applied to a 0-dim tensor.")
@@ -671,13 +915,26 @@ def _(batch):
 
 
 @composite("narrow")
-def narrow(input, dim, start, length):
-    """``length`` positions from ``start`` on, along a dimension.
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """``length`` positions from ``start`` on, along a dimension; shares memory.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    dim : int
+    start : int or 0-d Tensor of int
+        Negative ones count from the end.
+    length : int
 
     Raises
     ------
     RuntimeError
         If the range leaves the dimension.
+
+    Examples
+    --------
+    >>> weft.narrow(weft.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
     """
     shape = input._array.shape
     if not shape:
@@ -698,8 +955,23 @@ def narrow(input, dim, start, length):
 
 
 @op("diagonal", view=True)
-def diagonal(input, offset=0, dim1=0, dim2=1):
-    """The elements at equal positions of two dimensions, as the last dimension."""
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The elements at equal positions of two dimensions, as the last dimension; shares memory.
+
+    Parameters
+    ----------
+    input : Tensor, of at least two dimensions
+    offset : int
+        Positive: a diagonal above the main one (further along ``dim2``); negative: one below.
+    dim1, dim2 : int
+        The rows and the columns.
+
+    Examples
+    --------
+    >>> x = weft.arange(9).view(3, 3)
+    >>> x.diagonal(), x.diagonal(1)
+    (tensor([0, 4, 8]), tensor([1, 5]))
+    """
     ndim = input.ndim
     first, second = wrap_dim("diagonal", dim1, ndim), wrap_dim("diagonal", dim2, ndim)
     if first == second:
@@ -736,8 +1008,32 @@ def _(batch):
 
 
 @op("unfold", view=True)
-def unfold(input, dimension, size, step):
-    """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory.
+
+    Parameters
+    ----------
+    input : Tensor
+    dimension : int
+    size, step : int
+        In positions; the last window ends within the dimension.
+
+    Returns
+    -------
+    Tensor
+        ``dimension`` counts the windows, ``(L - size) // step + 1`` of them; the last dimension has their positions.
+
+    Raises
+    ------
+    RuntimeError
+        If the dimension is smaller than ``size``, or ``step`` is not positive.
+
+    Examples
+    --------
+    >>> weft.arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
+    """
     shape = input._array.shape
     dim = wrap_dim("unfold", dimension, len(shape))
     size, step = integer("unfold", size, "size"), integer("unfold", step, "step")
@@ -804,13 +1100,30 @@ def _(batch):
 
 
 @op("as_strided", inplace="as_strided_", view=True)
-def as_strided(input, size, stride, storage_offset=None):
+def as_strided(
+    input: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A view of the tensor's storage with any sizes and strides, counted in elements.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : int or sequence of int
+    stride : int or sequence of int
+        How far apart in memory neighbours along each dimension are.
+    storage_offset : int, optional
+        Where in the storage the first element is; default: where the input's is.
 
     Raises
     ------
     RuntimeError
         For negative strides, or if an element would lie outside the storage.
+
+    Examples
+    --------
+    >>> weft.arange(4).as_strided((2, 2), (1, 1), 1)
+    tensor([[1, 2],
+            [2, 3]])
     """
     size, stride = integers("as_strided", (size,)), integers("as_strided", (stride,))
     if len(size) != len(stride):
@@ -971,13 +1284,23 @@ def _(grad):
 
 
 @composite(out="exact")
-def complex(real, imag):
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers from their real and imaginary parts.
+
+    Parameters
+    ----------
+    real, imag : Tensor of float32 or float64
+        Of one dtype; broadcast to one shape.
 
     Raises
     ------
     RuntimeError
         If the two are not of one floating-point dtype.
+
+    Examples
+    --------
+    >>> weft.complex(weft.tensor([1.0, 2.0]), weft.tensor(-1.0))
+    tensor([1.-1.j, 2.-1.j])
     """
     require_tensors("complex", real=real, imag=imag)
     if real.dtype is not imag.dtype or real.dtype.name not in ("float32", "float64"):
@@ -989,8 +1312,24 @@ def complex(real, imag):
 
 
 @composite(out="exact", autocast="float32")
-def polar(abs, angle):
-    """Complex numbers from their absolute values and angles (radians)."""
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``.
+
+    Parameters
+    ----------
+    abs, angle : Tensor of float32 or float64
+        Of one dtype; broadcast to one shape. Angles are in radians.
+
+    Raises
+    ------
+    RuntimeError
+        If the two are not of one floating-point dtype.
+
+    Examples
+    --------
+    >>> weft.polar(weft.tensor(2.0), weft.tensor(0.0))
+    tensor(2.+0.j)
+    """
     require_tensors("polar", abs=abs, angle=angle)
     if abs.dtype is not angle.dtype or abs.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
@@ -1001,13 +1340,13 @@ def polar(abs, angle):
 
 
 @composite()
-def real(input):
+def real(input: Tensor) -> Tensor:
     """The real parts, sharing memory; a real tensor is itself."""
     return real_part.op(input) if input._key.is_complex else input
 
 
 @composite()
-def imag(input):
+def imag(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor, sharing memory.
 
     Raises
@@ -1020,11 +1359,11 @@ def imag(input):
     return imaginary_part.op(input)
 
 
-def _set_real(self: Tensor, value: Any) -> None:
+def _set_real(self: Tensor, value: Tensor | Scalar) -> None:
     real(self).copy_(value)
 
 
-def _set_imag(self: Tensor, value: Any) -> None:
+def _set_imag(self: Tensor, value: Tensor | Scalar) -> None:
     imag(self).copy_(value)
 
 
@@ -1049,7 +1388,7 @@ def _(grad):
 
 
 @op("_neg_view", view=True, name="neg_view", vmap="elementwise")
-def _neg_view(input):
+def _neg_view(input: Tensor) -> Tensor:
     """The negative, sharing memory: what is written to it is written with the other sign."""
     if input._key.dtype.category < 1:
         raise RuntimeError("neg_view: the negative of a bool tensor is not defined; use logical_not()")
@@ -1067,7 +1406,7 @@ def _(grad):
 
 
 @composite("conj _conj")
-def conj(input):
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate, sharing memory; a real tensor is itself.
 
     Nothing is computed until the values are asked for: the result is a view with the conjugate bit set
@@ -1084,7 +1423,7 @@ def conj(input):
 
 
 @composite("conj_physical _conj_physical", "conj_physical_", out="exact")
-def conj_physical(input):
+def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
     return input._conj_copy() if input._key.is_complex else input
 
@@ -1093,31 +1432,31 @@ _conj, _conj_physical = conj, conj_physical
 
 
 @composite("resolve_conj")
-def resolve_conj(input):
+def resolve_conj(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
     return input.clone() if bits_of(input) & CONJUGATE else input
 
 
 @composite("resolve_neg")
-def resolve_neg(input):
+def resolve_neg(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
     return input.clone() if bits_of(input) & NEGATIVE else input
 
 
 @composite("is_conj")
-def is_conj(input):
+def is_conj(input: Tensor) -> bool:
     """Whether the tensor is a view whose values are the conjugates of what is in memory."""
     return builtins.bool(bits_of(input) & CONJUGATE)
 
 
 @composite("is_neg")
-def is_neg(input):
+def is_neg(input: Tensor) -> bool:
     """Whether the tensor is a view whose values are the negatives of what is in memory."""
     return builtins.bool(bits_of(input) & NEGATIVE)
 
 
 @op(view=True, vmap="elementwise")
-def view_as_real(input):
+def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
     if not input._key.is_complex:
         raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
@@ -1142,7 +1481,7 @@ def _(grad):
 
 
 @op(view=True, vmap="elementwise", autocast="float32")
-def view_as_complex(input):
+def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
@@ -1218,13 +1557,32 @@ def _(batch):
 
 
 @composite()
-def split(tensor, split_size_or_sections, dim=0):
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension.
+
+    Parameters
+    ----------
+    tensor : Tensor, of at least one dimension
+    split_size_or_sections : int or sequence of int
+        The size of each piece, or a list of all sizes.
+    dim : int
+
+    Returns
+    -------
+    tuple of Tensor
+        Views of the tensor.
 
     Raises
     ------
     RuntimeError
         If the sizes do not add up to the dimension's, or the size is negative.
+
+    Examples
+    --------
+    >>> weft.split(weft.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    >>> weft.split(weft.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
     """
     if not tensor.ndim:
         raise RuntimeError("split: split expects at least a 1-dimensional tensor")
@@ -1254,20 +1612,60 @@ def even_sizes(total: int, size: int) -> tuple[int, ...]:
 
 
 @composite("split_with_sizes")
-def split_with_sizes(input, split_sizes, dim=0):
-    """Pieces of the sizes given along a dimension, see `split`."""
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the sizes given along a dimension, see `split`.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    split_sizes : sequence of int
+        They add up to the size of the dimension.
+    dim : int
+
+    Examples
+    --------
+    >>> weft.split_with_sizes(weft.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
     return split(input, split_sizes, dim)
 
 
 @composite("split")
-def _split(input, split_size, dim=0):
-    """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
+def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    split_size : int or sequence of int
+    dim : int
+
+    Examples
+    --------
+    >>> weft.arange(5).split(3)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     return split(input, split_size, dim)
 
 
 @composite("chunk")
-def chunk(input, chunks, dim=0):
-    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller).
+
+    There are fewer where rounding up the size of a piece leaves nothing for the last ones; `tensor_split` always
+    gives the number asked for.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    chunks : int
+    dim : int
+
+    Examples
+    --------
+    >>> [len(each) for each in weft.arange(5).chunk(2)], [len(each) for each in weft.arange(5).chunk(4)]
+    ([3, 2], [2, 2, 1])
+    """
     shape = input._array.shape
     if not shape:
         raise RuntimeError("chunk: chunk expects at least a 1-dimensional tensor")
@@ -1298,9 +1696,37 @@ def parts_asked_for(name: str, *given: Any) -> Any:
 
 @composite("tensor_split")
 def tensor_split(
-    input, indices_or_sections=None, dim=0, *, sections=None, indices=None, tensor_indices_or_sections=None
-):
-    """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+    input: Tensor,
+    indices_or_sections: int | Sequence[int] | Tensor | None = None,
+    dim: int = 0,
+    *,
+    sections: int | None = None,
+    indices: Sequence[int] | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """``sections`` pieces of nearly equal size, or pieces that end before the given indices.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    indices_or_sections : int, sequence of int, or Tensor of int64
+        A number of pieces, or where each but the first begins.
+    dim : int
+    sections, indices, tensor_indices_or_sections : optional
+        Other names for ``indices_or_sections``: as an int, as a sequence, as a tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of pieces is not positive.
+
+    Examples
+    --------
+    >>> weft.tensor_split(weft.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    >>> weft.tensor_split(weft.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
     indices_or_sections = parts_asked_for(
         "tensor_split", indices_or_sections, sections, indices, tensor_indices_or_sections
     )
@@ -1333,10 +1759,16 @@ def tensor_split(
     return tuple(slice_dim.op(input, dim, start, stop, 1) for start, stop in itertools.pairwise(starts))
 
 
-def along(name: str, dim: Any, least: int) -> Any:
+def along(name: str, dim: Any, least: int, described: str, example: str) -> Any:
     """`tensor_split` along a fixed dimension."""
 
-    def function(input, indices_or_sections=None, *, sections=None, indices=None):
+    def function(
+        input: Tensor,
+        indices_or_sections: int | Sequence[int] | None = None,
+        *,
+        sections: int | None = None,
+        indices: Sequence[int] | None = None,
+    ) -> tuple[Tensor, ...]:
         indices_or_sections = parts_asked_for(name, indices_or_sections, sections, indices)
         if input.ndim < least:
             raise RuntimeError(
@@ -1353,18 +1785,72 @@ def along(name: str, dim: Any, least: int) -> Any:
         return tensor_split(input, indices_or_sections, where)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`tensor_split` along a fixed dimension, as NumPy's {name}."
+    function.__doc__ = ALONG_DOC.format(dim=described, example=example)
     return composite(name)(function)
 
 
-hsplit = along("hsplit", lambda ndim: 0 if ndim == 1 else 1, 1)
-vsplit = along("vsplit", lambda ndim: 0, 2)
-dsplit = along("dsplit", lambda ndim: 2, 3)
+ALONG_DOC = """Split into equal parts, or before given indices, along {dim}.
+
+Parameters
+----------
+input : Tensor
+indices_or_sections : int or sequence of int
+    A number of parts of equal size, or where each part but the first begins.
+sections, indices : optional
+    Other names for ``indices_or_sections``: as an int, as a sequence.
+
+Returns
+-------
+tuple of Tensor
+    Views of the input.
+
+Raises
+------
+RuntimeError
+    If the input has no such dimension, or parts of equal size do not fill it.
+
+Examples
+--------
+{example}
+"""
+hsplit = along(
+    "hsplit",
+    lambda ndim: 0 if ndim == 1 else 1,
+    1,
+    "the second dimension (the first, if there is one only)",
+    ">>> weft.hsplit(weft.arange(4).view(2, 2), 2)\n(tensor([[0],\n        [2]]), tensor([[1],\n        [3]]))",
+)
+vsplit = along(
+    "vsplit",
+    lambda ndim: 0,
+    2,
+    "the first dimension",
+    ">>> weft.vsplit(weft.arange(4).view(2, 2), 2)\n(tensor([[0, 1]]), tensor([[2, 3]]))",
+)
+dsplit = along(
+    "dsplit",
+    lambda ndim: 2,
+    3,
+    "the third dimension",
+    ">>> [part.shape for part in weft.dsplit(weft.zeros(2, 3, 4), [1])]\n[weft.Size([2, 3, 1]), weft.Size([2, 3, 3])]",
+)
 
 
 @op("unbind", view=True)
-def unbind(input, dim=0):
-    """All positions along a dimension, as a tuple."""
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """All positions along a dimension, as a tuple; each shares memory with the input.
+
+    Parameters
+    ----------
+    input : Tensor, of at least one dimension
+    dim : int
+        It is removed.
+
+    Examples
+    --------
+    >>> weft.unbind(weft.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     if not input._array.ndim:
         raise IndexError("unbind: Dimension specified as 0 but tensor has no dimensions")
     return unbind.op(input, wrap_dim("unbind", dim, input._array.ndim))
@@ -1393,16 +1879,29 @@ def _(batch):
 
 
 @composite("resize_")
-def _resize(input, *size, memory_format=None):
+def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
     """Give the tensor itself another size: over the same memory where that is enough, else over more.
 
     The elements that were there stay, in the order of memory; new ones are not initialised. Other tensors over the
     memory keep the old one when more is needed.
 
+    Parameters
+    ----------
+    input : Tensor
+    size : int, ..., or a sequence of them
+    memory_format : memory_format, optional
+        The order of dimensions in memory; default: contiguous.
+
     Raises
     ------
     RuntimeError
         For a tensor that requires grad, or a negative or immense size.
+
+    Examples
+    --------
+    >>> weft.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     shape = as_shape("resize_", size)
     if input._requires_grad:
@@ -1439,8 +1938,22 @@ def _resize(input, *size, memory_format=None):
 
 
 @composite("resize_as_")
-def resize_as_(input, the_template, *, memory_format=None):
-    """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Give the tensor itself the size of another (see `Tensor.resize_`).
+
+    Parameters
+    ----------
+    input : Tensor
+    the_template : Tensor
+        Only its shape matters.
+    memory_format : memory_format, optional
+        The order of dimensions in memory; default: contiguous.
+
+    Examples
+    --------
+    >>> weft.arange(6).resize_as_(weft.zeros(3))
+    tensor([0, 1, 2])
+    """
     return _resize(input, the_template._array.shape, memory_format=memory_format)
 
 
