@@ -807,7 +807,7 @@ def diagflat(input: Any, offset: Any = 0) -> Any:
     """The matrix with all elements along a diagonal."""
 
 def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
-    """The elements at equal positions of two dimensions, as the last dimension."""
+    """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
 
 def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """`diagonal`, in new memory."""
@@ -834,7 +834,7 @@ def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors' elements."""
 
 def dsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-    """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
+    """Split into equal parts, or before given indices, along the third dimension."""
 
 def dstack(tensors: Any) -> Any:
     """Tensors one behind the other, along dimension 2."""
@@ -1023,7 +1023,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
     """`histogram` of points in several dimensions."""
 
 def hsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-    """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
+    """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
 def hstack(tensors: Any) -> Any:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
@@ -1329,7 +1329,7 @@ def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = No
     """The sum of the elements that are not nan."""
 
 def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
-    """``length`` positions from ``start`` on, along a dimension."""
+    """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
 def narrow_copy(input: Any, dim: Any, start: Any, length: Any) -> Any:
     """`narrow`, in new memory."""
@@ -1413,7 +1413,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
 
 def polar(abs: Any, angle: Any) -> Any:
-    """Complex numbers from their absolute values and angles (radians)."""
+    """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``."""
 
 def polygamma(n: Any, input: Any) -> Any:
     """The n-th derivative of `digamma`."""
@@ -1554,7 +1554,7 @@ def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any 
     """Reductions of neighbouring elements along an axis, in segments of given lengths."""
 
 def select(input: Any, dim: Any, index: Any) -> Any:
-    """One position along a dimension, which is removed."""
+    """One position along a dimension, which is removed; shares memory."""
 
 def select_copy(input: Any, dim: Any, index: Any) -> Any:
     """`select`, in new memory."""
@@ -1764,7 +1764,7 @@ def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def unbind(input: Any, dim: Any = 0) -> Any:
-    """All positions along a dimension, as a tuple."""
+    """All positions along a dimension, as a tuple; each shares memory with the input."""
 
 def unbind_copy(input: Any, dim: Any = 0) -> Any:
     """`unbind`, in new memory."""
@@ -1773,7 +1773,7 @@ def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     """One dimension divided into several."""
 
 def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
-    """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+    """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
 def unfold_copy(input: Any, dimension: Any, size: Any, step: Any) -> Any:
     """`unfold`, in new memory."""
@@ -1839,7 +1839,7 @@ def view_copy(input: Any, size: Any = None, *, dtype: Any = None) -> Any:
     """`Tensor.view` to a shape or a dtype, in new memory."""
 
 def vsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-    """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
+    """Split into equal parts, or before given indices, along the first dimension."""
 
 def vstack(tensors: Any) -> Any:
     """Tensors one below the other, along dimension 0."""

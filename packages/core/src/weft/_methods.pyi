@@ -664,7 +664,7 @@ class Methods(TensorBase):
         """The matrix with all elements along a diagonal."""
 
     def diagonal(self, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
-        """The elements at equal positions of two dimensions, as the last dimension."""
+        """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
 
     def diagonal_scatter(self, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
         """A copy of ``input`` with a diagonal replaced."""
@@ -703,7 +703,7 @@ class Methods(TensorBase):
         """The tensor as float64."""
 
     def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-        """`tensor_split` along a fixed dimension, as NumPy's dsplit."""
+        """Split into equal parts, or before given indices, along the third dimension."""
 
     def eig(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.eig` of this tensor."""
@@ -897,7 +897,7 @@ class Methods(TensorBase):
         """How many elements lie between neighbouring edges, and the edges."""
 
     def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-        """`tensor_split` along a fixed dimension, as NumPy's hsplit."""
+        """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
     def hypot(self, other: Any, *, out: Any = None) -> Any:
         """The length of the hypotenuse for each pair of legs."""
@@ -1328,7 +1328,7 @@ class Methods(TensorBase):
         """The sum of the elements that are not nan."""
 
     def narrow(self, dim: Any, start: Any, length: Any) -> Any:
-        """``length`` positions from ``start`` on, along a dimension."""
+        """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
     def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
         """`narrow`, in new memory."""
@@ -1579,7 +1579,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
     def select(self, dim: Any, index: Any) -> Any:
-        """One position along a dimension, which is removed."""
+        """One position along a dimension, which is removed; shares memory."""
 
     def select_scatter(self, src: Any, dim: Any, index: Any) -> Any:
         """A copy of ``input`` with one position along a dimension replaced."""
@@ -1822,13 +1822,13 @@ class Methods(TensorBase):
         """The tensor with the dtype and on the device of another."""
 
     def unbind(self, dim: Any = 0) -> Any:
-        """All positions along a dimension, as a tuple."""
+        """All positions along a dimension, as a tuple; each shares memory with the input."""
 
     def unflatten(self, dim: Any, sizes: Any) -> Any:
         """One dimension divided into several."""
 
     def unfold(self, dimension: Any, size: Any, step: Any) -> Any:
-        """Windows of ``size`` positions, ``step`` apart, along a dimension; the window is the last dimension."""
+        """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
     def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
@@ -1873,7 +1873,7 @@ class Methods(TensorBase):
     def volatile(self) -> Any: ...
 
     def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
-        """`tensor_split` along a fixed dimension, as NumPy's vsplit."""
+        """Split into equal parts, or before given indices, along the first dimension."""
 
     def where(self, condition: Any, other: Any) -> Any:
         ...
