@@ -2,9 +2,10 @@
 
 python scripts/make_stubs.py [--check]
 
-``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor, and
-``weft/ops/_lazy_names.py`` what families have that are imported when first asked for. With ``--check`` nothing is
-written; the exit status says whether they are current.
+``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor,
+``weft/nn/functional/__init__.pyi`` the functions of neural networks, and ``weft/ops/_lazy_names.py`` what families have
+that are imported when first asked for. Types are those that the declarations are annotated with. With ``--check``
+nothing is written; the exit status says whether they are current.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -30,13 +32,69 @@ from weft._tensor import base
 from weft.ops import _foreach
 from weft.ops._declare import public_functions
 
-CORE = Path(__file__).resolve().parent.parent / "packages" / "core" / "src" / "weft"
+PACKAGES = Path(__file__).resolve().parent.parent / "packages"
+CORE = PACKAGES / "core" / "src" / "weft"
+FUNCTIONAL = PACKAGES / "nn" / "src" / "weft" / "nn" / "functional"
 PORTIONS = ("distributions", "fx", "nn", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
 RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
 OTHER_KERNELS = {"core::assign", "core::assign_at", "core::spread"}  # what writes ask a backend for by name
 INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose
 COMPARISONS = INCOMPATIBLE | {"__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
+# The names that annotations may use, and where stubs have them from. There each begins with an underscore: weft and
+# Tensor have names of their own like int, float and dtype.
+TYPES = {
+    "builtins": "bool bytes complex dict float int list slice str tuple type",
+    "collections.abc": "Callable Iterable Iterator Mapping Sequence",
+    "typing": "Any Literal overload",
+    "weft._devices.devices": "device",
+    "weft._dtypes.dtypes": "dtype",
+    "weft._tensor.base": "Tensor",
+    "weft._tensor.layout": "layout memory_format",
+    "weft._tensor.size": "Size",
+    "weft.nn.functional.loss": "LinearCrossEntropyOptions",
+    "weft.random": "Generator",
+}
+HOMES = {name: home for home, names in TYPES.items() for name in names.split()}
+UNCHANGED = {"Any", "Tensor"}  # imported by every stub
+TWO = "_tuple[Tensor, Tensor]"
+EITHER = f"Tensor | {TWO}"  # by ``return_indices``
+
+
+class Renamed(ast.NodeTransformer):
+    """Rename what an annotation speaks of to what a stub calls it; LookupError where a stub does not have it."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        if node.id in ("TensorBase", "object"):
+            return ast.Name("Tensor" if node.id == "TensorBase" else "Any")
+        if node.id not in HOMES:
+            raise LookupError(node.id)
+        return node if node.id in UNCHANGED else ast.Name(f"_{node.id}")
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
+        if not isinstance(node.value, ast.Name) or node.value.id != "weft":
+            raise LookupError(ast.unparse(node))
+        return self.visit_Name(ast.Name(node.attr))
+
+
+def annotation(given: Any) -> str:
+    """How a stub writes what a parameter or result is annotated with; Any where it cannot be said."""
+    if given is inspect.Parameter.empty:
+        return "Any"
+    text = given if isinstance(given, str) else getattr(given, "__name__", "")
+    try:
+        return ast.unparse(Renamed().visit(ast.parse(text, mode="eval")))
+    except (LookupError, SyntaxError):
+        return "Any"
+
+
+def imports(lines: list[str]) -> Iterator[str]:
+    """The imports of the types that the lines of a stub speak of."""
+    used = set(re.findall(r"\b_(\w+)", "\n".join(lines)))
+    for home, names in TYPES.items():
+        chosen = [f"{name} as _{name}" for name in names.split() if name in used and name not in UNCHANGED]
+        if chosen:
+            yield f"from {home} import {', '.join(chosen)}"
 
 
 def default(value: Any) -> str:
@@ -62,7 +120,7 @@ def parameters(function: Any, method: bool) -> str:
         star = star or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
         prefix = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
         value = "" if each.default is each.empty else f" = {default(each.default)}"
-        pieces.append(f"{prefix}{each.name}: Any{value}")
+        pieces.append(f"{prefix}{each.name}: {annotation(each.annotation)}{value}")
     return ", ".join(pieces)
 
 
@@ -77,14 +135,21 @@ def returned(function: Any, name: str) -> str:
     operator = name.startswith("__") and function.__module__.startswith(("weft._engine", "weft.ops._declare"))
     if inplace or operator or is_inplace_operator(name) or function.__module__ in RETURNS_A_TENSOR:
         return "Tensor"
-    return "Any"
+    return annotation(inspect.signature(function).return_annotation)
 
 
 def definition(name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
     """The lines of one function or method."""
     ignore = "  # type: ignore[override]" if method and name in INCOMPATIBLE else ""
     listed = "self, other: Any" if method and is_inplace_operator(name) else parameters(function, method)
-    yield f"{indent}def {name}({listed}) -> {returned(function, name)}:{ignore}"
+    result = returned(function, name)
+    if result == EITHER:
+        for flag, each in (("_Literal[False] = False", "Tensor"), ("_Literal[True]", TWO)):
+            star = "" if "=" in flag else "*, "
+            given = listed.replace("return_indices: _bool = False", f"{star}return_indices: {flag}")
+            yield f"{indent}@_overload\n{indent}def {name}({given}) -> {each}: ..."
+        yield f"{indent}@_overload"
+    yield f"{indent}def {name}({listed}) -> {result}:{ignore}"
     summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
     yield f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
 
@@ -113,13 +178,32 @@ def api() -> Iterator[str]:
         found = static_names(importlib.import_module(home))
         yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
         instances += [(name, object) for name in sorted(names.split()) if name not in found]
-    yield "from weft._dtypes.dtypes import dtype as _dtype\n"
+    lines = []
     for name, kind in instances:
         known = "_dtype" if kind is weft.dtype else kind.__name__ if others.get(kind.__name__) is kind else "Any"
-        yield f"{name}: {known}"
+        lines.append(f"{name}: {known}")
     for name, function in sorted(made.items()):
-        yield ""
-        yield from definition(name, function, "", method=False)
+        lines += ["", *definition(name, function, "", method=False)]
+    yield from imports(lines)
+    yield ""
+    yield from lines
+
+
+def functional() -> Iterator[str]:
+    """The lines of ``nn/functional/__init__.pyi``."""
+    from weft.nn import functional as F
+
+    yield f'"""Functions of neural networks. {NOTE}"""\n'
+    yield "from typing import Any\n"
+    yield "from weft._tensor.base import Tensor"
+    lines = []
+    for name in sorted(F.__all__):
+        lines += ["", *definition(name, getattr(F, name), "", method=False)]
+    for name, value in sorted(vars(F).items()):
+        if name.isupper():
+            lines += ["", f"{name}: {value.__class__.__name__}[str, int]"]
+    yield from imports(lines)
+    yield from lines
 
 
 def static_names(module: ModuleType) -> set[str]:
@@ -138,9 +222,16 @@ def methods() -> Iterator[str]:
     yield f'"""What the ops put on Tensor. {NOTE}"""\n'
     yield "from typing import Any\n"
     yield "from weft._engine.tensor import TensorBase"
-    yield "from weft._tensor.base import Tensor\n"
-    yield "class Methods(TensorBase):"
+    yield "from weft._tensor.base import Tensor"
+    lines = list(attached_methods())
+    yield from imports(lines)
+    yield "\nclass Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
+    yield from lines
+
+
+def attached_methods() -> Iterator[str]:
+    """The lines of the class in ``_methods.pyi``."""
     for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items()):
         if name in written_by_hand() or (name in dir(object) and name not in COMPARISONS):
             continue
@@ -234,19 +325,20 @@ def main() -> int:
     check = parser.parse_args().check
     stale = []
     made = {
-        "ops/_lazy_names.py": later,
-        "_api.pyi": api,
-        "_methods.pyi": methods,
-        "_plugins/kernel_names.py": kernel_names,
+        CORE / "ops" / "_lazy_names.py": later,
+        CORE / "_api.pyi": api,
+        CORE / "_methods.pyi": methods,
+        CORE / "_plugins" / "kernel_names.py": kernel_names,
+        FUNCTIONAL / "__init__.pyi": functional,
     }
-    for name, make in made.items():
+    for file, make in made.items():
         lines = make()
-        text, file = "\n".join(lines) + "\n", CORE / name
+        text = "\n".join(lines) + "\n"
         if not file.exists() or file.read_text(encoding="utf-8") != text:
-            stale.append(name)
+            stale.append(str(file.relative_to(PACKAGES)))
             if not check:
                 file.write_text(text, encoding="utf-8")
-                if name == "ops/_lazy_names.py":  # what this process has imported is that of the old one
+                if make is later:  # what this process has imported is that of the old one
                     os.execv(sys.executable, [sys.executable, *sys.argv])
     if check and stale:
         print(f"make_stubs: not current: {', '.join(stale)}; ./dev lint --fix makes them anew", file=sys.stderr)

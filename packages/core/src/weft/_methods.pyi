@@ -4,6 +4,8 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
+from builtins import bool as _bool, complex as _complex, dict as _dict, float as _float, int as _int, str as _str, tuple as _tuple
+from collections.abc import Callable as _Callable
 
 class Methods(TensorBase):
     """The methods and operators that declarations and other modules attach."""
@@ -23,43 +25,43 @@ class Methods(TensorBase):
     def __and__(self, other: Any) -> Tensor:
         ...
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
         """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
 
-    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+    def __array_namespace__(self, *, api_version: _str | None = None) -> Any:
         """The functions of the Python array API standard for this tensor: the module `weft.array_api`."""
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: Any = False) -> Any:
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: _bool = False) -> Any:
         """Make a tensor of what a ufunc of NumPy's has computed from one."""
 
-    def __bool__(self) -> Any:
+    def __bool__(self) -> _bool:
         ...
 
-    def __complex__(self) -> Any:
+    def __complex__(self) -> _complex:
         ...
 
-    def __contains__(self, element: Any) -> Any:
+    def __contains__(self, element: Any) -> _bool:
         ...
 
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: _dict[Any, Any]) -> Any:
         """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
 
     def __div__(self, other: Any) -> Any:
         """Division by the name that Python 2 looked for."""
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: _tuple[_int, _int] | None = None, dl_device: _tuple[Any, _int] | None = None, copy: _bool | None = None) -> Any:
         """Give the tensor's memory to another library, as the array API standard of 2023.12 says."""
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> _tuple[_int, _int]:
         """Where the memory is: DLPack's number of the device type, and the index."""
 
     def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
         ...
 
-    def __float__(self) -> Any:
+    def __float__(self) -> _float:
         ...
 
     def __floordiv__(self, other: Any) -> Tensor:
@@ -95,13 +97,13 @@ class Methods(TensorBase):
     def __imul__(self, other: Any) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
-    def __index__(self) -> Any:
+    def __index__(self) -> _int:
         ...
 
-    def __int__(self) -> Any:
+    def __int__(self) -> _int:
         ...
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Tensor:
         """``~self``: all bits flipped."""
 
     def __ior__(self, other: Any) -> Tensor:
@@ -125,7 +127,7 @@ class Methods(TensorBase):
     def __le__(self, other: Any) -> Tensor:
         ...
 
-    def __long__(self) -> Any:
+    def __long__(self) -> _int:
         """The only element as an integer, by the name that Python 2 looked for."""
 
     def __lshift__(self, other: Any) -> Tensor:
@@ -149,7 +151,7 @@ class Methods(TensorBase):
     def __neg__(self) -> Tensor:
         ...
 
-    def __nonzero__(self) -> Any:
+    def __nonzero__(self) -> _bool:
         """Whether the only element is not 0, by the name that Python 2 looked for."""
 
     def __or__(self, other: Any) -> Tensor:
@@ -212,7 +214,7 @@ class Methods(TensorBase):
     def __rxor__(self, other: Any) -> Tensor:
         ...
 
-    def __setitem__(self, index: Any, value: Any) -> Any:
+    def __setitem__(self, index: Any, value: Any) -> None:
         """Write elements by position."""
 
     def __sub__(self, other: Any) -> Tensor:
@@ -878,7 +880,7 @@ class Methods(TensorBase):
     def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
 
-    def hardshrink(self, lambd: Any = 0.5) -> Any:
+    def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """0 for elements in [-lambd, lambd]; the others as they are."""
 
     def hash_tensor(self, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
@@ -1479,10 +1481,10 @@ class Methods(TensorBase):
     def record_stream(self, s: Any) -> Any:
         """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none."""
 
-    def register_hook(self, hook: Any) -> Any:
+    def register_hook(self, hook: _Callable[[Any], Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it."""
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: _Callable[[Any], None]) -> Any:
         """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
 
     def reinforce(self, reward: Any) -> Any:
