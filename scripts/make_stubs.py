@@ -54,6 +54,7 @@ TYPES = {
     "weft._tensor.size": "Size",
     "weft.nn.functional.loss": "LinearCrossEntropyOptions",
     "weft.random": "Generator",
+    "weft.types": "DType Device Layout MemoryFormat Number Scalar",
 }
 HOMES = {name: home for home, names in TYPES.items() for name in names.split()}
 UNCHANGED = {"Any", "Tensor"}  # imported by every stub
