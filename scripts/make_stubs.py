@@ -3,30 +3,36 @@
 python scripts/make_stubs.py [--check]
 
 ``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor,
-``weft/nn/functional/__init__.pyi`` the functions of neural networks, and ``weft/ops/_lazy_names.py`` what families have
-that are imported when first asked for. Types are those that the declarations are annotated with. With ``--check``
-nothing is written; the exit status says whether they are current.
+``weft/return_types.pyi`` the types of named results, ``weft/nn/functional/__init__.pyi`` the functions of neural
+networks. Types are those that the declarations are annotated with.
+
+``weft/ops/_lazy_names.py`` what families have that are imported when first asked for. With ``--check`` nothing is
+written; the exit status says whether they are current.
 """
 
 import argparse
 import ast
+import builtins
 import contextlib
 import importlib
 import inspect
 import os
 import pkgutil
-import re
 import sys
 import textwrap
-from collections.abc import Iterator
+import typing
+from collections.abc import Container, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import weft
-from weft import _api
+import weft.types
+from weft import _api, return_types
+from weft._dtypes.dtypes import COMPLEX
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, state
+from weft._interception.torch_function import _asking
 from weft._lazy import LAZY
 from weft._tensor import base
 from weft.ops import _foreach
@@ -37,65 +43,27 @@ CORE = PACKAGES / "core" / "src" / "weft"
 FUNCTIONAL = PACKAGES / "nn" / "src" / "weft" / "nn" / "functional"
 PORTIONS = ("distributions", "fx", "nn", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
-RETURNS_A_TENSOR = ("weft.ops.creation", "weft.ops.pointwise")  # of other families one cannot tell from the signature
 OTHER_KERNELS = {"core::assign", "core::assign_at", "core::spread"}  # what writes ask a backend for by name
-INCOMPATIBLE = {"__eq__", "__ne__"}  # with object's, on purpose
-COMPARISONS = INCOMPATIBLE | {"__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
-# The names that annotations may use, and where stubs have them from. There each begins with an underscore: weft and
-# Tensor have names of their own like int, float and dtype.
-TYPES = {
-    "builtins": "bool bytes complex dict float int list slice str tuple type",
-    "collections.abc": "Callable Iterable Iterator Mapping Sequence",
-    "typing": "Any Literal overload",
-    "weft._devices.devices": "device",
-    "weft._dtypes.dtypes": "dtype",
-    "weft._tensor.base": "Tensor",
-    "weft._tensor.layout": "layout memory_format",
-    "weft._tensor.size": "Size",
-    "weft.nn.functional.loss": "LinearCrossEntropyOptions",
-    "weft.random": "Generator",
-    "weft.types": "DType Device Layout MemoryFormat Number Scalar",
+COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
+
+FLAG, EITHER = "return_indices: bool = False", "Tensor | tuple[Tensor, Tensor]"
+# Functions whose result is of another type for other arguments, form by form.
+OVERLOADS = {
+    name: (
+        "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
+        "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
+        "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
+        f" -> _return_types.{name}",
+    )
+    for name in ("max", "min")
+} | {
+    name: (
+        "(input: Tensor) -> Tensor",
+        "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
+        f" -> _return_types.{name}",
+    )
+    for name in ("median", "nanmedian")
 }
-HOMES = {name: home for home, names in TYPES.items() for name in names.split()}
-UNCHANGED = {"Any", "Tensor"}  # imported by every stub
-TWO = "_tuple[Tensor, Tensor]"
-EITHER = f"Tensor | {TWO}"  # by ``return_indices``
-
-
-class Renamed(ast.NodeTransformer):
-    """Rename what an annotation speaks of to what a stub calls it; LookupError where a stub does not have it."""
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        if node.id in ("TensorBase", "object"):
-            return ast.Name("Tensor" if node.id == "TensorBase" else "Any")
-        if node.id not in HOMES:
-            raise LookupError(node.id)
-        return node if node.id in UNCHANGED else ast.Name(f"_{node.id}")
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.Name:
-        if not isinstance(node.value, ast.Name) or node.value.id != "weft":
-            raise LookupError(ast.unparse(node))
-        return self.visit_Name(ast.Name(node.attr))
-
-
-def annotation(given: Any) -> str:
-    """How a stub writes what a parameter or result is annotated with; Any where it cannot be said."""
-    if given is inspect.Parameter.empty:
-        return "Any"
-    text = given if isinstance(given, str) else getattr(given, "__name__", "")
-    try:
-        return ast.unparse(Renamed().visit(ast.parse(text, mode="eval")))
-    except (LookupError, SyntaxError):
-        return "Any"
-
-
-def imports(lines: list[str]) -> Iterator[str]:
-    """The imports of the types that the lines of a stub speak of."""
-    used = set(re.findall(r"\b_(\w+)", "\n".join(lines)))
-    for home, names in TYPES.items():
-        chosen = [f"{name} as _{name}" for name in names.split() if name in used and name not in UNCHANGED]
-        if chosen:
-            yield f"from {home} import {', '.join(chosen)}"
 
 
 def default(value: Any) -> str:
@@ -104,55 +72,187 @@ def default(value: Any) -> str:
     return repr(value) if plain and value not in (float("inf"), float("-inf")) and value == value else "..."
 
 
-def parameters(function: Any, method: bool) -> str:
-    """The parameters of a function, or of the method that has a function's first argument as self."""
-    pieces, star, slash = [], False, False
-    listed = list(inspect.signature(function).parameters.values())
-    for position, each in enumerate(listed):
-        if method and position == 0:
-            pieces.append("self")
-            slash = each.kind is each.POSITIONAL_ONLY
-            continue
-        if slash and each.kind is not each.POSITIONAL_ONLY:
-            pieces.append("/")
-        slash = each.kind is each.POSITIONAL_ONLY
-        if each.kind is each.KEYWORD_ONLY and not star:
-            pieces.append("*")
-        star = star or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
-        prefix = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-        value = "" if each.default is each.empty else f" = {default(each.default)}"
-        pieces.append(f"{prefix}{each.name}: {annotation(each.annotation)}{value}")
-    return ", ".join(pieces)
-
-
 def is_inplace_operator(name: str) -> bool:
     """Whether ``a += b`` or its like is meant."""
     return name.startswith("__i") and f"__{name[3:]}" in vars(weft.Tensor)
 
 
-def returned(function: Any, name: str) -> str:
-    """The type of the result, as far as the declaration says it."""
-    inplace = name.endswith("_") and not name.endswith("__")
-    operator = name.startswith("__") and function.__module__.startswith(("weft._engine", "weft.ops._declare"))
-    if inplace or operator or is_inplace_operator(name) or function.__module__ in RETURNS_A_TENSOR:
-        return "Tensor"
-    return annotation(inspect.signature(function).return_annotation)
+def is_operator(function: Any) -> bool:
+    """Whether a declaration made it for one of Python's operators."""
+    home = str(getattr(function, "__module__", ""))
+    return home in ("weft._engine.dispatch", "weft.ops._declare") and "operator" in function.__qualname__
 
 
-def definition(name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
-    """The lines of one function or method."""
-    ignore = "  # type: ignore[override]" if method and name in INCOMPATIBLE else ""
-    listed = "self, other: Any" if method and is_inplace_operator(name) else parameters(function, method)
-    result = returned(function, name)
-    if result == EITHER:
-        for flag, each in (("_Literal[False] = False", "Tensor"), ("_Literal[True]", TWO)):
-            star = "" if "=" in flag else "*, "
-            given = listed.replace("return_indices: _bool = False", f"{star}return_indices: {flag}")
-            yield f"{indent}@_overload\n{indent}def {name}({given}) -> {each}: ..."
-        yield f"{indent}@_overload"
-    yield f"{indent}def {name}({listed}) -> {result}:{ignore}"
-    summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
-    yield f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
+def is_pointwise(function: Any) -> bool:
+    """Whether `pointwise` declared it: what was decorated is the kernel, whose parameters are arrays."""
+    return hasattr(function, "declaration") and getattr(function, "__wrapped__", None) is _asking.get(function)
+
+
+def inplace_source(function: Any) -> Any:
+    """The function that a method writes the results of into its first argument; None of others."""
+    code = getattr(_asking.get(function, function), "__code__", None)
+    if code is None or code.co_name != "method" or not code.co_filename.endswith("_declare.py"):
+        return None
+    return inspect.getclosurevars(_asking.get(function, function)).nonlocals["function"]
+
+
+def parameters_of(function: Any, out: bool) -> Iterator[inspect.Parameter]:
+    """What a function takes; of declared functions, ``out`` too if that is wanted."""
+    if is_pointwise(function):
+        declaration = function.declaration
+        number = "Scalar" if COMPLEX in declaration.dtypes else "Number"
+        numbers = declaration.arguments if declaration.numbers is None else declaration.numbers
+        for name in declaration.arguments:
+            kind = f"Tensor | {number}" if name in numbers and len(declaration.arguments) > 1 else "Tensor"
+            yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
+    else:
+        listed = [each for each in inspect.signature(function).parameters.values() if each.name != "out" or out]
+        yield from (each for each in listed if each.kind is not each.VAR_KEYWORD)
+        if not getattr(function, "takes_out", False) or not out:
+            yield from (each for each in listed if each.kind is each.VAR_KEYWORD)
+            return
+    if out:
+        several = inspect.unwrap(function).__annotations__.get("return", "").startswith("tuple[")
+        kind = "tuple[Tensor, ...] | list[Tensor] | None" if several else "Tensor | None"
+        yield inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+
+
+class Stub:
+    """The text of one stub, and the imports that its annotations need.
+
+    Parameters
+    ----------
+    names : container of str
+        What the stub defines: a type of such a name gets another one.
+    offers : dict of str to object
+        What it imports anyhow.
+    """
+
+    def __init__(self, names: Container[str], offers: dict[str, Any]) -> None:
+        self.names = names
+        self.offers = offers
+        self.imports: set[str] = set()
+
+    def annotation(self, written: Any, scope: dict[str, Any]) -> str:
+        """An annotation, with the names that the stub has for the types that it names in some scope."""
+        scope = vars(builtins) | vars(weft.types) | scope
+        tree = ast.parse(written if isinstance(written, str) else inspect.formatannotation(written), mode="eval")
+        return ast.unparse(Renamed(self, scope).visit(tree))
+
+    def name_of(self, name: str, value: Any) -> str:
+        """The name of a type in this stub, which imports it."""
+        if self.offers.get(name) is value:
+            return name
+        if vars(typing).get(name) is value:
+            home, real = "typing", name
+        elif name in weft.types.__all__ and vars(weft.types)[name] is value:
+            home, real = "weft.types", name
+        else:
+            home, real = value.__module__, value.__qualname__
+        alias = f"_{real}" if real in self.names else real
+        if home != "builtins" or alias != real:
+            self.imports.add(f"from {home} import {real}" + (f" as {alias}" if alias != real else ""))
+        return alias
+
+    def parameters(self, function: Any, method: bool) -> str:
+        """The parameters of a function, or of the method that has a function's first argument as self."""
+        pieces, star, slash = [], False, False
+        function = inplace_source(function) or function
+        for position, each in enumerate(parameters_of(function, out=not method)):
+            if method and position == 0:
+                pieces.append("self")
+                slash = each.kind is each.POSITIONAL_ONLY
+                continue
+            if slash and each.kind is not each.POSITIONAL_ONLY:
+                pieces.append("/")
+            slash = each.kind is each.POSITIONAL_ONLY
+            if each.kind is each.KEYWORD_ONLY and not star:
+                pieces.append("*")
+            star = star or each.kind in (each.KEYWORD_ONLY, each.VAR_POSITIONAL)
+            prefix = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
+            written = "Any" if each.annotation is each.empty else each.annotation
+            if is_operator(function) and each.name == "other":
+                written = "Tensor" if "product" in function.__qualname__ else "Tensor | Scalar"
+            value = "" if each.default is each.empty else f" = {default(each.default)}"
+            pieces.append(f"{prefix}{each.name}: {self.annotation(written, scope_of(function))}{value}")
+        return ", ".join(pieces)
+
+    def returned(self, function: Any, name: str) -> str:
+        """The type of the result, as the declaration says it."""
+        inplace = name.endswith("_") and not name.endswith("__")
+        if inplace or is_operator(function) or is_inplace_operator(name) or is_pointwise(function):
+            return self.name_of("Tensor", weft.Tensor)
+        source = inspect.unwrap(function)
+        written = getattr(source, "__annotations__", {}).get("return", Any)
+        if str(written).startswith("tuple[") and source.__name__ in dir(return_types):
+            self.imports.add("from weft import return_types as _return_types")
+            return f"_return_types.{source.__name__}"
+        return self.annotation(written, scope_of(function))
+
+    def overload(self, name: str, form: str, method: bool) -> str:
+        """One of the forms of a function whose result is of another type for other arguments."""
+        (tree,) = ast.parse(f"def {name}{form}: ...").body
+        assert isinstance(tree, ast.FunctionDef)
+        if method:
+            tree.args.args[0] = ast.arg("self")
+            keep = [place for place, each in enumerate(tree.args.kwonlyargs) if each.arg != "out"]
+            tree.args.kwonlyargs = [tree.args.kwonlyargs[place] for place in keep]
+            tree.args.kw_defaults = [tree.args.kw_defaults[place] for place in keep]
+        scope = {"Literal": typing.Literal, "_return_types": return_types}
+        self.imports |= {"from typing import overload as _overload", "from weft import return_types as _return_types"}
+        Renamed(self, vars(builtins) | vars(weft.types) | scope).visit(tree.args)
+        assert tree.returns is not None
+        tree.returns = Renamed(self, vars(builtins) | vars(weft.types) | scope).visit(tree.returns)
+        return ast.unparse(ast.fix_missing_locations(tree)).partition("\n")[0]
+
+    def definition(self, name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
+        """The lines of one function or method."""
+        summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
+        text = f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
+        if name in OVERLOADS:
+            for form in OVERLOADS[name]:
+                yield f"{indent}@_overload"
+                yield f"{indent}{self.overload(name, form, method)}"
+                yield text
+            return
+        narrower = method and (is_operator(function) or is_inplace_operator(name))  # the engine's take any object
+        ignore = "  # type: ignore[override]" if narrower else ""
+        if method and is_inplace_operator(name):
+            listed = self.parameters(vars(weft.Tensor)[f"__{name[3:]}"], method)
+        else:
+            listed = self.parameters(function, method)
+        result = self.returned(function, name)
+        if result == EITHER and FLAG in listed:  # the general form, for a flag that is a variable, is the last
+            self.imports |= {"from typing import Literal", "from typing import overload as _overload"}
+            for flag, each in (("Literal[False] = False", "Tensor"), ("Literal[True]", "tuple[Tensor, Tensor]")):
+                given = listed.replace(FLAG, f"{'' if '=' in flag else '*, '}return_indices: {flag}")
+                yield f"{indent}@_overload\n{indent}def {name}({given}) -> {each}: ..."
+            yield f"{indent}@_overload"
+        yield f"{indent}def {name}({listed}) -> {result}:{ignore}"
+        yield text
+
+
+class Renamed(ast.NodeTransformer):
+    """An annotation with the names that a stub has for the types of a scope."""
+
+    def __init__(self, stub: Stub, scope: dict[str, Any]) -> None:
+        self.stub = stub
+        self.scope = scope
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A type by its name."""
+        return ast.Name(self.stub.name_of(node.id, self.scope[node.id]))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """A type by its module and name."""
+        if ast.unparse(node.value) == "_return_types":
+            return node
+        return ast.Name(self.stub.name_of(node.attr, eval(ast.unparse(node), self.scope)))
+
+
+def scope_of(function: Any) -> dict[str, Any]:
+    """The names that the annotations of a function may use."""
+    return getattr(inspect.unwrap(function), "__globals__", {}) if not is_pointwise(function) else {}
 
 
 def api() -> Iterator[str]:
@@ -160,14 +260,19 @@ def api() -> Iterator[str]:
     from weft.ops import all_functions
 
     yield f'"""What ``import weft`` offers. {NOTE}"""\n'
-    yield "from typing import Any\n"
     made = all_functions()
+    others = {name: value for name, value in vars(_api).items() if not name.startswith("_") and name not in made}
+    del others["weft"], others["functions"]
+    stub = Stub(vars(_api).keys() | made.keys() | set(" ".join(LAZY.values()).split()), others)
+    lines = []
+    for name, function in sorted(made.items()):
+        lines += ["", *stub.definition(name, function, "", method=False)]
+    yield from sorted(stub.imports | {"from typing import Any"})
+    yield ""
     core = {module.name for module in pkgutil.iter_modules([str(CORE)]) if not module.name.startswith("_")}
     for name in sorted(core | set(PORTIONS)):
         if name not in vars(_api) or isinstance(vars(_api)[name], ModuleType):
             yield f"import weft.{name} as {name}"
-    others = {name: value for name, value in vars(_api).items() if not name.startswith("_") and name not in made}
-    del others["weft"], others["functions"]
     instances = []
     for name, value in sorted(others.items()):
         home, real = getattr(value, "__module__", None), getattr(value, "__name__", None)
@@ -179,31 +284,10 @@ def api() -> Iterator[str]:
         found = static_names(importlib.import_module(home))
         yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
         instances += [(name, object) for name in sorted(names.split()) if name not in found]
-    lines = []
+    yield "from weft._dtypes.dtypes import dtype as _dtype\n"
     for name, kind in instances:
         known = "_dtype" if kind is weft.dtype else kind.__name__ if others.get(kind.__name__) is kind else "Any"
-        lines.append(f"{name}: {known}")
-    for name, function in sorted(made.items()):
-        lines += ["", *definition(name, function, "", method=False)]
-    yield from imports(lines)
-    yield ""
-    yield from lines
-
-
-def functional() -> Iterator[str]:
-    """The lines of ``nn/functional/__init__.pyi``."""
-    from weft.nn import functional as F
-
-    yield f'"""Functions of neural networks. {NOTE}"""\n'
-    yield "from typing import Any\n"
-    yield "from weft._tensor.base import Tensor"
-    lines = []
-    for name in sorted(F.__all__):
-        lines += ["", *definition(name, getattr(F, name), "", method=False)]
-    for name, value in sorted(vars(F).items()):
-        if name.isupper():
-            lines += ["", f"{name}: {value.__class__.__name__}[str, int]"]
-    yield from imports(lines)
+        yield f"{name}: {known}"
     yield from lines
 
 
@@ -220,31 +304,57 @@ def static_names(module: ModuleType) -> set[str]:
 
 def methods() -> Iterator[str]:
     """The lines of ``_methods.pyi``."""
+    found = {
+        name: value
+        for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items())
+        if name not in written_by_hand() and (name not in dir(object) or name in COMPARISONS)
+    }
+    stub = Stub(found, {})
+    lines = []
+    for name, value in found.items():
+        if isinstance(value, property):
+            written = getattr(value.fget, "__annotations__", {}).get("return", Any)
+            kind = stub.annotation(written, getattr(value.fget, "__globals__", {}))
+            lines.append(f"\n    @property\n    def {name}(self) -> {kind}: ...")
+            if value.fset is not None:
+                lines.append(f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...")
+        elif inspect.isroutine(value) and not isinstance(value, (classmethod, staticmethod)):
+            lines += ["", *stub.definition(name, value, "    ", method=True)]
+        elif not name.startswith("__"):
+            lines.append(f"\n    {name}: Any")
     yield f'"""What the ops put on Tensor. {NOTE}"""\n'
-    yield "from typing import Any\n"
-    yield "from weft._engine.tensor import TensorBase"
-    yield "from weft._tensor.base import Tensor"
-    lines = list(attached_methods())
-    yield from imports(lines)
+    yield from sorted(stub.imports | {"from typing import Any", "from weft._engine.tensor import TensorBase"})
     yield "\nclass Methods(TensorBase):"
     yield '    """The methods and operators that declarations and other modules attach."""'
     yield from lines
 
 
-def attached_methods() -> Iterator[str]:
-    """The lines of the class in ``_methods.pyi``."""
-    for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items()):
-        if name in written_by_hand() or (name in dir(object) and name not in COMPARISONS):
-            continue
-        if isinstance(value, property):
-            yield f"\n    @property\n    def {name}(self) -> Any: ..."
-            if value.fset is not None:
-                yield f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ..."
-        elif inspect.isroutine(value) and not isinstance(value, (classmethod, staticmethod)):
-            yield ""
-            yield from definition(name, value, "    ", method=True)
-        elif not name.startswith("__"):
-            yield f"\n    {name}: Any"
+def functional() -> Iterator[str]:
+    """The lines of ``nn/functional/__init__.pyi``."""
+    from weft.nn import functional as F
+
+    stub = Stub(set(F.__all__), {})
+    lines = []
+    for name in sorted(F.__all__):
+        lines += ["", *stub.definition(name, getattr(F, name), "", method=False)]
+    for name, value in sorted(vars(F).items()):
+        if name.isupper():
+            lines += ["", f"{name}: {value.__class__.__name__}[str, int]"]
+    yield f'"""Functions of neural networks. {NOTE}"""\n'
+    yield from sorted(stub.imports)
+    yield from lines
+
+
+def results() -> Iterator[str]:
+    """The lines of ``return_types.pyi``."""
+    yield f'"""The types of named results. {NOTE}"""\n'
+    yield "from typing import Any, NamedTuple\n"
+    yield "from weft.types import Tensor\n"
+    yield "all_return_types: list[Any]"
+    fields = {name: fields for fields, names in return_types.FIELDS.items() for name in names.split()}
+    for name in sorted(fields):
+        yield f"\nclass {name}(NamedTuple):"
+        yield from (f"    {field}: Tensor" for field in fields[name].split())
 
 
 def later() -> Iterator[str]:
@@ -329,6 +439,7 @@ def main() -> int:
         CORE / "ops" / "_lazy_names.py": later,
         CORE / "_api.pyi": api,
         CORE / "_methods.pyi": methods,
+        CORE / "return_types.pyi": results,
         CORE / "_plugins" / "kernel_names.py": kernel_names,
         FUNCTIONAL / "__init__.pyi": functional,
     }

@@ -1,6 +1,15 @@
 """What ``import weft`` offers. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
 
+from builtins import bool as _bool
+from builtins import int as _int
+from collections.abc import Sequence
 from typing import Any
+from typing import overload as _overload
+from weft import return_types as _return_types
+from weft.types import DType
+from weft.types import MemoryFormat
+from weft.types import Number
+from weft.types import Scalar
 
 import weft.accelerator as accelerator
 import weft.amp as amp
@@ -422,124 +431,124 @@ vmap: Any
 GradScaler: Any
 autocast: Any
 
-def abs(input: Any, *, out: Any = None) -> Any:
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
 
-def abs_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def abs_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-def absolute(input: Any, *, out: Any = None) -> Any:
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
 
-def acos(input: Any, *, out: Any = None) -> Any:
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def acos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-def acosh(input: Any, *, out: Any = None) -> Any:
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def acosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``input + alpha * other``, element by element."""
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Tensor | None = None) -> Any:
     """``input + value * tensor1 / tensor2``."""
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Tensor | None = None) -> Any:
     """``input + value * tensor1 * tensor2``."""
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * (mat1 @ mat2)``."""
 
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * (mat @ vec)``."""
 
-def addmv_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def addmv_(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 
-def adjoint(input: Any) -> Any:
+def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and conjugated."""
 
-def alias_copy(input: Any) -> Any:
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`alias`, in new memory."""
 
-def all(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+def all(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """Whether all elements are true (not 0), over some dimensions or in all."""
 
 def allclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
     """Whether all elements are close, see `isclose`."""
 
-def amax(input: Any, dim: Any = ..., keepdim: Any = False) -> Any:
+def amax(input: Any, dim: Any = ..., keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The largest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-def amin(input: Any, dim: Any = ..., keepdim: Any = False) -> Any:
+def amin(input: Any, dim: Any = ..., keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The smallest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-def aminmax(input: Any, *, dim: Any = None, keepdim: Any = False) -> Any:
+def aminmax(input: Any, *, dim: Any = None, keepdim: Any = False, out: Tensor | None = None) -> Any:
     """The smallest and the largest element."""
 
-def angle(input: Any) -> Any:
+def angle(input: Any, *, out: Tensor | None = None) -> Any:
     """The angle of each element as a complex number: pi for negative real ones."""
 
-def any(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+def any(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """Whether any element is true (not 0), over some dimensions or in all."""
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """Numbers from ``start`` to before ``end``, ``step`` apart."""
 
-def arccos(input: Any, *, out: Any = None) -> Any:
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def arccos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-def arccosh(input: Any, *, out: Any = None) -> Any:
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def arccosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-def arcsin(input: Any, *, out: Any = None) -> Any:
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def arcsin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-def arcsinh(input: Any, *, out: Any = None) -> Any:
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def arcsinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-def arctan(input: Any, *, out: Any = None) -> Any:
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose tangent is each element, in radians."""
 
-def arctan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def arctan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-def arctanh(input: Any, *, out: Any = None) -> Any:
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def arctanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-def argmax(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+def argmax(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The position of the largest element along a dimension, or in the flat tensor."""
 
-def argmin(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+def argmin(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The position of the smallest element along a dimension, or in the flat tensor."""
 
 def argsort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
@@ -548,43 +557,43 @@ def argsort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = Fa
 def argwhere(input: Any) -> Any:
     """The positions of elements that are not 0, one in a row."""
 
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A view of the tensor's storage with any sizes and strides, counted in elements."""
 
-def as_strided_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
-def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`as_strided`, in new memory."""
 
-def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None, *, out: Tensor | None = None) -> Any:
     """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
-def asin(input: Any, *, out: Any = None) -> Any:
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def asin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-def asinh(input: Any, *, out: Any = None) -> Any:
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def asinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-def atan(input: Any, *, out: Any = None) -> Any:
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose tangent is each element, in radians."""
 
-def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def atan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-def atanh(input: Any, *, out: Any = None) -> Any:
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 def atleast_1d(*tensors: Any) -> Any:
@@ -596,7 +605,7 @@ def atleast_2d(*tensors: Any) -> Any:
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors with at least 3 dimensions; the third is added behind."""
 
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2)``."""
 
 def bartlett_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
@@ -611,22 +620,22 @@ def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype."""
 
-def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in both."""
 
-def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * 2 ** other``: the bits moved to the left."""
 
-def bitwise_not(input: Any, *, out: Any = None) -> Any:
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All bits flipped; for bool, the other truth value."""
 
-def bitwise_or(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in one or both."""
 
-def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input / 2 ** other``, rounded down: the bits moved to the right."""
 
-def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in exactly one."""
 
 def blackman_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
@@ -635,7 +644,7 @@ def blackman_window(window_length: Any, periodic: Any = True, *, dtype: Any = No
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
 
-def bmm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
+def bmm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
     """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
 def broadcast_shapes(*shapes: Any) -> Any:
@@ -644,112 +653,112 @@ def broadcast_shapes(*shapes: Any) -> Any:
 def broadcast_tensors(*tensors: Any) -> Any:
     """Tensors expanded to their common shape."""
 
-def broadcast_to(input: Any, *args: Any, size: Any = None) -> Any:
+def broadcast_to(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
     """`expand` under NumPy's name."""
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False) -> Any:
+def bucketize(input: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False, out: Tensor | None = None) -> Any:
     """Which interval between sorted boundaries each element lies in."""
 
 def cartesian_prod(*tensors: Any) -> Any:
     """All combinations of the elements of vectors, one in a row."""
 
-def cat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+def cat(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
 def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
 
-def ceil(input: Any, *, out: Any = None) -> Any:
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element."""
 
-def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Any:
     """The product of several matrices, in the order that needs the fewest multiplications."""
 
-def cholesky(input: Any, upper: Any = False) -> Any:
+def cholesky(input: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
     """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint."""
 
-def cholesky_inverse(input: Any, upper: Any = False) -> Any:
+def cholesky_inverse(input: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
     """The inverse of a matrix from its Cholesky factor."""
 
-def cholesky_solve(input: Any, input2: Any, upper: Any = False) -> Any:
+def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
     """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
-def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
     """Each element moved into [min, max]."""
 
-def clamp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Any, max: Any, *, out: Tensor | None = None) -> Any:
     """Each element, but at most ``max``."""
 
-def clamp_max_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_max_(input: Any, max: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Any, min: Any, *, out: Tensor | None = None) -> Any:
     """Each element, but at least ``min``."""
 
-def clamp_min_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_min_(input: Any, min: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
-def clip(input: Any, min: Any = None, max: Any = None) -> Any:
+def clip(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
     """Each element moved into [min, max]."""
 
-def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clip_(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
-def column_stack(tensors: Any) -> Any:
+def column_stack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Vectors as columns beside each other, and matrices side by side."""
 
 def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
     """All choices of r elements of a vector, in order, one in a row."""
 
-def complex(real: Any, imag: Any) -> Any:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 
-def concat(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+def concat(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
-def concatenate(tensors: Any, dim: Any = 0, *, axis: Any = None) -> Any:
+def concatenate(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
     """Tensors one after the other along a dimension that they have."""
 
-def conj(input: Any) -> Any:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate, sharing memory; a real tensor is itself."""
 
-def conj_physical(input: Any) -> Any:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
-def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
     """The tensor with so many elements of one value before and behind it, along the last dimensions."""
 
-def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The size of ``input`` with the sign of ``other``."""
 
 def corrcoef(input: Any) -> Any:
     """The correlation coefficients of variables: one in each row, one observation in each column."""
 
-def cos(input: Any, *, out: Any = None) -> Any:
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of each element, in radians."""
 
-def cos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
-def cosh(input: Any, *, out: Any = None) -> Any:
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of each element."""
 
-def cosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
 def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
@@ -761,43 +770,43 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of variables: one in each row, one observation in each column."""
 
-def cross(input: Any, other: Any, dim: Any = None) -> Any:
+def cross(input: Any, other: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
 
-def cummax(input: Any, dim: Any) -> Any:
+def cummax(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
     """The largest element up to each one along a dimension, and where it is."""
 
-def cummin(input: Any, dim: Any) -> Any:
+def cummin(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
     """The smallest element up to each one along a dimension, and where it is."""
 
-def cumprod(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def cumprod(input: Any, dim: Any, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """The products of all elements up to each one, along a dimension."""
 
-def cumsum(input: Any, dim: Any, *, dtype: Any = None) -> Any:
+def cumsum(input: Any, dim: Any, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """The sums of all elements up to each one, along a dimension."""
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The running integral along a dimension by the trapezoidal rule."""
 
-def deg2rad(input: Any, *, out: Any = None) -> Any:
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees to radians."""
 
-def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
-def det(input: Any) -> Any:
+def det(input: Any, *, out: Tensor | None = None) -> Any:
     """The determinant of each square matrix of a batch."""
 
-def detach(input: Any) -> Any:
+def detach(input: Tensor) -> Tensor:
     """The same memory, without history: a new leaf that does not require grad."""
 
 def detach_(self: Any) -> Tensor:
     """Forget the history: from here on the tensor is a leaf that does not require grad."""
 
-def detach_copy(input: Any) -> Any:
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`detach`, in new memory."""
 
-def diag(input: Any, diagonal: Any = 0) -> Any:
+def diag(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
     """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
 
 def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
@@ -806,43 +815,43 @@ def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> A
 def diagflat(input: Any, offset: Any = 0) -> Any:
     """The matrix with all elements along a diagonal."""
 
-def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
 
-def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """`diagonal`, in new memory."""
 
-def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with a diagonal replaced."""
 
-def diff(input: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(input: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None, *, out: Tensor | None = None) -> Any:
     """The differences of neighbours along a dimension, n times over."""
 
-def digamma(input: Any, *, out: Any = None) -> Any:
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
 
 def dist(input: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of ``input - other``."""
 
-def div(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Tensor | None = None) -> Any:
     """The quotient of each pair of elements."""
 
-def divide(input: Any, other: Any, *, rounding_mode: Any = None) -> Any:
+def divide(input: Any, other: Any, *, rounding_mode: Any = None, out: Tensor | None = None) -> Any:
     """The quotient of each pair of elements."""
 
-def dot(input: Any, tensor: Any) -> Any:
+def dot(input: Any, tensor: Any, *, out: Tensor | None = None) -> Any:
     """The sum of the products of two vectors' elements."""
 
-def dsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the third dimension."""
 
-def dstack(tensors: Any) -> Any:
+def dstack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Tensors one behind the other, along dimension 2."""
 
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products of elements, by Einstein's convention."""
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None, out: Tensor | None = None) -> Any:
     """An uninitialised tensor."""
 
 def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
@@ -854,70 +863,70 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """An uninitialised tensor with these strides, counted in elements."""
 
-def eq(input: Any, other: Any, *, out: Any = None) -> Any:
+def eq(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements are equal."""
 
 def equal(input: Any, other: Any) -> Any:
     """Whether two tensors have the same shape and elements."""
 
-def erf(input: Any, *, out: Any = None) -> Any:
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
-def erf_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erf_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
 
-def erfc(input: Any, *, out: Any = None) -> Any:
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 - erf(x)``, without loss of precision for large x."""
 
-def erfc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erfc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
-def erfinv(input: Any, *, out: Any = None) -> Any:
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
 
-def exp(input: Any, *, out: Any = None) -> Any:
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of each element."""
 
-def exp2(input: Any, *, out: Any = None) -> Any:
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 raised to the power of each element."""
 
-def exp2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
 
-def exp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
-def expand(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+def expand(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
     """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
 
-def expand_as(input: Any, other: Any) -> Any:
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`expand` to the shape of another tensor."""
 
-def expand_copy(input: Any, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+def expand_copy(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
     """`expand`, in new memory."""
 
-def expm1(input: Any, *, out: Any = None) -> Any:
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of each element, minus 1, exact near 0."""
 
-def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """The identity matrix, with n rows and m columns (default n)."""
 
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Any, value: Any, *, out: Tensor | None = None) -> Any:
     """A tensor like ``input`` with one value everywhere."""
 
 def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
 
-def fix(input: Any, *, out: Any = None) -> Any:
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
     """The dimensions from ``start_dim`` to ``end_dim`` as one."""
 
 def flip(input: Any, *args: Any, dims: Any = None) -> Any:
@@ -929,61 +938,61 @@ def fliplr(input: Any) -> Any:
 def flipud(input: Any) -> Any:
     """The rows in reverse order."""
 
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Any:
     """`pow` in float64, or complex128 if one of the two is complex."""
 
-def floor(input: Any, *, out: Any = None) -> Any:
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element."""
 
-def floor_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def floor_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements, rounded down."""
 
-def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of each pair of elements; the other one if one is nan."""
 
-def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of each pair of elements; the other one if one is nan."""
 
-def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded towards zero: it has the dividend's sign."""
 
-def frac(input: Any, *, out: Any = None) -> Any:
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 
-def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
-def frexp(input: Any) -> Any:
+def frexp(input: Any, *, out: Tensor | None = None) -> Any:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
-def frobenius_norm(input: Any, dim: Any, keepdim: Any = False) -> Any:
+def frobenius_norm(input: Any, dim: Any, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The root of the sum of squares over some dimensions; over all if ``dim`` is empty."""
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """A tensor with one value everywhere."""
 
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """One value everywhere, of another tensor's shape, dtype and device."""
 
-def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
+def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Tensor | None = None) -> Any:
     """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
 
-def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of elements."""
 
-def gcd_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def gcd_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
 
-def ge(input: Any, other: Any, *, out: Any = None) -> Any:
+def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than or equal to ``other``."""
 
-def geqrf(input: Any) -> Any:
+def geqrf(input: Any, *, out: Tensor | None = None) -> Any:
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
-def ger(input: Any, vec2: Any) -> Any:
+def ger(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
     """The products of all pairs of elements of two vectors."""
 
 def get_device(input: Any) -> Any:
@@ -992,13 +1001,13 @@ def get_device(input: Any) -> Any:
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
     """The derivative of sampled values along dimensions, by differences of second order."""
 
-def greater(input: Any, other: Any, *, out: Any = None) -> Any:
+def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than ``other``."""
 
-def greater_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than or equal to ``other``."""
 
-def gt(input: Any, other: Any, *, out: Any = None) -> Any:
+def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than ``other``."""
 
 def hamming_window(window_length: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
@@ -1007,49 +1016,49 @@ def hamming_window(window_length: Any, periodic: Any = True, alpha: Any = 0.54, 
 def hann_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
     """Hann's window: one period of a cosine, raised and turned over."""
 
-def hash_tensor(input: Any, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
+def hash_tensor(input: Any, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0, out: Tensor | None = None) -> Any:
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Any, values: Any, *, out: Tensor | None = None) -> Any:
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
-def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
+def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Any:
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False, out: Tensor | None = None) -> Any:
     """How many elements lie between neighbouring edges, and the edges."""
 
 def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: Any = False) -> Any:
     """`histogram` of points in several dimensions."""
 
-def hsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
-def hstack(tensors: Any) -> Any:
+def hstack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
 
-def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The length of the hypotenuse for each pair of legs."""
 
-def i0(input: Any, *, out: Any = None) -> Any:
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
 
-def i0_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def i0_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
 
-def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function."""
 
-def igammac(input: Any, other: Any, *, out: Any = None) -> Any:
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
 
-def imag(input: Any) -> Any:
+def imag(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor, sharing memory."""
 
-def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
 
-def index_copy(input: Any, dim: Any, index: Any, source: Any) -> Any:
+def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
 
 def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
@@ -1058,31 +1067,31 @@ def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
 def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
     """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
-def index_put_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def index_put_(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
-def index_reduce(input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
+def index_reduce(input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
-def index_select(input: Any, dim: Any, index: Any) -> Any:
+def index_select(input: Any, dim: Any, index: Any, *, out: Tensor | None = None) -> Any:
     """The slices at some positions along a dimension."""
 
-def inner(input: Any, other: Any) -> Any:
+def inner(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """Inner products along the last dimension of both."""
 
-def inverse(input: Any) -> Any:
+def inverse(input: Any, *, out: Tensor | None = None) -> Any:
     """The inverse of each square matrix of a batch."""
 
 def is_complex(input: Any) -> Any:
     """Whether a tensor's dtype is complex."""
 
-def is_conj(input: Any) -> Any:
+def is_conj(input: Tensor) -> _bool:
     """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
 def is_floating_point(input: Any) -> Any:
     """Whether a tensor's dtype is floating (complex is not)."""
 
-def is_neg(input: Any) -> Any:
+def is_neg(input: Tensor) -> _bool:
     """Whether the tensor is a view whose values are the negatives of what is in memory."""
 
 def is_nonzero(input: Any) -> Any:
@@ -1100,25 +1109,25 @@ def is_tensor(obj: Any) -> Any:
 def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
     """Where ``|input - other| <= atol + rtol * |other|``."""
 
-def isfinite(input: Any, *, out: Any = None) -> Any:
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is neither infinite nor nan."""
 
-def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None) -> Any:
+def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None, out: Tensor | None = None) -> Any:
     """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
 
-def isinf(input: Any, *, out: Any = None) -> Any:
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is infinite."""
 
-def isnan(input: Any, *, out: Any = None) -> Any:
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is not a number."""
 
-def isneginf(input: Any, *, out: Any = None) -> Any:
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is negative infinity."""
 
-def isposinf(input: Any, *, out: Any = None) -> Any:
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is positive infinity."""
 
-def isreal(input: Any, *, out: Any = None) -> Any:
+def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the imaginary part is 0."""
 
 def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
@@ -1127,118 +1136,118 @@ def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None
 def kaiser_window(window_length: Any, periodic: Any = True, beta: Any = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
     """Kaiser's window, of which ``beta`` says how narrow it is; the other parameters are those of `hann_window`."""
 
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
-def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The k-th smallest element along a dimension, and where it is."""
 
-def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of each pair of elements."""
 
-def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def lcm_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
-def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ldexp_(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
-def le(input: Any, other: Any, *, out: Any = None) -> Any:
+def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than or equal to ``other``."""
 
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Any:
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
-def less(input: Any, other: Any, *, out: Any = None) -> Any:
+def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than ``other``."""
 
-def less_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than or equal to ``other``."""
 
-def lgamma(input: Any, *, out: Any = None) -> Any:
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 def lobpcg(A: Any, k: Any = None, B: Any = None, X: Any = None, n: Any = None, iK: Any = None, niter: Any = None, tol: Any = None, largest: Any = None, method: Any = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None) -> Any:
     """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors."""
 
-def log(input: Any, *, out: Any = None) -> Any:
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of each element."""
 
-def log10(input: Any, *, out: Any = None) -> Any:
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10 of each element."""
 
-def log10_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log10_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
-def log1p(input: Any, *, out: Any = None) -> Any:
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of 1 plus each element, exact near 0."""
 
-def log1p_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log1p_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
-def log2(input: Any, *, out: Any = None) -> Any:
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2 of each element."""
 
-def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
 
-def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-def log_softmax(input: Any, dim: Any, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: Any, dtype: Any = None, *, out: Tensor | None = None) -> Any:
     """The logarithm of `softmax`, computed in one go."""
 
-def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow."""
 
-def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log2(2 ** input + 2 ** other)`` without overflow."""
 
-def logcumsumexp(input: Any, dim: Any) -> Any:
+def logcumsumexp(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
 def logdet(input: Any) -> Any:
     """The logarithm of the determinant; nan where it is negative."""
 
-def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where both are true (not 0)."""
 
-def logical_not(input: Any, *, out: Any = None) -> Any:
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is 0."""
 
-def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where at least one is true (not 0)."""
 
-def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where exactly one is true (not 0)."""
 
-def logit(input: Any, eps: Any = None) -> Any:
+def logit(input: Any, eps: Any = None, *, out: Tensor | None = None) -> Any:
     """The logarithm of the odds ``x / (1 - x)``."""
 
-def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def logit_(input: Any, eps: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
-def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
-def logsumexp(input: Any, dim: Any, keepdim: Any = False) -> Any:
+def logsumexp(input: Any, dim: Any, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The logarithm of the sum of exponentials over some dimensions, without overflow."""
 
-def lt(input: Any, other: Any, *, out: Any = None) -> Any:
+def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than ``other``."""
 
 def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
-def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def lu_solve(input: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Any:
     """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True) -> Any:
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True, *, out: Tensor | None = None) -> Any:
     """P, L and U with ``A = P L U`` from a factorization in one matrix."""
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
@@ -1247,118 +1256,140 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
 
-def masked_select(input: Any, mask: Any) -> Any:
+def masked_select(input: Any, mask: Any, *, out: Tensor | None = None) -> Any:
     """The elements where the mask holds, in one dimension."""
 
-def matmul(input: Any, other: Any) -> Any:
+def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
 def matrix_exp(input: Any) -> Any:
     """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
-def matrix_power(input: Any, n: Any) -> Any:
+def matrix_power(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
     """A square matrix multiplied with itself n times; with negative n its inverse."""
 
-def max(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+@_overload
+def max(input: Tensor, *, out: Tensor | None=None) -> Tensor:
+    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+@_overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor:
+    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+@_overload
+def max(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.max:
     """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
 
-def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of each pair of elements; nan if one is nan."""
 
-def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None, out: Tensor | None = None) -> Any:
     """The mean over some dimensions, or over all."""
 
-def median(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+@_overload
+def median(input: Tensor) -> Tensor:
+    """The lower median over all elements, or along a dimension with its position."""
+@_overload
+def median(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.median:
     """The lower median over all elements, or along a dimension with its position."""
 
 def meshgrid(*tensors: Any, indexing: Any = None) -> Any:
     """Grids of coordinates from vectors."""
 
-def min(input: Any, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+@_overload
+def min(input: Tensor, *, out: Tensor | None=None) -> Tensor:
+    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+@_overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor:
+    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+@_overload
+def min(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.min:
     """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
 
-def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of each pair of elements; nan if one is nan."""
 
-def mm(input: Any, mat2: Any, *, out_dtype: Any = None) -> Any:
+def mm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
     """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
 
-def mode(input: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+def mode(input: Any, dim: Any = -1, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The most frequent value along a dimension (the smallest of several), and a position of it."""
 
-def moveaxis(input: Any, source: Any, destination: Any) -> Any:
+def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Some dimensions moved to other places; the others keep their order."""
 
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Some dimensions moved to other places; the others keep their order."""
 
-def msort(input: Any) -> Any:
+def msort(input: Any, *, out: Tensor | None = None) -> Any:
     """The elements in order along the first dimension."""
 
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+def mul(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The product of each pair of elements."""
 
 def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
     """Columns drawn at random, with weights, from each row."""
 
-def multiply(input: Any, other: Any, *, out: Any = None) -> Any:
+def multiply(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The product of each pair of elements."""
 
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Any, vec: Any, *, out: Tensor | None = None) -> Any:
     """The product of a matrix and a vector."""
 
-def mvlgamma(input: Any, p: Any) -> Any:
+def mvlgamma(input: Any, p: Any, *, out: Tensor | None = None) -> Any:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Tensor | None = None) -> Any:
     """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
 
-def nan_to_num_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def nan_to_num_(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
-def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """The mean of the elements that are not nan."""
 
-def nanmedian(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+@_overload
+def nanmedian(input: Tensor) -> Tensor:
+    """The lower median over all elements, or along a dimension with its position; nan is left out."""
+@_overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.nanmedian:
     """The lower median over all elements, or along a dimension with its position; nan is left out."""
 
-def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear', out: Tensor | None = None) -> Any:
     """`quantile` of the elements that are not nan."""
 
-def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """The sum of the elements that are not nan."""
 
-def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
+def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
-def narrow_copy(input: Any, dim: Any, start: Any, length: Any) -> Any:
+def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Tensor | None = None) -> Any:
     """`narrow`, in new memory."""
 
-def ne(input: Any, other: Any, *, out: Any = None) -> Any:
+def ne(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements differ."""
 
-def neg(input: Any, *, out: Any = None) -> Any:
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def neg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def neg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-def negative(input: Any, *, out: Any = None) -> Any:
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
 def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
     """The positions of elements that are not 0."""
 
-def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1) -> Any:
+def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Tensor | None = None) -> Any:
     """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
-def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None, *, out: Tensor | None = None) -> Any:
     """The p-norm over some dimensions, or over all."""
 
 def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
@@ -1367,28 +1398,28 @@ def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """Normal numbers of given means and standard deviations."""
 
-def not_equal(input: Any, other: Any, *, out: Any = None) -> Any:
+def not_equal(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements differ."""
 
-def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False) -> Any:
+def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
     """The sum of the singular values of matrices; those of the last two dimensions by default."""
 
 def numel(input: Any) -> Any:
     """The number of elements of a tensor."""
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """A tensor of ones."""
 
 def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
     """Ones of another tensor's shape, dtype and device."""
 
-def orgqr(input: Any, input2: Any) -> Any:
+def orgqr(input: Any, input2: Any, *, out: Tensor | None = None) -> Any:
     """The first columns of a product of Householder reflections ``I - tau v v^H``."""
 
-def ormqr(input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False) -> Any:
+def ormqr(input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Tensor | None = None) -> Any:
     """``Q input3`` with the Q of Householder reflections, all its columns."""
 
-def outer(input: Any, vec2: Any) -> Any:
+def outer(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
     """The products of all pairs of elements of two vectors."""
 
 def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
@@ -1400,10 +1431,10 @@ def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> An
 def pdist(input: Any, p: Any = 2.0) -> Any:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
-def permute(input: Any, *args: Any, dims: Any = None) -> Any:
+def permute(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
     """The dimensions in another order, sharing memory."""
 
-def permute_copy(input: Any, *args: Any, dims: Any = None) -> Any:
+def permute_copy(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None, out: Tensor | None = None) -> Tensor:
     """`permute`, in new memory."""
 
 def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
@@ -1412,34 +1443,34 @@ def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
 
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``."""
 
-def polygamma(n: Any, input: Any) -> Any:
+def polygamma(n: Any, input: Any, *, out: Tensor | None = None) -> Any:
     """The n-th derivative of `digamma`."""
 
 def positive(input: Any) -> Any:
     """The tensor itself."""
 
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Any:
     """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
-def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """The product over one dimension, or over all."""
 
 def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
     """A copy with ``source`` at positions of the flattened tensor."""
 
-def qr(input: Any, some: Any = True) -> Any:
+def qr(input: Any, some: Any = True, *, out: Tensor | None = None) -> Any:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
-def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear', out: Tensor | None = None) -> Any:
     """The value below which a share q of the elements lies, along a dimension or over all."""
 
-def rad2deg(input: Any, *, out: Any = None) -> Any:
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians to degrees."""
 
-def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
 def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
@@ -1463,49 +1494,49 @@ def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: 
 def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
     """The numbers from 0 to n - 1 in random order."""
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, out: Tensor | None = None) -> Any:
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
 
-def ravel(input: Any) -> Any:
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
 
-def real(input: Any) -> Any:
+def real(input: Tensor) -> Tensor:
     """The real parts, sharing memory; a real tensor is itself."""
 
-def reciprocal(input: Any, *, out: Any = None) -> Any:
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by each element."""
 
-def reciprocal_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def reciprocal_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
-def relu(input: Any, *, out: Any = None) -> Any:
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least 0."""
 
-def relu_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
-def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
 
-def renorm(input: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
+def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Tensor | None = None) -> Any:
     """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
 
 def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
     """Each element (or slice along ``dim``) repeated, one after the other."""
 
-def reshape(input: Any, *args: Any, shape: Any = None) -> Any:
+def reshape(input: Tensor, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
     """The same elements under another shape: a view where the strides allow it, else a copy."""
 
-def reshape_as(input: Any, other: Any) -> Any:
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`reshape` to the shape of another tensor."""
 
-def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Give the tensor itself the size of another (see `Tensor.resize_`)."""
 
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
 
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
 def result_type(tensor: Any, other: Any) -> Any:
@@ -1517,136 +1548,136 @@ def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
 def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
     """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
-def round(input: Any, *, decimals: Any = 0) -> Any:
+def round(input: Any, *, decimals: Any = 0, out: Tensor | None = None) -> Any:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def round_(input: Any, *, decimals: Any = 0, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
-def row_stack(tensors: Any) -> Any:
+def row_stack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Tensors one below the other, along dimension 0."""
 
-def rsqrt(input: Any, *, out: Any = None) -> Any:
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by the square root of each element."""
 
-def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``other - alpha * input``, element by element."""
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
     """A 0-d tensor of the default dtype."""
 
-def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
-def scatter_add(input: Any, dim: Any, index: Any, src: Any) -> Any:
+def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
-def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
+def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None) -> Any:
+def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None, out: Tensor | None = None) -> Any:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
 
 def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: Any = 0, unsafe: Any = False, initial: Any = None) -> Any:
     """Reductions of neighbouring elements along an axis, in segments of given lengths."""
 
-def select(input: Any, dim: Any, index: Any) -> Any:
+def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One position along a dimension, which is removed; shares memory."""
 
-def select_copy(input: Any, dim: Any, index: Any) -> Any:
+def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """`select`, in new memory."""
 
-def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
+def select_scatter(input: Any, src: Any, dim: Any, index: Any, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with one position along a dimension replaced."""
 
-def sgn(input: Any, *, out: Any = None) -> Any:
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element divided by its absolute value; 0 stays 0."""
 
-def sigmoid(input: Any, *, out: Any = None) -> Any:
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-x))`` of each element x."""
 
-def sigmoid_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sigmoid_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
-def sign(input: Any, *, out: Any = None) -> Any:
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1, by the sign of each element."""
 
-def signbit(input: Any, *, out: Any = None) -> Any:
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the sign bit is set: negative elements, and -0."""
 
-def sin(input: Any, *, out: Any = None) -> Any:
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of each element, in radians."""
 
-def sin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
-def sinc(input: Any, *, out: Any = None) -> Any:
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
-def sinc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
-def sinh(input: Any, *, out: Any = None) -> Any:
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of each element."""
 
-def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
-def slice_copy(input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+def slice_copy(input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None) -> Any:
     """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory."""
 
-def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with a slice along a dimension replaced."""
 
-def slogdet(input: Any) -> Any:
+def slogdet(input: Any, *, out: Tensor | None = None) -> Any:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
-def softmax(input: Any, dim: Any, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: Any, dtype: Any = None, *, out: Tensor | None = None) -> Any:
     """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
-def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False, *, out: Tensor | None = None) -> Any:
     """The elements in order along a dimension, and where they were."""
 
-def split(tensor: Any, split_size_or_sections: Any, dim: Any = 0) -> Any:
+def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
 
-def split_copy(input: Any, split_size: Any, dim: Any = 0) -> Any:
+def split_copy(input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`_split`, in new memory."""
 
-def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes given along a dimension, see `split`."""
 
-def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`split_with_sizes`, in new memory."""
 
-def sqrt(input: Any, *, out: Any = None) -> Any:
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root of each element; nan for negative real ones."""
 
-def sqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
-def square(input: Any) -> Any:
+def square(input: Any, *, out: Tensor | None = None) -> Any:
     """The square of each element; bool becomes int64."""
 
-def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def square_(input: Any, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those among ``dim``."""
 
-def squeeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def squeeze_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
-def squeeze_copy(input: Any, dim: Any = None) -> Any:
+def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """`squeeze`, in new memory."""
 
-def stack(tensors: Any, dim: Any = 0) -> Any:
+def stack(tensors: Any, dim: Any = 0, *, out: Tensor | None = None) -> Any:
     """Tensors of one shape along a new dimension."""
 
-def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None, out: Tensor | None = None) -> Any:
     """The standard deviation: the square root of `var`."""
 
 def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
@@ -1655,61 +1686,61 @@ def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = F
 def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
     """The spectra of a signal seen through a window that moves along it."""
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``input - alpha * other``, element by element."""
 
-def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``input - alpha * other``, element by element."""
 
-def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None, out: Tensor | None = None) -> Any:
     """The sum over some dimensions, or over all."""
 
 def sum_to_size(input: Any, *size: Any) -> Any:
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
 
-def svd(input: Any, some: Any = True, compute_uv: Any = True) -> Any:
+def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Tensor | None = None) -> Any:
     """``input = U diag(S) V^H``."""
 
 def svd_lowrank(A: Any, q: Any = 6, niter: Any = 2, M: Any = None) -> Any:
     """The q largest singular values of ``A - M``, nearly, and their vectors."""
 
-def swapaxes(input: Any, axis0: Any, axis1: Any) -> Any:
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """Two dimensions exchanged, sharing memory, see `transpose`."""
 
-def swapdims(input: Any, dim0: Any, dim1: Any) -> Any:
+def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, sharing memory."""
 
-def t(input: Any) -> Any:
+def t(input: Tensor) -> Tensor:
     """The transpose of a tensor of at most 2 dimensions."""
 
-def t_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def t_(input: Tensor) -> Tensor:
     """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
-def t_copy(input: Any) -> Any:
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`t`, in new memory."""
 
-def take(input: Any, index: Any) -> Any:
+def take(input: Any, index: Any, *, out: Tensor | None = None) -> Any:
     """Elements at positions of the flattened tensor."""
 
-def take_along_dim(input: Any, indices: Any, dim: Any = None) -> Any:
+def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
-def tan(input: Any, *, out: Any = None) -> Any:
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element, in radians."""
 
-def tan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
-def tanh(input: Any, *, out: Any = None) -> Any:
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of each element."""
 
-def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
-def tensor_split(input: Any, indices_or_sections: Any = None, dim: Any = 0, *, sections: Any = None, indices: Any = None, tensor_indices_or_sections: Any = None) -> Any:
+def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
     """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Tensor | None = None) -> Any:
     """The product of two tensors summed over some dimensions of each."""
 
 def tile(input: Any, *args: Any, dims: Any = None) -> Any:
@@ -1718,19 +1749,19 @@ def tile(input: Any, *args: Any, dims: Any = None) -> Any:
 def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
     """The tensor with another dtype or on another device; itself if nothing changes."""
 
-def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
+def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True, *, out: Tensor | None = None) -> Any:
     """The k largest (or smallest) elements along a dimension, in order, and where they are."""
 
 def trace(input: Any) -> Any:
     """The sum of a matrix's diagonal."""
 
-def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
+def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, sharing memory."""
 
-def transpose_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def transpose_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
-def transpose_copy(input: Any, dim0: Any, dim1: Any) -> Any:
+def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
     """`transpose`, in new memory."""
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
@@ -1739,43 +1770,43 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
 def trapz(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
     """The integral along a dimension by the trapezoidal rule."""
 
-def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
+def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False, *, out: Tensor | None = None) -> Any:
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
-def tril(input: Any, diagonal: Any = 0) -> Any:
+def tril(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
     """The elements on and below a diagonal of each matrix; zeros above."""
 
 def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
 
-def triu(input: Any, diagonal: Any = 0) -> Any:
+def triu(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
     """The elements on and above a diagonal of each matrix; zeros below."""
 
 def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
 
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+def true_divide(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements; integers are divided as floating-point numbers."""
 
-def trunc(input: Any, *, out: Any = None) -> Any:
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def trunc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-def unbind(input: Any, dim: Any = 0) -> Any:
+def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """All positions along a dimension, as a tuple; each shares memory with the input."""
 
-def unbind_copy(input: Any, dim: Any = 0) -> Any:
+def unbind_copy(input: Tensor, dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`unbind`, in new memory."""
 
-def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dimension divided into several."""
 
-def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
     """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
-def unfold_copy(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
     """`unfold`, in new memory."""
 
 def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
@@ -1796,67 +1827,67 @@ def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """`split`, in pieces that may be written to, since each has a history of its own."""
 
-def unsqueeze(input: Any, dim: Any) -> Any:
+def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """With another dimension of size 1 in front of ``dim``."""
 
-def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def unsqueeze_(input: Tensor, dim: _int) -> Tensor:
     """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
-def unsqueeze_copy(input: Any, dim: Any) -> Any:
+def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """`unsqueeze`, in new memory."""
 
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     """The powers of the elements of a vector as columns."""
 
-def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None, out: Tensor | None = None) -> Any:
     """The variance over some dimensions, or over all."""
 
 def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
     """`var` and `mean`."""
 
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """`dot` with the first vector conjugated."""
 
-def view(input: Any, *args: Any, size: Any = None, dtype: Any = None) -> Any:
+def view(input: Tensor, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:
     """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
 
-def view_as(input: Any, other: Any) -> Any:
+def view_as(input: Tensor, other: Tensor) -> Tensor:
     """`view` with the shape of another tensor."""
 
-def view_as_complex(input: Any) -> Any:
+def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
 
-def view_as_complex_copy(input: Any) -> Any:
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_complex`, in new memory."""
 
-def view_as_real(input: Any) -> Any:
+def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
 
-def view_as_real_copy(input: Any) -> Any:
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_real`, in new memory."""
 
-def view_copy(input: Any, size: Any = None, *, dtype: Any = None) -> Any:
+def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Any:
     """`Tensor.view` to a shape or a dtype, in new memory."""
 
-def vsplit(input: Any, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the first dimension."""
 
-def vstack(tensors: Any) -> Any:
+def vstack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Tensors one below the other, along dimension 0."""
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds."""
 
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
-def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def xlogy_(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
 
 def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """A tensor of zeros."""
 
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:

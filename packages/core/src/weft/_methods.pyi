@@ -1,34 +1,45 @@
 """What the ops put on Tensor. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
 
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from collections.abc import Callable
+from collections.abc import Sequence
+from numpy import ndarray
 from typing import Any
-
+from typing import overload as _overload
+from weft import return_types as _return_types
 from weft._engine.tensor import TensorBase
-from weft._tensor.base import Tensor
-from builtins import bool as _bool, complex as _complex, dict as _dict, float as _float, int as _int, str as _str, tuple as _tuple
-from collections.abc import Callable as _Callable
+from weft.storage import TypedStorage
+from weft.types import DType
+from weft.types import MemoryFormat
+from weft.types import Number
+from weft.types import Scalar
+from weft.types import Tensor
+from weft.utils.hooks import RemovableHandle
 
 class Methods(TensorBase):
     """The methods and operators that declarations and other modules attach."""
 
     @property
-    def H(self) -> Any: ...
+    def H(self) -> Tensor: ...
 
     @property
-    def T(self) -> Any: ...
+    def T(self) -> Tensor: ...
 
-    def __abs__(self) -> Tensor:
+    def __abs__(self) -> Tensor:  # type: ignore[override]
         ...
 
-    def __add__(self, other: Any) -> Tensor:
+    def __add__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __and__(self, other: Any) -> Tensor:
+    def __and__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: _bool | None = None) -> ndarray[Any, Any]:
         """What NumPy's functions see: the tensor's memory, or a copy in another dtype."""
 
-    def __array_namespace__(self, *, api_version: _str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the Python array API standard for this tensor: the module `weft.array_api`."""
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: _bool = False) -> Any:
@@ -37,7 +48,7 @@ class Methods(TensorBase):
     def __bool__(self) -> _bool:
         ...
 
-    def __complex__(self) -> _complex:
+    def __complex__(self) -> complex:
         ...
 
     def __contains__(self, element: Any) -> _bool:
@@ -46,55 +57,55 @@ class Methods(TensorBase):
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-    def __deepcopy__(self, memo: _dict[Any, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
         """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
 
     def __div__(self, other: Any) -> Any:
         """Division by the name that Python 2 looked for."""
 
-    def __dlpack__(self, *, stream: Any = None, max_version: _tuple[_int, _int] | None = None, dl_device: _tuple[Any, _int] | None = None, copy: _bool | None = None) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: tuple[_int, _int] | None = None, dl_device: tuple[Any, _int] | None = None, copy: _bool | None = None) -> Any:
         """Give the tensor's memory to another library, as the array API standard of 2023.12 says."""
 
-    def __dlpack_device__(self) -> _tuple[_int, _int]:
+    def __dlpack_device__(self) -> tuple[_int, _int]:
         """Where the memory is: DLPack's number of the device type, and the index."""
 
-    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+    def __eq__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __float__(self) -> _float:
         ...
 
-    def __floordiv__(self, other: Any) -> Tensor:
+    def __floordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __ge__(self, other: Any) -> Tensor:
+    def __ge__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __getitem__(self, index: Any) -> Any:
         """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
 
-    def __gt__(self, other: Any) -> Tensor:
+    def __gt__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __iadd__(self, other: Any) -> Tensor:
+    def __iadd__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
 
-    def __iand__(self, other: Any) -> Tensor:
+    def __iand__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
-    def __idiv__(self, other: Any) -> Tensor:
+    def __idiv__(self, other: Any) -> Tensor:  # type: ignore[override]
         """Division in place by the name that Python 2 looked for."""
 
-    def __ifloordiv__(self, other: Any) -> Tensor:
+    def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
-    def __ilshift__(self, other: Any) -> Tensor:
+    def __ilshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
 
-    def __imod__(self, other: Any) -> Tensor:
+    def __imod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
-    def __imul__(self, other: Any) -> Tensor:
+    def __imul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def __index__(self) -> _int:
@@ -106,124 +117,124 @@ class Methods(TensorBase):
     def __invert__(self) -> Tensor:
         """``~self``: all bits flipped."""
 
-    def __ior__(self, other: Any) -> Tensor:
+    def __ior__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
-    def __ipow__(self, other: Any) -> Tensor:
+    def __ipow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.power`: writes into ``self`` and returns it."""
 
-    def __irshift__(self, other: Any) -> Tensor:
+    def __irshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
 
-    def __isub__(self, other: Any) -> Tensor:
+    def __isub__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.minus`: writes into ``self`` and returns it."""
 
-    def __itruediv__(self, other: Any) -> Tensor:
+    def __itruediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
-    def __ixor__(self, other: Any) -> Tensor:
+    def __ixor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
-    def __le__(self, other: Any) -> Tensor:
+    def __le__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __long__(self) -> _int:
         """The only element as an integer, by the name that Python 2 looked for."""
 
-    def __lshift__(self, other: Any) -> Tensor:
+    def __lshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __lt__(self, other: Any) -> Tensor:
+    def __lt__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __matmul__(self, other: Any) -> Tensor:
+    def __matmul__(self, other: Tensor) -> Tensor:  # type: ignore[override]
         ...
 
-    def __mod__(self, other: Any) -> Tensor:
+    def __mod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __mul__(self, other: Any) -> Tensor:
+    def __mul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+    def __ne__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __neg__(self) -> Tensor:
+    def __neg__(self) -> Tensor:  # type: ignore[override]
         ...
 
     def __nonzero__(self) -> _bool:
         """Whether the only element is not 0, by the name that Python 2 looked for."""
 
-    def __or__(self, other: Any) -> Tensor:
+    def __or__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __pos__(self) -> Any:
         """The tensor itself."""
 
-    def __pow__(self, other: Any) -> Tensor:
+    def __pow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __radd__(self, other: Any) -> Tensor:
+    def __radd__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rand__(self, other: Any) -> Tensor:
+    def __rand__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rdiv__(self, other: Any) -> Tensor:
+    def __rdiv__(self, other: Any) -> Any:
         """``other / self``: the name that Python 2 had for `__rtruediv__`."""
 
     def __reversed__(self) -> Any:
         """The tensor with the order along its first dimension reversed."""
 
-    def __rfloordiv__(self, other: Any) -> Tensor:
+    def __rfloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rlshift__(self, other: Any) -> Tensor:
+    def __rlshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __rmatmul__(self, other: Any) -> Any:
         ...
 
-    def __rmod__(self, other: Any) -> Tensor:
+    def __rmod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rmul__(self, other: Any) -> Tensor:
+    def __rmul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __ror__(self, other: Any) -> Tensor:
+    def __ror__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __round__(self, digits: Any = 0) -> Tensor:
+    def __round__(self, digits: Any = 0) -> Any:
         ...
 
-    def __rpow__(self, other: Any) -> Tensor:
+    def __rpow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rrshift__(self, other: Any) -> Tensor:
+    def __rrshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rshift__(self, other: Any) -> Tensor:
+    def __rshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rsub__(self, other: Any) -> Tensor:
+    def __rsub__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rtruediv__(self, other: Any) -> Tensor:
+    def __rtruediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rxor__(self, other: Any) -> Tensor:
+    def __rxor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write elements by position."""
 
-    def __sub__(self, other: Any) -> Tensor:
+    def __sub__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __truediv__(self, other: Any) -> Tensor:
+    def __truediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __xor__(self, other: Any) -> Tensor:
+    def __xor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
     @property
@@ -231,13 +242,13 @@ class Methods(TensorBase):
     @_backward_hooks.setter
     def _backward_hooks(self, value: Any) -> None: ...
 
-    def _conj(self) -> Any:
+    def _conj(self) -> Tensor:
         """The complex conjugate, sharing memory; a real tensor is itself."""
 
-    def _conj_copy(self, *, out: Any = None) -> Tensor:
+    def _conj_copy(self) -> Tensor:
         """The complex conjugate of each element, in new memory."""
 
-    def _conj_physical(self) -> Any:
+    def _conj_physical(self) -> Tensor:
         """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
     _execution_engine: Any
@@ -245,40 +256,40 @@ class Methods(TensorBase):
     @property
     def _grad_fn(self) -> Any: ...
 
-    def _neg_view(self) -> Any:
+    def _neg_view(self) -> Tensor:
         """The negative, sharing memory: what is written to it is written with the other sign."""
 
-    def _typed_storage(self) -> Any:
+    def _typed_storage(self) -> TypedStorage:
         """`storage` without its warning, as PyTorch's own code calls it."""
 
-    def abs(self, *, out: Any = None) -> Any:
+    def abs(self) -> Tensor:
         """The absolute value of each element; real for complex input."""
 
     def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-    def absolute(self, *, out: Any = None) -> Any:
+    def absolute(self) -> Tensor:
         """The absolute value of each element; real for complex input."""
 
     def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
-    def acos(self, *, out: Any = None) -> Any:
+    def acos(self) -> Tensor:
         """The angle whose cosine is each element, in radians."""
 
-    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acos_(self) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-    def acosh(self, *, out: Any = None) -> Any:
+    def acosh(self) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
 
-    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acosh_(self) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
     def add(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input + alpha * other``, element by element."""
 
-    def add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.add`: writes into ``self`` and returns it."""
 
     def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -290,34 +301,34 @@ class Methods(TensorBase):
     def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """``input + value * tensor1 / tensor2``."""
 
-    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
         """In-place variant of `weft.addcdiv`: writes into ``self`` and returns it."""
 
     def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """``input + value * tensor1 * tensor2``."""
 
-    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
         """In-place variant of `weft.addcmul`: writes into ``self`` and returns it."""
 
     def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """``beta * input + alpha * (mat1 @ mat2)``."""
 
-    def addmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addmm_(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.addmm`: writes into ``self`` and returns it."""
 
     def addmv(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """``beta * input + alpha * (mat @ vec)``."""
 
-    def addmv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addmv_(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
     def addr(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """``beta * input + alpha * outer(vec1, vec2)``."""
 
-    def addr_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addr_(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.addr`: writes into ``self`` and returns it."""
 
-    def adjoint(self) -> Any:
+    def adjoint(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
 
     def all(self, dim: Any = None, keepdim: Any = False) -> Any:
@@ -344,46 +355,46 @@ class Methods(TensorBase):
     def apply_(self, callable: Any) -> Tensor:
         """Replace each element by what a Python function makes of it; slow, and on the CPU only."""
 
-    def arccos(self, *, out: Any = None) -> Any:
+    def arccos(self) -> Tensor:
         """The angle whose cosine is each element, in radians."""
 
-    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccos_(self) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
-    def arccosh(self, *, out: Any = None) -> Any:
+    def arccosh(self) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
 
-    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccosh_(self) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-    def arcsin(self, *, out: Any = None) -> Any:
+    def arcsin(self) -> Tensor:
         """The angle whose sine is each element, in radians."""
 
-    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsin_(self) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-    def arcsinh(self, *, out: Any = None) -> Any:
+    def arcsinh(self) -> Tensor:
         """The inverse hyperbolic sine of each element."""
 
-    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsinh_(self) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-    def arctan(self, *, out: Any = None) -> Any:
+    def arctan(self) -> Tensor:
         """The angle whose tangent is each element, in radians."""
 
-    def arctan2(self, other: Any, *, out: Any = None) -> Any:
+    def arctan2(self, other: Tensor) -> Tensor:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan2_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
 
-    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan_(self) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-    def arctanh(self, *, out: Any = None) -> Any:
+    def arctanh(self) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
 
-    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
     def argmax(self, dim: Any = None, keepdim: Any = False) -> Any:
@@ -401,40 +412,40 @@ class Methods(TensorBase):
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Any:
         """A view of the tensor's storage with any sizes and strides, counted in elements."""
 
-    def as_strided_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def as_strided_(self, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
         """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
     def as_strided_scatter(self, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
         """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
-    def asin(self, *, out: Any = None) -> Any:
+    def asin(self) -> Tensor:
         """The angle whose sine is each element, in radians."""
 
-    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asin_(self) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
-    def asinh(self, *, out: Any = None) -> Any:
+    def asinh(self) -> Tensor:
         """The inverse hyperbolic sine of each element."""
 
-    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asinh_(self) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
-    def atan(self, *, out: Any = None) -> Any:
+    def atan(self) -> Tensor:
         """The angle whose tangent is each element, in radians."""
 
-    def atan2(self, other: Any, *, out: Any = None) -> Any:
+    def atan2(self, other: Tensor) -> Tensor:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan2_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
 
-    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan_(self) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
-    def atanh(self, *, out: Any = None) -> Any:
+    def atanh(self) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
 
-    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
     def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None) -> Any:
@@ -443,85 +454,85 @@ class Methods(TensorBase):
     def baddbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         """``beta * input + alpha * bmm(batch1, batch2)``."""
 
-    def baddbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def baddbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
 
-    def bernoulli(self, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+    def bernoulli(self, p: Any = None, *, generator: Any = None) -> Any:
         """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
 
-    def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._bernoulli`: writes into ``self`` and returns it."""
 
-    def bfloat16(self, memory_format: Any = None) -> Tensor:
+    def bfloat16(self, memory_format: Any = None) -> Any:
         """The tensor as bfloat16."""
 
     def bincount(self, weights: Any = None, minlength: Any = 0) -> Any:
         """How often each integer from 0 on occurs, or the sum of the weights at its places."""
 
-    def bitwise_and(self, other: Any, *, out: Any = None) -> Any:
+    def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in both."""
 
-    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_and_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
-    def bitwise_left_shift(self, other: Any, *, out: Any = None) -> Any:
+    def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
         """``input * 2 ** other``: the bits moved to the left."""
 
-    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
 
-    def bitwise_not(self, *, out: Any = None) -> Any:
+    def bitwise_not(self) -> Tensor:
         """All bits flipped; for bool, the other truth value."""
 
-    def bitwise_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_not_(self) -> Tensor:
         """In-place variant of `weft.bitwise_not`: writes into ``self`` and returns it."""
 
-    def bitwise_or(self, other: Any, *, out: Any = None) -> Any:
+    def bitwise_or(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in one or both."""
 
-    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_or_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
-    def bitwise_right_shift(self, other: Any, *, out: Any = None) -> Any:
+    def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
         """``input / 2 ** other``, rounded down: the bits moved to the right."""
 
-    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
 
-    def bitwise_xor(self, other: Any, *, out: Any = None) -> Any:
+    def bitwise_xor(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in exactly one."""
 
-    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
     def bmm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
         """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
-    def bool(self, memory_format: Any = None) -> Tensor:
+    def bool(self, memory_format: Any = None) -> Any:
         """The tensor as bool."""
 
-    def broadcast_to(self, *args: Any, size: Any = None) -> Any:
+    def broadcast_to(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
         """`expand` under NumPy's name."""
 
-    def byte(self, memory_format: Any = None) -> Tensor:
+    def byte(self, memory_format: Any = None) -> Any:
         """The tensor as uint8."""
 
-    def cauchy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cauchy_(self, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._cauchy`: writes into ``self`` and returns it."""
 
-    def cdouble(self, memory_format: Any = None) -> Tensor:
+    def cdouble(self, memory_format: Any = None) -> Any:
         """The tensor as complex128."""
 
-    def ceil(self, *, out: Any = None) -> Any:
+    def ceil(self) -> Tensor:
         """The smallest integer not below each element."""
 
-    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ceil_(self) -> Tensor:
         """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
-    def cfloat(self, memory_format: Any = None) -> Tensor:
+    def cfloat(self, memory_format: Any = None) -> Any:
         """The tensor as complex64."""
 
-    def char(self, memory_format: Any = None) -> Tensor:
+    def char(self, memory_format: Any = None) -> Any:
         """The tensor as int8."""
 
     def cholesky(self, upper: Any = False) -> Any:
@@ -533,73 +544,73 @@ class Methods(TensorBase):
     def cholesky_solve(self, input2: Any, upper: Any = False) -> Any:
         """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
-    def chunk(self, chunks: Any, dim: Any = 0) -> Any:
+    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
     def clamp(self, min: Any = None, max: Any = None) -> Any:
         """Each element moved into [min, max]."""
 
-    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clamp_max(self, max: Any) -> Any:
         """Each element, but at most ``max``."""
 
-    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_max_(self, max: Any) -> Tensor:
         """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
     def clamp_min(self, min: Any) -> Any:
         """Each element, but at least ``min``."""
 
-    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_min_(self, min: Any) -> Tensor:
         """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         """Each element moved into [min, max]."""
 
-    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clone(self, *, memory_format: Any = None) -> Any:
         """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
-    def conj(self) -> Any:
+    def conj(self) -> Tensor:
         """The complex conjugate, sharing memory; a real tensor is itself."""
 
-    def conj_physical(self) -> Any:
+    def conj_physical(self) -> Tensor:
         """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
-    def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def conj_physical_(self) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
     def const_data_ptr(self) -> Any:
         """Return the address of the first element, for reading only; 0 if there is none."""
 
-    def contiguous(self, memory_format: Any = None) -> Tensor:
+    def contiguous(self, memory_format: Any = None) -> Any:
         """The tensor itself if its elements lie in order in memory, else a copy that is so."""
 
     def copy_(self, other: Any, non_blocking: Any = False) -> Tensor:
         """Write the values of another tensor, converted to this dtype and device, and broadcast."""
 
-    def copysign(self, other: Any, *, out: Any = None) -> Any:
+    def copysign(self, other: Tensor | Number) -> Tensor:
         """The size of ``input`` with the sign of ``other``."""
 
-    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def copysign_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.copysign`: writes into ``self`` and returns it."""
 
     def corrcoef(self) -> Any:
         """The correlation coefficients of variables: one in each row, one observation in each column."""
 
-    def cos(self, *, out: Any = None) -> Any:
+    def cos(self) -> Tensor:
         """The cosine of each element, in radians."""
 
-    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cos_(self) -> Tensor:
         """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
-    def cosh(self, *, out: Any = None) -> Any:
+    def cosh(self) -> Tensor:
         """The hyperbolic cosine of each element."""
 
-    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cosh_(self) -> Tensor:
         """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
     def count_nonzero(self, dim: Any = None) -> Any:
@@ -608,13 +619,13 @@ class Methods(TensorBase):
     def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
         """The covariances of variables: one in each row, one observation in each column."""
 
-    def cpu(self, memory_format: Any = None) -> Tensor:
+    def cpu(self, memory_format: Any = None) -> Any:
         """The tensor on the CPU."""
 
     def cross(self, other: Any, dim: Any = None) -> Any:
         """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
 
-    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> Tensor:
+    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> Any:
         """The tensor on a CUDA device."""
 
     def cummax(self, dim: Any) -> Any:
@@ -626,22 +637,22 @@ class Methods(TensorBase):
     def cumprod(self, dim: Any, *, dtype: Any = None) -> Any:
         """The products of all elements up to each one, along a dimension."""
 
-    def cumprod_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cumprod_(self, dim: Any, *, dtype: Any = None) -> Tensor:
         """In-place variant of `weft.cumprod`: writes into ``self`` and returns it."""
 
     def cumsum(self, dim: Any, *, dtype: Any = None) -> Any:
         """The sums of all elements up to each one, along a dimension."""
 
-    def cumsum_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cumsum_(self, dim: Any, *, dtype: Any = None) -> Tensor:
         """In-place variant of `weft.cumsum`: writes into ``self`` and returns it."""
 
     def data_ptr(self) -> Any:
         """Return the address of the first element; 0 if there is none."""
 
-    def deg2rad(self, *, out: Any = None) -> Any:
+    def deg2rad(self) -> Tensor:
         """Degrees to radians."""
 
-    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def deg2rad_(self) -> Tensor:
         """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
     def dense_dim(self) -> Any:
@@ -650,7 +661,7 @@ class Methods(TensorBase):
     def det(self) -> Any:
         """The determinant of each square matrix of a batch."""
 
-    def detach(self) -> Any:
+    def detach(self) -> Tensor:
         """The same memory, without history: a new leaf that does not require grad."""
 
     def detach_(self) -> Tensor:
@@ -674,10 +685,10 @@ class Methods(TensorBase):
     def diff(self, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
         """The differences of neighbours along a dimension, n times over."""
 
-    def digamma(self, *, out: Any = None) -> Any:
+    def digamma(self) -> Tensor:
         """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
 
-    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def digamma_(self) -> Tensor:
         """In-place variant of `weft.digamma`: writes into ``self`` and returns it."""
 
     def dim_order(self, *, ambiguity_check: Any = False) -> Any:
@@ -689,79 +700,79 @@ class Methods(TensorBase):
     def div(self, other: Any, *, rounding_mode: Any = None) -> Any:
         """The quotient of each pair of elements."""
 
-    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def div_(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
     def divide(self, other: Any, *, rounding_mode: Any = None) -> Any:
         """The quotient of each pair of elements."""
 
-    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def divide_(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
     def dot(self, tensor: Any) -> Any:
         """The sum of the products of two vectors' elements."""
 
-    def double(self, memory_format: Any = None) -> Tensor:
+    def double(self, memory_format: Any = None) -> Any:
         """The tensor as float64."""
 
-    def dsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+    def dsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
         """Split into equal parts, or before given indices, along the third dimension."""
 
     def eig(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.eig` of this tensor."""
 
-    def eq(self, other: Any, *, out: Any = None) -> Any:
+    def eq(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements are equal."""
 
-    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def eq_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.eq`: writes into ``self`` and returns it."""
 
     def equal(self, other: Any) -> Any:
         """Whether two tensors have the same shape and elements."""
 
-    def erf(self, *, out: Any = None) -> Any:
+    def erf(self) -> Tensor:
         """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
-    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erf_(self) -> Tensor:
         """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
 
-    def erfc(self, *, out: Any = None) -> Any:
+    def erfc(self) -> Tensor:
         """``1 - erf(x)``, without loss of precision for large x."""
 
-    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfc_(self) -> Tensor:
         """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
-    def erfinv(self, *, out: Any = None) -> Any:
+    def erfinv(self) -> Tensor:
         """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
 
-    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfinv_(self) -> Tensor:
         """In-place variant of `weft.erfinv`: writes into ``self`` and returns it."""
 
-    def exp(self, *, out: Any = None) -> Any:
+    def exp(self) -> Tensor:
         """The exponential of each element."""
 
-    def exp2(self, *, out: Any = None) -> Any:
+    def exp2(self) -> Tensor:
         """2 raised to the power of each element."""
 
-    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp2_(self) -> Tensor:
         """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
 
-    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp_(self) -> Tensor:
         """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
-    def expand(self, *args: Any, size: Any = None, implicit: Any = False) -> Any:
+    def expand(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
         """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
 
-    def expand_as(self, other: Any) -> Any:
+    def expand_as(self, other: Tensor) -> Tensor:
         """`expand` to the shape of another tensor."""
 
-    def expm1(self, *, out: Any = None) -> Any:
+    def expm1(self) -> Tensor:
         """The exponential of each element, minus 1, exact near 0."""
 
-    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def expm1_(self) -> Tensor:
         """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-    def exponential_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exponential_(self, lambd: Any = 1.0, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._exponential`: writes into ``self`` and returns it."""
 
     def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -770,13 +781,13 @@ class Methods(TensorBase):
     def fill_diagonal_(self, fill_value: Any, wrap: Any = False) -> Tensor:
         """Write a value to the main diagonal: of a matrix, or where all indices are equal."""
 
-    def fix(self, *, out: Any = None) -> Any:
+    def fix(self) -> Tensor:
         """Each element without its fraction."""
 
-    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fix_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-    def flatten(self, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """The dimensions from ``start_dim`` to ``end_dim`` as one."""
 
     def flip(self, *args: Any, dims: Any = None) -> Any:
@@ -788,7 +799,7 @@ class Methods(TensorBase):
     def flipud(self) -> Any:
         """The rows in reverse order."""
 
-    def float(self, memory_format: Any = None) -> Tensor:
+    def float(self, memory_format: Any = None) -> Any:
         """The tensor as float32."""
 
     def float_power(self, exponent: Any) -> Any:
@@ -797,34 +808,34 @@ class Methods(TensorBase):
     def float_power_(self, exponent: Any) -> Tensor:
         """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
 
-    def floor(self, *, out: Any = None) -> Any:
+    def floor(self) -> Tensor:
         """The largest integer not above each element."""
 
-    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_(self) -> Tensor:
         """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
-    def floor_divide(self, other: Any, *, out: Any = None) -> Any:
+    def floor_divide(self, other: Tensor | Number) -> Tensor:
         """The quotient of each pair of elements, rounded down."""
 
-    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_divide_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
-    def fmax(self, other: Any, *, out: Any = None) -> Any:
+    def fmax(self, other: Tensor) -> Tensor:
         """The larger of each pair of elements; the other one if one is nan."""
 
-    def fmin(self, other: Any, *, out: Any = None) -> Any:
+    def fmin(self, other: Tensor) -> Tensor:
         """The smaller of each pair of elements; the other one if one is nan."""
 
-    def fmod(self, other: Any, *, out: Any = None) -> Any:
+    def fmod(self, other: Tensor | Number) -> Tensor:
         """The remainder of the division rounded towards zero: it has the dividend's sign."""
 
-    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.fmod`: writes into ``self`` and returns it."""
 
-    def frac(self, *, out: Any = None) -> Any:
+    def frac(self) -> Tensor:
         """The fraction of each element, with its sign."""
 
-    def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def frac_(self) -> Tensor:
         """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
     def frexp(self) -> Any:
@@ -833,19 +844,19 @@ class Methods(TensorBase):
     def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
         """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
 
-    def gcd(self, other: Any, *, out: Any = None) -> Any:
+    def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor of each pair of elements."""
 
-    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gcd_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
 
-    def ge(self, other: Any, *, out: Any = None) -> Any:
+    def ge(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than or equal to ``other``."""
 
-    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ge_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
 
-    def geometric_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def geometric_(self, p: Any = None, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
 
     def geqrf(self) -> Any:
@@ -859,25 +870,25 @@ class Methods(TensorBase):
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None: ...
 
-    def greater(self, other: Any, *, out: Any = None) -> Any:
+    def greater(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than ``other``."""
 
-    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
 
-    def greater_equal(self, other: Any, *, out: Any = None) -> Any:
+    def greater_equal(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than or equal to ``other``."""
 
-    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_equal_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
 
-    def gt(self, other: Any, *, out: Any = None) -> Any:
+    def gt(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than ``other``."""
 
-    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
 
-    def half(self, memory_format: Any = None) -> Tensor:
+    def half(self, memory_format: Any = None) -> Any:
         """The tensor as float16."""
 
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
@@ -889,7 +900,7 @@ class Methods(TensorBase):
     def heaviside(self, values: Any) -> Any:
         """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
-    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def heaviside_(self, values: Any) -> Tensor:
         """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
 
     def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
@@ -898,66 +909,66 @@ class Methods(TensorBase):
     def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
         """How many elements lie between neighbouring edges, and the edges."""
 
-    def hsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+    def hsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
         """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
-    def hypot(self, other: Any, *, out: Any = None) -> Any:
+    def hypot(self, other: Tensor) -> Tensor:
         """The length of the hypotenuse for each pair of legs."""
 
-    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def hypot_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.hypot`: writes into ``self`` and returns it."""
 
-    def i0(self, *, out: Any = None) -> Any:
+    def i0(self) -> Tensor:
         """The modified Bessel function of the first kind of order 0."""
 
-    def i0_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def i0_(self) -> Tensor:
         """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
 
-    def igamma(self, other: Any, *, out: Any = None) -> Any:
+    def igamma(self, other: Tensor) -> Tensor:
         """The regularized lower incomplete gamma function."""
 
-    def igamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def igamma_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.igamma`: writes into ``self`` and returns it."""
 
-    def igammac(self, other: Any, *, out: Any = None) -> Any:
+    def igammac(self, other: Tensor) -> Tensor:
         """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
 
-    def igammac_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def igammac_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.igammac`: writes into ``self`` and returns it."""
 
     @property
-    def imag(self) -> Any: ...
+    def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
 
     def index_add(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
 
-    def index_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_add_(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.index_add`: writes into ``self`` and returns it."""
 
     def index_copy(self, dim: Any, index: Any, source: Any) -> Any:
         """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
 
-    def index_copy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_copy_(self, dim: Any, index: Any, source: Any) -> Tensor:
         """In-place variant of `weft.index_copy`: writes into ``self`` and returns it."""
 
     def index_fill(self, dim: Any, index: Any, value: Any) -> Any:
         """A copy of ``input`` with one value at some positions along a dimension."""
 
-    def index_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_fill_(self, dim: Any, index: Any, value: Any) -> Tensor:
         """In-place variant of `weft.index_fill`: writes into ``self`` and returns it."""
 
     def index_put(self, indices: Any, values: Any, accumulate: Any = False) -> Any:
         """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
-    def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_put_(self, indices: Any, values: Any, accumulate: Any = False) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
     def index_reduce(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
         """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
-    def index_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_reduce_(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Tensor:
         """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
 
     def index_select(self, dim: Any, index: Any) -> Any:
@@ -966,16 +977,16 @@ class Methods(TensorBase):
     def inner(self, other: Any) -> Any:
         """Inner products along the last dimension of both."""
 
-    def int(self, memory_format: Any = None) -> Tensor:
+    def int(self, memory_format: Any = None) -> Any:
         """The tensor as int32."""
 
     def inverse(self) -> Any:
         """The inverse of each square matrix of a batch."""
 
-    def is_conj(self) -> Any:
+    def is_conj(self) -> _bool:
         """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
-    def is_contiguous(self, memory_format: Any = None) -> Tensor:
+    def is_contiguous(self, memory_format: Any = None) -> Any:
         """Whether the elements lie in order in memory."""
 
     def is_distributed(self) -> Any:
@@ -1002,7 +1013,7 @@ class Methods(TensorBase):
     @property
     def is_mtia(self) -> Any: ...
 
-    def is_neg(self) -> Any:
+    def is_neg(self) -> _bool:
         """Whether the tensor is a view whose values are the negatives of what is in memory."""
 
     @property
@@ -1044,25 +1055,25 @@ class Methods(TensorBase):
     def isclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
         """Where ``|input - other| <= atol + rtol * |other|``."""
 
-    def isfinite(self, *, out: Any = None) -> Any:
+    def isfinite(self) -> Tensor:
         """Where the element is neither infinite nor nan."""
 
     def isin(self, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None) -> Any:
         """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
 
-    def isinf(self, *, out: Any = None) -> Any:
+    def isinf(self) -> Tensor:
         """Where the element is infinite."""
 
-    def isnan(self, *, out: Any = None) -> Any:
+    def isnan(self) -> Tensor:
         """Where the element is not a number."""
 
-    def isneginf(self, *, out: Any = None) -> Any:
+    def isneginf(self) -> Tensor:
         """Where the element is negative infinity."""
 
-    def isposinf(self, *, out: Any = None) -> Any:
+    def isposinf(self) -> Tensor:
         """Where the element is positive infinity."""
 
-    def isreal(self, *, out: Any = None) -> Any:
+    def isreal(self) -> Tensor:
         """Where the imaginary part is 0."""
 
     def istft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
@@ -1077,82 +1088,82 @@ class Methods(TensorBase):
     def kthvalue(self, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
         """The k-th smallest element along a dimension, and where it is."""
 
-    def lcm(self, other: Any, *, out: Any = None) -> Any:
+    def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple of each pair of elements."""
 
-    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lcm_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
     def ldexp(self, other: Any) -> Any:
         """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
 
-    def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ldexp_(self, other: Any) -> Tensor:
         """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
-    def le(self, other: Any, *, out: Any = None) -> Any:
+    def le(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than or equal to ``other``."""
 
-    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def le_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
     def lerp(self, end: Any, weight: Any) -> Any:
         """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
-    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lerp_(self, end: Any, weight: Any) -> Tensor:
         """In-place variant of `weft.lerp`: writes into ``self`` and returns it."""
 
-    def less(self, other: Any, *, out: Any = None) -> Any:
+    def less(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than ``other``."""
 
-    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def less_equal(self, other: Any, *, out: Any = None) -> Any:
+    def less_equal(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than or equal to ``other``."""
 
-    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_equal_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
-    def lgamma(self, *, out: Any = None) -> Any:
+    def lgamma(self) -> Tensor:
         """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-    def lgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lgamma_(self) -> Tensor:
         """In-place variant of `weft.lgamma`: writes into ``self`` and returns it."""
 
-    def log(self, *, out: Any = None) -> Any:
+    def log(self) -> Tensor:
         """The natural logarithm of each element."""
 
-    def log10(self, *, out: Any = None) -> Any:
+    def log10(self) -> Tensor:
         """The logarithm to base 10 of each element."""
 
-    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log10_(self) -> Tensor:
         """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
-    def log1p(self, *, out: Any = None) -> Any:
+    def log1p(self) -> Tensor:
         """The natural logarithm of 1 plus each element, exact near 0."""
 
-    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log1p_(self) -> Tensor:
         """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
-    def log2(self, *, out: Any = None) -> Any:
+    def log2(self) -> Tensor:
         """The logarithm to base 2 of each element."""
 
-    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log2_(self) -> Tensor:
         """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
 
-    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_(self) -> Tensor:
         """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-    def log_normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_normal_(self, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
 
     def log_softmax(self, dim: Any, dtype: Any = None) -> Any:
         """The logarithm of `softmax`, computed in one go."""
 
-    def logaddexp(self, other: Any, *, out: Any = None) -> Any:
+    def logaddexp(self, other: Tensor) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow."""
 
-    def logaddexp2(self, other: Any, *, out: Any = None) -> Any:
+    def logaddexp2(self, other: Tensor) -> Tensor:
         """``log2(2 ** input + 2 ** other)`` without overflow."""
 
     def logcumsumexp(self, dim: Any) -> Any:
@@ -1161,62 +1172,62 @@ class Methods(TensorBase):
     def logdet(self) -> Any:
         """The logarithm of the determinant; nan where it is negative."""
 
-    def logical_and(self, other: Any, *, out: Any = None) -> Any:
+    def logical_and(self, other: Tensor) -> Tensor:
         """Where both are true (not 0)."""
 
-    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_and_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_and`: writes into ``self`` and returns it."""
 
-    def logical_not(self, *, out: Any = None) -> Any:
+    def logical_not(self) -> Tensor:
         """Where the element is 0."""
 
-    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_not_(self) -> Tensor:
         """In-place variant of `weft.logical_not`: writes into ``self`` and returns it."""
 
-    def logical_or(self, other: Any, *, out: Any = None) -> Any:
+    def logical_or(self, other: Tensor) -> Tensor:
         """Where at least one is true (not 0)."""
 
-    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_or_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_or`: writes into ``self`` and returns it."""
 
-    def logical_xor(self, other: Any, *, out: Any = None) -> Any:
+    def logical_xor(self, other: Tensor) -> Tensor:
         """Where exactly one is true (not 0)."""
 
-    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_xor`: writes into ``self`` and returns it."""
 
     def logit(self, eps: Any = None) -> Any:
         """The logarithm of the odds ``x / (1 - x)``."""
 
-    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logit_(self, eps: Any = None) -> Tensor:
         """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
     def logsumexp(self, dim: Any, keepdim: Any = False) -> Any:
         """The logarithm of the sum of exponentials over some dimensions, without overflow."""
 
-    def long(self, memory_format: Any = None) -> Tensor:
+    def long(self, memory_format: Any = None) -> Any:
         """The tensor as int64."""
 
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.lstsq` of this tensor."""
 
-    def lt(self, other: Any, *, out: Any = None) -> Any:
+    def lt(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than ``other``."""
 
-    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def lu(self, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
+    def lu(self, pivot: Any = True, get_infos: Any = False) -> Any:
         """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
     def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Any:
         """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
     @property
-    def mH(self) -> Any: ...
+    def mH(self) -> Tensor: ...
 
     @property
-    def mT(self) -> Any: ...
+    def mT(self) -> Tensor: ...
 
     def map2_(self, x: Any, y: Any, callable: Any) -> Tensor:
         """As `map_`, with two other tensors."""
@@ -1227,13 +1238,13 @@ class Methods(TensorBase):
     def masked_fill(self, mask: Any, value: Any) -> Any:
         """``input`` with another value where the mask holds."""
 
-    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def masked_fill_(self, mask: Any, value: Any) -> Tensor:
         """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
 
     def masked_scatter(self, mask: Any, source: Any) -> Any:
         """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
 
-    def masked_scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def masked_scatter_(self, mask: Any, source: Any) -> Tensor:
         """In-place variant of `weft.masked_scatter`: writes into ``self`` and returns it."""
 
     def masked_select(self, mask: Any) -> Any:
@@ -1248,22 +1259,40 @@ class Methods(TensorBase):
     def matrix_power(self, n: Any) -> Any:
         """A square matrix multiplied with itself n times; with negative n its inverse."""
 
-    def max(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+    @_overload
+    def max(self) -> Tensor:
+        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+    @_overload
+    def max(self, other: Tensor) -> Tensor:
+        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+    @_overload
+    def max(self, dim: _int, keepdim: _bool=False) -> _return_types.max:
         """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
 
-    def maximum(self, other: Any, *, out: Any = None) -> Any:
+    def maximum(self, other: Tensor) -> Tensor:
         """The larger of each pair of elements; nan if one is nan."""
 
     def mean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
         """The mean over some dimensions, or over all."""
 
-    def median(self, dim: Any = None, keepdim: Any = False) -> Any:
+    @_overload
+    def median(self) -> Tensor:
+        """The lower median over all elements, or along a dimension with its position."""
+    @_overload
+    def median(self, dim: _int, keepdim: _bool=False) -> _return_types.median:
         """The lower median over all elements, or along a dimension with its position."""
 
-    def min(self, dim: Any = None, keepdim: Any = False, *, other: Any = None) -> Any:
+    @_overload
+    def min(self) -> Tensor:
+        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+    @_overload
+    def min(self, other: Tensor) -> Tensor:
+        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+    @_overload
+    def min(self, dim: _int, keepdim: _bool=False) -> _return_types.min:
         """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
 
-    def minimum(self, other: Any, *, out: Any = None) -> Any:
+    def minimum(self, other: Tensor) -> Tensor:
         """The smaller of each pair of elements; nan if one is nan."""
 
     def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
@@ -1275,28 +1304,28 @@ class Methods(TensorBase):
     def module_load(self, other: Any, assign: Any = False) -> Any:
         """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
 
-    def moveaxis(self, source: Any, destination: Any) -> Any:
+    def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Some dimensions moved to other places; the others keep their order."""
 
-    def movedim(self, source: Any, destination: Any) -> Any:
+    def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Some dimensions moved to other places; the others keep their order."""
 
     def msort(self) -> Any:
         """The elements in order along the first dimension."""
 
-    def mul(self, other: Any, *, out: Any = None) -> Any:
+    def mul(self, other: Tensor | Scalar) -> Tensor:
         """The product of each pair of elements."""
 
-    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mul_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
-    def multinomial(self, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
+    def multinomial(self, num_samples: Any, replacement: Any = False, *, generator: Any = None) -> Any:
         """Columns drawn at random, with weights, from each row."""
 
-    def multiply(self, other: Any, *, out: Any = None) -> Any:
+    def multiply(self, other: Tensor | Scalar) -> Tensor:
         """The product of each pair of elements."""
 
-    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def multiply_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def mv(self, vec: Any) -> Any:
@@ -1305,22 +1334,26 @@ class Methods(TensorBase):
     def mvlgamma(self, p: Any) -> Any:
         """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-    def mvlgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mvlgamma_(self, p: Any) -> Tensor:
         """In-place variant of `weft.mvlgamma`: writes into ``self`` and returns it."""
 
     @property
-    def name(self) -> Any: ...
+    def name(self) -> None: ...
 
     def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
         """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
 
-    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nan_to_num_(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
         """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
     def nanmean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
         """The mean of the elements that are not nan."""
 
-    def nanmedian(self, dim: Any = None, keepdim: Any = False) -> Any:
+    @_overload
+    def nanmedian(self) -> Tensor:
+        """The lower median over all elements, or along a dimension with its position; nan is left out."""
+    @_overload
+    def nanmedian(self, dim: _int, keepdim: _bool=False) -> _return_types.nanmedian:
         """The lower median over all elements, or along a dimension with its position; nan is left out."""
 
     def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
@@ -1329,58 +1362,58 @@ class Methods(TensorBase):
     def nansum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
         """The sum of the elements that are not nan."""
 
-    def narrow(self, dim: Any, start: Any, length: Any) -> Any:
+    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
     def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
         """`narrow`, in new memory."""
 
-    def ne(self, other: Any, *, out: Any = None) -> Any:
+    def ne(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements differ."""
 
-    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ne_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
-    def neg(self, *, out: Any = None) -> Any:
+    def neg(self) -> Tensor:
         """The negative of each element."""
 
-    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def neg_(self) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-    def negative(self, *, out: Any = None) -> Any:
+    def negative(self) -> Tensor:
         """The negative of each element."""
 
-    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def negative_(self) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
     def new(self, *args: Any, **kwargs: Any) -> Any:
         """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """An uninitialised tensor of this one's dtype and device."""
 
-    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """An uninitialised tensor with these strides, of this one's dtype and device."""
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """One value everywhere, of this tensor's dtype and device."""
 
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """Ones of this tensor's dtype and device."""
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """A copy of the data, of this tensor's dtype and device."""
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
         """Zeros of this tensor's dtype and device."""
 
-    def nextafter(self, other: Any, *, out: Any = None) -> Any:
+    def nextafter(self, other: Tensor) -> Tensor:
         """The next floating-point number from ``input`` in the direction of ``other``."""
 
-    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nextafter_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
 
-    def nonzero(self, *, as_tuple: Any = False, out: Any = None) -> Any:
+    def nonzero(self, *, as_tuple: Any = False) -> Any:
         """The positions of elements that are not 0."""
 
     def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
@@ -1389,13 +1422,13 @@ class Methods(TensorBase):
     def norm(self, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
         """The p-norm over some dimensions, or over all."""
 
-    def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def normal_(self, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._normal`: writes into ``self`` and returns it."""
 
-    def not_equal(self, other: Any, *, out: Any = None) -> Any:
+    def not_equal(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements differ."""
 
-    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def not_equal_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
     def numpy(self, *, force: Any = False) -> Any:
@@ -1411,9 +1444,9 @@ class Methods(TensorBase):
         """The products of all pairs of elements of two vectors."""
 
     @property
-    def output_nr(self) -> Any: ...
+    def output_nr(self) -> _int: ...
 
-    def permute(self, *args: Any, dims: Any = None) -> Any:
+    def permute(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
         """The dimensions in another order, sharing memory."""
 
     def pin_memory(self, device: Any = None) -> Any:
@@ -1425,7 +1458,7 @@ class Methods(TensorBase):
     def polygamma(self, n: Any) -> Any:
         ...
 
-    def polygamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def polygamma_(self, n: Any) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
     def positive(self) -> Any:
@@ -1434,7 +1467,7 @@ class Methods(TensorBase):
     def pow(self, exponent: Any) -> Any:
         """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
-    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def pow_(self, exponent: Any) -> Tensor:
         """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
 
     def prelu(self, *args: Any, **kwargs: Any) -> Any:
@@ -1446,7 +1479,7 @@ class Methods(TensorBase):
     def put(self, index: Any, source: Any, accumulate: Any = False) -> Any:
         """A copy with ``source`` at positions of the flattened tensor."""
 
-    def put_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def put_(self, index: Any, source: Any, accumulate: Any = False) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
 
     def qr(self, some: Any = True) -> Any:
@@ -1455,57 +1488,57 @@ class Methods(TensorBase):
     def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """The value below which a share q of the elements lies, along a dimension or over all."""
 
-    def rad2deg(self, *, out: Any = None) -> Any:
+    def rad2deg(self) -> Tensor:
         """Radians to degrees."""
 
-    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rad2deg_(self) -> Tensor:
         """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
-    def random_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def random_(self, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
         """In-place variant of `weft._random`: writes into ``self`` and returns it."""
 
-    def ravel(self) -> Any:
+    def ravel(self) -> Tensor:
         """All elements in one dimension."""
 
     @property
-    def real(self) -> Any: ...
+    def real(self) -> Tensor: ...
     @real.setter
     def real(self, value: Any) -> None: ...
 
-    def reciprocal(self, *, out: Any = None) -> Any:
+    def reciprocal(self) -> Tensor:
         """1 divided by each element."""
 
-    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def reciprocal_(self) -> Tensor:
         """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
     def record_stream(self, s: Any) -> Any:
         """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none."""
 
-    def register_hook(self, hook: _Callable[[Any], Any]) -> Any:
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it."""
 
-    def register_post_accumulate_grad_hook(self, hook: _Callable[[Any], None]) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
 
     def reinforce(self, reward: Any) -> Any:
         """Refuse: stochastic nodes were removed from PyTorch; `distributions` have ``log_prob`` for that."""
 
-    def relu(self, *, out: Any = None) -> Any:
+    def relu(self) -> Tensor:
         """Each element, but at least 0."""
 
-    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def relu_(self) -> Tensor:
         """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
-    def remainder(self, other: Any, *, out: Any = None) -> Any:
+    def remainder(self, other: Tensor | Number) -> Tensor:
         """The remainder of the division rounded down: it has the divisor's sign."""
 
-    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
     def renorm(self, p: Any, dim: Any, maxnorm: Any) -> Any:
         """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
 
-    def renorm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def renorm_(self, p: Any, dim: Any, maxnorm: Any) -> Tensor:
         """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
 
     def repeat(self, *args: Any, repeats: Any = None) -> Any:
@@ -1514,35 +1547,35 @@ class Methods(TensorBase):
     def repeat_interleave(self, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
         """Each element (or slice along ``dim``) repeated, one after the other."""
 
-    def reshape(self, *args: Any, shape: Any = None) -> Any:
+    def reshape(self, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
         """The same elements under another shape: a view where the strides allow it, else a copy."""
 
-    def reshape_as(self, other: Any) -> Any:
+    def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the shape of another tensor."""
 
     def resize(self, *sizes: Any) -> Any:
         """Return the elements in another shape, as `reshape` does; kept for old programs."""
 
-    def resize_(self, *size: Any, memory_format: Any = None) -> Tensor:
+    def resize_(self, *size: _int | Sequence[_int], memory_format: MemoryFormat | None = None) -> Tensor:
         """Give the tensor itself another size: over the same memory where that is enough, else over more."""
 
     def resize_as(self, tensor: Any) -> Any:
         """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
 
-    def resize_as_(self, the_template: Any, *, memory_format: Any = None) -> Tensor:
+    def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Give the tensor itself the size of another (see `Tensor.resize_`)."""
 
-    def resolve_conj(self) -> Any:
+    def resolve_conj(self) -> Tensor:
         """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
 
-    def resolve_neg(self) -> Any:
+    def resolve_neg(self) -> Tensor:
         """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
     def retain_grad(self) -> Any:
         """Keep the gradient of this tensor in ``.grad`` although it is no leaf."""
 
     @property
-    def retains_grad(self) -> Any: ...
+    def retains_grad(self) -> _bool: ...
 
     def roll(self, shifts: Any, dims: Any = ...) -> Any:
         """The elements moved along some dimensions, those pushed out coming in at the other end."""
@@ -1553,34 +1586,34 @@ class Methods(TensorBase):
     def round(self, *, decimals: Any = 0) -> Any:
         """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def round_(self, *, decimals: Any = 0) -> Tensor:
         """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
-    def rsqrt(self, *, out: Any = None) -> Any:
+    def rsqrt(self) -> Tensor:
         """1 divided by the square root of each element."""
 
-    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rsqrt_(self) -> Tensor:
         """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
     def scatter(self, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
         """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
-    def scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_(self, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
         """In-place variant of `weft.scatter`: writes into ``self`` and returns it."""
 
     def scatter_add(self, dim: Any, index: Any, src: Any) -> Any:
         """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
-    def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_add_(self, dim: Any, index: Any, src: Any) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
 
     def scatter_reduce(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
         """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-    def scatter_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_reduce_(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Tensor:
         """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
-    def select(self, dim: Any, index: Any) -> Any:
+    def select(self, dim: _int, index: _int) -> Tensor:
         """One position along a dimension, which is removed; shares memory."""
 
     def select_scatter(self, src: Any, dim: Any, index: Any) -> Any:
@@ -1589,49 +1622,49 @@ class Methods(TensorBase):
     def set_(self, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Make this tensor a view of other memory."""
 
-    def sgn(self, *, out: Any = None) -> Any:
+    def sgn(self) -> Tensor:
         """Each element divided by its absolute value; 0 stays 0."""
 
-    def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sgn_(self) -> Tensor:
         """In-place variant of `weft.sgn`: writes into ``self`` and returns it."""
 
     def share_memory_(self) -> Tensor:
         """Move the tensor to memory that processes share; itself does not notice."""
 
-    def short(self, memory_format: Any = None) -> Tensor:
+    def short(self, memory_format: Any = None) -> Any:
         """The tensor as int16."""
 
-    def sigmoid(self, *, out: Any = None) -> Any:
+    def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-x))`` of each element x."""
 
-    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sigmoid_(self) -> Tensor:
         """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
-    def sign(self, *, out: Any = None) -> Any:
+    def sign(self) -> Tensor:
         """-1, 0 or 1, by the sign of each element."""
 
-    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sign_(self) -> Tensor:
         """In-place variant of `weft.sign`: writes into ``self`` and returns it."""
 
-    def signbit(self, *, out: Any = None) -> Any:
+    def signbit(self) -> Tensor:
         """Where the sign bit is set: negative elements, and -0."""
 
-    def sin(self, *, out: Any = None) -> Any:
+    def sin(self) -> Tensor:
         """The sine of each element, in radians."""
 
-    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sin_(self) -> Tensor:
         """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
-    def sinc(self, *, out: Any = None) -> Any:
+    def sinc(self) -> Tensor:
         """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
-    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinc_(self) -> Tensor:
         """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
-    def sinh(self, *, out: Any = None) -> Any:
+    def sinh(self) -> Tensor:
         """The hyperbolic sine of each element."""
 
-    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinh_(self) -> Tensor:
         """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
     def size(self, dim: Any = None) -> Any:
@@ -1658,28 +1691,28 @@ class Methods(TensorBase):
     def sparse_mask(self, mask: Any) -> Any:
         """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
 
-    def split(self, split_size: Any, dim: Any = 0) -> Any:
+    def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
 
-    def split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Pieces of the sizes given along a dimension, see `split`."""
 
-    def sqrt(self, *, out: Any = None) -> Any:
+    def sqrt(self) -> Tensor:
         """The square root of each element; nan for negative real ones."""
 
-    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sqrt_(self) -> Tensor:
         """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
     def square(self) -> Any:
         """The square of each element; bool becomes int64."""
 
-    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def square_(self) -> Tensor:
         """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
-    def squeeze(self, dim: Any = None) -> Any:
+    def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """Without the dimensions of size 1, or without those among ``dim``."""
 
-    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
@@ -1700,13 +1733,13 @@ class Methods(TensorBase):
     def sub(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input - alpha * other``, element by element."""
 
-    def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
     def subtract(self, other: Any, *, alpha: Any = 1) -> Any:
         """``input - alpha * other``, element by element."""
 
-    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
     def sum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
@@ -1721,22 +1754,22 @@ class Methods(TensorBase):
     def swapaxes(self, axis0: Any, axis1: Any) -> Any:
         """Two dimensions exchanged, sharing memory, see `transpose`."""
 
-    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def swapaxes_(self, axis0: Any, axis1: Any) -> Tensor:
         """In-place variant of `weft.swapaxes`: writes into ``self`` and returns it."""
 
     def swapdims(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
 
-    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def swapdims_(self, dim0: Any, dim1: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def symeig(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.symeig` of this tensor."""
 
-    def t(self) -> Any:
+    def t(self) -> Tensor:
         """The transpose of a tensor of at most 2 dimensions."""
 
-    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def t_(self) -> Tensor:
         """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
     def take(self, index: Any) -> Any:
@@ -1745,19 +1778,19 @@ class Methods(TensorBase):
     def take_along_dim(self, indices: Any, dim: Any = None) -> Any:
         """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
-    def tan(self, *, out: Any = None) -> Any:
+    def tan(self) -> Tensor:
         """The tangent of each element, in radians."""
 
-    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tan_(self) -> Tensor:
         """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
-    def tanh(self, *, out: Any = None) -> Any:
+    def tanh(self) -> Tensor:
         """The hyperbolic tangent of each element."""
 
-    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tanh_(self) -> Tensor:
         """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
-    def tensor_split(self, indices_or_sections: Any = None, dim: Any = 0, *, sections: Any = None, indices: Any = None, tensor_indices_or_sections: Any = None) -> Any:
+    def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
         """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
     def tile(self, *args: Any, dims: Any = None) -> Any:
@@ -1787,7 +1820,7 @@ class Methods(TensorBase):
     def transpose(self, dim0: Any, dim1: Any) -> Any:
         """Two dimensions exchanged, sharing memory."""
 
-    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def transpose_(self, dim0: Any, dim1: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def triangular_solve(self, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
@@ -1796,43 +1829,43 @@ class Methods(TensorBase):
     def tril(self, diagonal: Any = 0) -> Any:
         """The elements on and below a diagonal of each matrix; zeros above."""
 
-    def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tril_(self, diagonal: Any = 0) -> Tensor:
         """In-place variant of `weft.tril`: writes into ``self`` and returns it."""
 
     def triu(self, diagonal: Any = 0) -> Any:
         """The elements on and above a diagonal of each matrix; zeros below."""
 
-    def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def triu_(self, diagonal: Any = 0) -> Tensor:
         """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
 
-    def true_divide(self, other: Any, *, out: Any = None) -> Any:
+    def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """The quotient of each pair of elements; integers are divided as floating-point numbers."""
 
-    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def true_divide_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
-    def trunc(self, *, out: Any = None) -> Any:
+    def trunc(self) -> Tensor:
         """Each element without its fraction."""
 
-    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def trunc_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Tensor:
+    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
         """The name of the tensor's type, or the tensor as another dtype."""
 
-    def type_as(self, other: Any) -> Tensor:
+    def type_as(self, other: Any) -> Any:
         """The tensor with the dtype and on the device of another."""
 
     def unbind(self, dim: Any = 0) -> Any:
         """All positions along a dimension, as a tuple; each shares memory with the input."""
 
-    def unflatten(self, dim: Any, sizes: Any) -> Any:
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One dimension divided into several."""
 
     def unfold(self, dimension: Any, size: Any, step: Any) -> Any:
         """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
-    def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def uniform_(self, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
 
     def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
@@ -1850,10 +1883,10 @@ class Methods(TensorBase):
     def unsafe_split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
         """`split`, in pieces that may be written to, since each has a history of its own."""
 
-    def unsqueeze(self, dim: Any) -> Any:
+    def unsqueeze(self, dim: _int) -> Tensor:
         """With another dimension of size 1 in front of ``dim``."""
 
-    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
     def untyped_storage(self) -> Any:
@@ -1865,25 +1898,25 @@ class Methods(TensorBase):
     def vdot(self, other: Any) -> Any:
         """`dot` with the first vector conjugated."""
 
-    def view(self, *args: Any, size: Any = None, dtype: Any = None) -> Any:
+    def view(self, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:
         """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
 
-    def view_as(self, other: Any) -> Any:
+    def view_as(self, other: Tensor) -> Tensor:
         """`view` with the shape of another tensor."""
 
     @property
-    def volatile(self) -> Any: ...
+    def volatile(self) -> _bool: ...
 
-    def vsplit(self, indices_or_sections: Any = None, *, sections: Any = None, indices: Any = None) -> Any:
+    def vsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
         """Split into equal parts, or before given indices, along the first dimension."""
 
     def where(self, condition: Any, other: Any) -> Any:
         ...
 
-    def xlogy(self, other: Any, *, out: Any = None) -> Any:
+    def xlogy(self, other: Tensor | Number) -> Tensor:
         """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
-    def xlogy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def xlogy_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
 
     def zero_(self, *args: Any, **kwargs: Any) -> Tensor:

@@ -1123,6 +1123,7 @@ def with_out(
         apart = given if (exact and rule != "exact shared") or rule == "apart" else ()
         return write_out(short, out, result, exact, error_type, apart, given)
 
+    function.takes_out = True  # type: ignore[attr-defined]
     return function
 
 

@@ -60,7 +60,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             return Tensor._make_subclass(cls, data, requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Parameter: data must be a Tensor, got {type(data).__name__}; wrap it in weft.tensor(...)")
-        parameter = data.detach().requires_grad_(requires_grad)
+        parameter: Any = data.detach().requires_grad_(requires_grad)
         parameter._is_param = True
         return parameter
 

@@ -1,10 +1,8 @@
 """Functions of neural networks. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
 
 from typing import Any
-
-from weft._tensor.base import Tensor
-from builtins import bool as _bool, float as _float, int as _int, str as _str, tuple as _tuple
-from weft.nn.functional.loss import LinearCrossEntropyOptions as _LinearCrossEntropyOptions
+from weft.nn.functional.loss import LinearCrossEntropyOptions
+from weft.types import Tensor
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows that cover an input (N, C, L) evenly."""
@@ -15,58 +13,58 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows that cover an input (N, C, D, H, W) evenly."""
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The greatest elements of windows that cover an input (N, C, L) evenly."""
 
-def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest elements of windows that cover an input (N, C, L) evenly."""
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The greatest elements of windows that cover an input (N, C, H, W) evenly."""
 
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest elements of windows that cover an input (N, C, H, W) evenly."""
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: _bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The greatest elements of windows that cover an input (N, C, D, H, W) evenly."""
 
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest elements of windows that cover an input (N, C, D, H, W) evenly."""
 
-def affine_grid(theta: Tensor, size: Any, align_corners: _bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
     """The places, in [-1, 1], that affine maps give each pixel of an output."""
 
-def alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance behind `selu`: dropped elements take its limit at minus infinity."""
 
-def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window of an input (N, C, L) or (C, L)."""
 
-def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window of an input (N, C, H, W) or (C, H, W)."""
 
-def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window of an input (N, C, D, H, W) or (C, D, H, W)."""
 
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: _bool = False, momentum: _float = 0.1, eps: _float = 1e-05) -> Tensor:
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalize each channel to mean 0 and variance 1, then scale and shift."""
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for each output feature k."""
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The cross entropy of probabilities of yes."""
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
     """`binary_cross_entropy` of the sigmoid of the input, without loss of precision."""
 
-def celu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``."""
 
-def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In-place variant of `celu`."""
 
-def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels (N, C, ...) in groups, dealt out so that neighbours come from different groups."""
 
 def conv1d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1) -> Any:
@@ -78,178 +76,178 @@ def conv2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: 
 def conv3d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: Any = 1) -> Any:
     """Convolve an input (N, C, D, H, W) with kernels, as a cross-correlation."""
 
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: _int = 0) -> Tensor:
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of an input (T, N, in_channels) with a weight (kernel_size, in_channels, out_channels)."""
 
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: _int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The gradient of `conv1d` with respect to its input, as a layer ("deconvolution")."""
 
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: _int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The gradient of `conv2d` with respect to its input, as a layer ("deconvolution")."""
 
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: _int = 1, dilation: Any = 1) -> Tensor:
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The gradient of `conv3d` with respect to its input, as a layer ("deconvolution")."""
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """``1 - cos`` of the angle between vectors where the target is 1, and ``cos - margin`` (or 0) where it is -1."""
 
 def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
     """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
 
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: _str = 'mean', label_smoothing: _float = 0.0) -> Tensor:
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy of target classes (or probabilities) and the softmax of the input."""
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: _int = 0, reduction: _str = 'mean', zero_infinity: _bool = False) -> Tensor:
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
     """The negated log-probability of label sequences, summed over all alignments."""
 
-def dropout(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and divide the others by ``1 - p``; else do nothing."""
 
-def dropout1d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, L) or (C, L)."""
 
-def dropout2d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, H, W)."""
 
-def dropout3d(input: Tensor, p: _float = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
 
-def elu(input: Tensor, alpha: _float = 1.0, inplace: _bool = False) -> Tensor:
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
 
-def elu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In-place variant of `elu`."""
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = None, max_norm: _float | None = None, norm_type: _float = 2.0, scale_grad_by_freq: _bool = False, sparse: _bool = False) -> Tensor:
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of ``weight`` at these indices."""
 
-def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: _float | None = None, norm_type: _float = 2, scale_grad_by_freq: _bool = False, mode: _str = 'mean', sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False, padding_idx: _int | None = None) -> Tensor:
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
     """The sum, mean or greatest elements of the rows that each bag of indices names."""
 
-def feature_alpha_dropout(input: Tensor, p: _float = 0.5, training: _bool = False, inplace: _bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels of an input (N, C, ...)."""
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The sum of columns (N, C * prod(kernel_size), places) where `unfold` takes them from."""
 
-def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> Any:
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The greatest elements of windows at random places of an input (N, C, H, W)."""
 
-def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: _bool = True, _random_samples: Tensor | None = None) -> _tuple[Tensor, Tensor]:
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = True, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The greatest elements of windows at random places of an input (N, C, H, W)."""
 
-def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: _bool = False, _random_samples: Tensor | None = None) -> Any:
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The greatest elements of windows at random places of an input (N, C, D, H, W)."""
 
-def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: _bool = True, _random_samples: Tensor | None = None) -> _tuple[Tensor, Tensor]:
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = True, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The greatest elements of windows at random places of an input (N, C, D, H, W)."""
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: _bool = False, eps: _float | Tensor = 1e-06, reduction: _str = 'mean') -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float | Tensor = 1e-06, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of normally distributed targets."""
 
-def gelu(input: Tensor, approximate: _str = 'none') -> Tensor:
+def gelu(input: Tensor, approximate: str = 'none', *, out: Tensor | None = None) -> Tensor:
     """Each element times the probability that a standard normal number is below it."""
 
-def glu(input: Tensor, dim: _int = -1) -> Tensor:
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dimension ``dim`` times the sigmoid of the second."""
 
-def grid_sample(input: Tensor, grid: Tensor, mode: _str = 'bilinear', padding_mode: _str = 'zeros', align_corners: _bool | None = None) -> Tensor:
+def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
     """The input at the places of a grid."""
 
-def group_norm(input: Tensor, num_groups: _int, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Normalize each group of channels of each sample, then scale and shift each channel."""
 
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None) -> Tensor:
     """Several matrix products at once, of groups that need not be of one size: the experts of a mixture."""
 
-def gumbel_softmax(logits: Tensor, tau: _float | Tensor = 1, hard: _bool = False, eps: _float | Tensor = 1e-10, dim: _int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float | Tensor = 1, hard: bool = False, eps: float | Tensor = 1e-10, dim: int = -1) -> Tensor:
     """Samples of the relaxed categorical distribution with these logits."""
 
-def hardshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are."""
 
-def hardsigmoid(input: Tensor, inplace: _bool = False) -> Tensor:
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6``, a sigmoid of straight lines."""
 
-def hardswish(input: Tensor, inplace: _bool = False) -> Tensor:
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``."""
 
-def hardtanh(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0, inplace: _bool = False) -> Tensor:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Each element moved into [min_val, max_val]; the gradient is 0 outside and at the limits."""
 
-def hardtanh_(input: Tensor, min_val: _float = -1.0, max_val: _float = 1.0) -> Tensor:
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """In-place variant of `hardtanh`."""
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: _float = 1.0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The distance x where the target is 1, and what it is short of ``margin`` where it is -1."""
 
-def huber_loss(input: Tensor, target: Tensor, reduction: _str = 'mean', delta: _float = 1.0, weight: Tensor | None = None) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``."""
 
-def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: _bool = True, momentum: _float = 0.1, eps: _float = 1e-05) -> Tensor:
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Normalize each channel of each sample, then scale and shift each channel."""
 
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: _str = 'nearest', align_corners: _bool | None = None, recompute_scale_factor: _bool | None = None, antialias: _bool = False) -> Tensor:
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
     """Resample an input (N, C, ...) with 1, 2 or 3 spatial dimensions."""
 
-def kl_div(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', log_target: _bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> Tensor:
     """The Kullback-Leibler divergence of the target from the input, element by element."""
 
-def l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', weight: Tensor | None = None) -> Tensor:
+def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
     """The absolute difference of each pair of elements; see `mse_loss`."""
 
-def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: _float = 1e-05) -> Tensor:
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Normalize the last axes of ``input`` to mean 0 and variance 1, then scale and shift."""
 
-def leaky_relu(input: Tensor, negative_slope: _float = 0.01, inplace: _bool = False) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``negative_slope * x``."""
 
-def leaky_relu_(input: Tensor, negative_slope: _float = 0.01) -> Tensor:
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """In-place variant of `leaky_relu`."""
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
 
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: _str = 'mean', ignore_index: _int | None = None, label_smoothing: _float = 0.0, options: _LinearCrossEntropyOptions | None = None) -> Tensor:
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int | None = None, label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
     """`cross_entropy` of a linear map of the input."""
 
-def local_response_norm(input: Tensor, size: _int, alpha: _float | Tensor = 0.0001, beta: _float | Tensor = 0.75, k: _float | Tensor = 1.0) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float | Tensor = 0.0001, beta: float | Tensor = 0.75, k: float | Tensor = 1.0) -> Tensor:
     """Divide each element by ``(k + alpha * mean of squares over size neighbouring channels) ** beta``."""
 
-def log_softmax(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision."""
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision."""
 
-def lp_pool1d(input: Tensor, norm_type: _float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: _bool = False) -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of an input (N, C, L): ``sum(x ** p) ** (1 / p)``."""
 
-def lp_pool2d(input: Tensor, norm_type: _float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: _bool = False) -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of an input (N, C, H, W): ``sum(x ** p) ** (1 / p)``."""
 
-def lp_pool3d(input: Tensor, norm_type: _float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: _bool = False) -> Tensor:
+def lp_pool3d(input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of an input (N, C, D, H, W): ``sum(x ** p) ** (1 / p)``."""
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """What ``target * (input1 - input2)`` is short of ``margin``; the target is 1 or -1."""
 
-def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The greatest element of each window of an input (N, C, L) or (C, L)."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest element of each window of an input (N, C, L) or (C, L)."""
 
-def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The greatest element of each window of an input (N, C, H, W) or (C, H, W)."""
 
-def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest element of each window of an input (N, C, H, W) or (C, H, W)."""
 
-def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The greatest element of each window of an input (N, C, D, H, W) or (C, D, H, W)."""
 
-def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = True) -> _tuple[Tensor, Tensor]:
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = True) -> tuple[Tensor, Tensor]:
     """The greatest element of each window of an input (N, C, D, H, W) or (C, D, H, W)."""
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
@@ -261,37 +259,37 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any =
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
     """Put the values of `max_pool3d` back to where they came from; the rest is 0."""
 
-def mish(input: Tensor, inplace: _bool = False) -> Tensor:
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
 
-def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', weight: Tensor | None = None) -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
     """The squared difference of each pair of elements."""
 
-def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: _bool = True, key_padding_mask: Tensor | None = None, need_weights: _bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: _bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: _bool = True, is_causal: _bool = False) -> _tuple[Tensor, Tensor | None]:
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads between projections in and out."""
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: _int = 1, margin: _float = 1.0, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The mean over other classes of how far they come within ``margin`` of the target's, to the power p."""
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far other classes come within 1 of each target class, summed and divided by the number of classes."""
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The mean over classes of `binary_cross_entropy_with_logits`, for inputs (N, C) or (C,)."""
 
-def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels (N, C, ...) in groups, dealt out so that neighbours come from different groups."""
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: _bool | None = None, ignore_index: _int = -100, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The negated log-probability of each sample's class."""
 
-def normalize(input: Tensor, p: _float = 2.0, dim: Any = 1, eps: _float | Tensor = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float | Tensor = 1e-12, out: Tensor | None = None) -> Tensor:
     """Divide by the p-norm along a dimension, or by ``eps`` where that is less."""
 
-def one_hot(tensor: Tensor, num_classes: _int = -1) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the place of each class along a new last dimension, and 0 elsewhere."""
 
-def pad(input: Tensor, pad: Any, mode: _str = 'constant', value: _float | None = None) -> Tensor:
+def pad(input: Tensor, pad: Any, mode: str = 'constant', value: float | None = None) -> Tensor:
     """Add values before and after the last dimensions."""
 
 def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
@@ -300,40 +298,40 @@ def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim:
 def pdist(input: Any, p: Any = 2.0) -> Any:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
-def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C * r * r, H, W) rearranged as (..., C, H * r, W * r)."""
 
-def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) rearranged as (..., C * r * r, H, W)."""
 
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: _bool = True, full: _bool = False, size_average: _bool | None = None, eps: _float = 1e-08, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-08, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of counts, by their expectation (or its logarithm)."""
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``x`` where it is positive, else ``weight * x``, with one weight for all or one for each channel."""
 
-def relu(input: Tensor, inplace: _bool = False) -> Tensor:
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, element by element; with ``inplace`` written into the input."""
 
-def relu6(input: Tensor, inplace: _bool = False) -> Tensor:
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``min(max(input, 0), 6)``."""
 
 def relu_(input: Tensor) -> Tensor:
     """In-place variant of `relu`."""
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: _float | None = None) -> Tensor:
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Divide the last axes of ``input`` by the root of their mean square."""
 
-def rrelu(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, inplace: _bool = False) -> Tensor:
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
     """`leaky_relu` with a slope drawn from [lower, upper] for each element; in evaluation with the middle one."""
 
-def rrelu_(input: Tensor, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False) -> Tensor:
+def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
     """In-place variant of `rrelu`."""
 
-def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0, is_causal: _bool = False, scale: _float | None = None, enable_gqa: _bool = False) -> Tensor:
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """``softmax(query @ key.mT / sqrt(E)) @ value``."""
 
-def selu(input: Tensor, inplace: _bool = False) -> Tensor:
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer."""
 
 def selu_(input: Tensor) -> Tensor:
@@ -342,25 +340,25 @@ def selu_(input: Tensor) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``."""
 
-def silu(input: Tensor, inplace: _bool = False) -> Tensor:
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish."""
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean', beta: _float = 1.0) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
     """``0.5 d**2 / beta`` for differences d below ``beta`` in size, else ``|d| - 0.5 beta``."""
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """``log(1 + exp(-target * input))``; the target is 1 or -1."""
 
-def softmax(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`."""
 
-def softmin(input: Tensor, dim: _int | None = None, _stacklevel: _int = 3, dtype: Any = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """The softmax of the negated input."""
 
-def softplus(input: Tensor, beta: _float = 1, threshold: _float = 20) -> Tensor:
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
 
-def softshrink(input: Tensor, lambd: _float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
 
 def softsign(input: Tensor) -> Tensor:
@@ -372,22 +370,22 @@ def tanh(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """``x - tanh(x)``."""
 
-def threshold(input: Tensor, threshold: _float, value: _float, inplace: _bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element above ``threshold`` as it is, the others replaced by ``value``."""
 
-def threshold_(input: Tensor, threshold_value: _float, value: _float) -> Tensor:
+def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
     """In-place variant of `threshold`."""
 
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: _float = 1.0, p: _float = 2, eps: _float = 1e-06, swap: _bool = False, size_average: _bool | None = None, reduce: _bool | None = None, reduction: _str = 'mean') -> Tensor:
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """How far the anchor's distance to the negative is short of that to the positive plus ``margin``."""
 
-def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: _float | Tensor = 1.0, swap: _bool = False, reduction: _str = 'mean') -> Tensor:
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: float | Tensor = 1.0, swap: bool = False, reduction: str = 'mean') -> Tensor:
     """`triplet_margin_loss` with any function of two tensors as the distance (default: `pairwise_distance`)."""
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The windows of an input (N, C, H, W) or (C, H, W) as columns (N, C * prod(kernel_size), places)."""
 
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: _str = 'nearest', align_corners: _bool | None = None) -> Tensor:
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None) -> Tensor:
     """The former name of `interpolate`."""
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
