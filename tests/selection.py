@@ -88,11 +88,12 @@ def module_of(file: str) -> str:
 
 def served(module: str) -> set[str]:
     """The modules that declare the ops which a module of the CPU backend has kernels for."""
-    from weft.backend_cpu import compiled, onednn
+    from weft.backend_cpu.libraries import LIBRARIES, modules_of
 
     found = set()
-    for library in (compiled, onednn):
-        found |= {declaring_module(op) for op, name in library.MODULES.items() if library.__name__ + name == module}
+    for package in LIBRARIES.values():
+        name = module.removeprefix(f"weft.backend_cpu.{package}.")
+        found |= {declaring_module(op) for op, each in modules_of(package).items() if each == name}
     return found
 
 

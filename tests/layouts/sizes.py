@@ -74,8 +74,9 @@ def modules_of(name: str) -> dict[str, bool]:
     own = {each.__module__ for each in kernels if callable(each)}
     used: set[str] = set()
     for library in libraries.available():
-        if name in library.MODULES:
-            module = importlib.import_module(library.MODULES[name], library.__name__)
+        found = libraries.modules_of(libraries.package_of(library)).get(name)
+        if found is not None:
+            module = importlib.import_module(f"{library.__name__}.{found}")
             own.add(module.__name__)
             used |= neighbours(module, library.__name__)
     return {each: each in own for each in sorted(own | used) if each.startswith("weft.")}
@@ -104,7 +105,7 @@ def switches(kernel: Any) -> set[int]:
 @cache
 def wake() -> None:
     """Have the ops look for their compiled kernels, as the first large array would."""
-    if any(library.__name__.endswith(".compiled") for library in libraries.available()):
+    if libraries.has_loops():
         importlib.import_module(libraries.WITH_NUMBA)
         invalidate_kernels()
 

@@ -20,9 +20,10 @@ NUMBERS = {
     "nn::softplus": (2.0, 3.0),
     "nn::gelu": ("tanh",),
 }
-CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in compiled.MODULES]
+MODULES = libraries.modules_of("compiled")
+CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in MODULES]
 OTHERS = ("nn::shrink", "nn::glu", "nn::glu_backward", "nn::prelu", "nn::prelu_backward")
-CASES = [case for case in CASES if compiled.MODULES[case[0]] == ".activations" and case[0] not in OTHERS]
+CASES = [case for case in CASES if MODULES[case[0]] == "kernels.activations" and case[0] not in OTHERS]
 CASES += [
     ("nn::shrink", (0.5, True)),
     ("nn::shrink", (0.5, False)),

@@ -1,4 +1,4 @@
-"""Operations on arrays of the usual forms, which need no plan, against NumPy's functions."""
+"""Elementwise kernels on contiguous and broadcast layouts, which need no plan, against NumPy's functions."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ def array(shape, element="float32"):
 
 
 def unreachable(args):
-    raise AssertionError(f"no form has been found for {[getattr(each, 'shape', each) for each in args]}")
+    raise AssertionError(f"no layout has been found for {[getattr(each, 'shape', each) for each in args]}")
 
 
-def kernel(name, formula, element=None, others=unreachable, operands=list):
-    key = elementwise.operation(f"test::{name}", formula)
-    return contiguous.quick(key, formula.__code__.co_argcount, element, 1, operands, others)
+def kernel(name, formula, element=None, fallback=unreachable, operands=list):
+    key = elementwise.scalar_function(f"test::{name}", formula)
+    return contiguous.contiguous_kernel(key, formula.__code__.co_argcount, element, 1, operands, fallback)
 
 
 @pytest.mark.parametrize("element", ["float32", "float64", "int32"])
@@ -93,14 +93,14 @@ def test_dtypes_differ_between_operands_and_result():
     ],
     ids=range(9),
 )
-def test_other_forms_are_left_to_others(a, b):
-    subtract = kernel("sub", lambda a, b: a - b, others=len)
+def test_other_layouts_are_left_to_the_fallback(a, b):
+    subtract = kernel("sub", lambda a, b: a - b, fallback=len)
     subtract(array((4, 4)), array((4, 4)))  # from now on it takes float32
     assert subtract(a, b) == 2
 
 
-def test_an_array_that_may_not_be_written_or_is_read_later_is_left_to_others():
-    subtract, memory = kernel("sub", lambda a, b: a - b, others=len), array((2000,))
+def test_an_array_that_may_not_be_written_or_is_read_later_is_left_to_the_fallback():
+    subtract, memory = kernel("sub", lambda a, b: a - b, fallback=len), array((2000,))
     for out, b in ((memory[1:], memory[:-1]), (memory[:-1], memory[1:]), (memory[:1600].reshape(40, 40), memory[:40])):
         assert subtract(out, b, out) == 3
     apart = memory[:1000].copy(), memory[1000:].copy()
@@ -112,7 +112,7 @@ def test_an_array_that_may_not_be_written_or_is_read_later_is_left_to_others():
 
 
 def test_what_an_operation_does_not_take_is_never_launched():
-    times = kernel("mul", lambda a, b: a * b, others=len, operands=lambda given: None)
+    times = kernel("mul", lambda a, b: a * b, fallback=len, operands=lambda given: None)
     assert times(array((4, 4)), array((4, 4))) == 2
     assert times(array((4, 4)), array((4, 4))) == 2
 

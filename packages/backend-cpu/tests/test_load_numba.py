@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import weft
-from weft.backend_cpu import libraries
+from weft.backend_cpu import libraries, registry
 
 PROGRAM = """
 import sys, weft
@@ -21,7 +21,7 @@ print(before, "numba" in sys.modules, correct)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="of the extra [fast]")
-@pytest.mark.skipif(not libraries.LEAST, reason="every call takes the compiled kernel")
+@pytest.mark.skipif(not registry.MIN_SIZE, reason="every call takes the compiled kernel")
 def test_numba_waits_for_a_large_array():
     if not any(each.__name__.endswith("compiled") for each in libraries.available()):
         pytest.skip("the compiled loops are turned off")

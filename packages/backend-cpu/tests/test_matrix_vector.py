@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import weft
-from weft.backend_cpu import blas, libraries
+from weft.backend_cpu import blas, libraries, registry
 
-compiled = pytest.mark.skipif(not blas.has_compiled(), reason="there are no compiled loops")
+compiled = pytest.mark.skipif(not libraries.has_numba(), reason="there are no compiled loops")
 
 FORMS = [
     ((7, 5), (5,)),
@@ -51,7 +51,7 @@ def threads(request):
 
 @pytest.fixture
 def always(monkeypatch):
-    monkeypatch.setattr(blas, "MANY", 1)
+    monkeypatch.setattr(blas, "MIN_SIZE_BY_VECTOR", 1)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -103,7 +103,7 @@ def test_numbers_that_are_not_finite_stay_in_their_sums(always, value, flipped):
 def test_one_row_through_a_linear_map(dtype, shape, bias):
     weft.manual_seed(0)
     x, weight = weft.randn(shape, dtype=dtype), weft.randn(400, 700, dtype=dtype)
-    assert weight.numel() > blas.MANY
+    assert weight.numel() > blas.MIN_SIZE_BY_VECTOR
     bias = weft.randn(400, dtype=dtype) if bias else None
     expected = x.numpy().astype(float) @ weight.numpy().T.astype(float) + (0 if bias is None else bias.numpy())
     result = weft.nn.functional.linear(x, weight, bias).numpy()
@@ -112,7 +112,7 @@ def test_one_row_through_a_linear_map(dtype, shape, bias):
 
 
 @compiled
-@pytest.mark.skipif(not libraries.LEAST, reason="every product takes the compiled kernel")
+@pytest.mark.skipif(not registry.MIN_SIZE, reason="every product takes the compiled kernel")
 def test_small_products_stay_with_numpy(monkeypatch):
     monkeypatch.setattr(blas, "by_vector", None)  # it would raise
     assert blas.matmul(np.ones((9, 9), np.float32), np.ones(9, np.float32)).tolist() == [9] * 9

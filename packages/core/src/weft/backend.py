@@ -21,6 +21,7 @@ from weft._dtypes.dtypes import dtype
 from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
+from weft._plugins.kernel_checks import check_names as check_kernel_names
 
 __all__ = [
     "ArrayNamespaceBackend",
@@ -28,6 +29,7 @@ __all__ = [
     "KernelBySize",
     "NoEquivalentError",
     "invalidate_kernels",
+    "check_kernel_names",
     "destination",
     "import_scientific",
     "scientific",

@@ -89,7 +89,7 @@ class CPUBackend(ArrayNamespaceBackend):
 
     def random_stream(self, seed: int, index: int | None) -> Any:
         """The stream with PyTorch's numbers, in compiled loops where Numba is installed."""
-        if not any(hasattr(library, "AT_ONCE") for library in libraries.available()):
+        if not libraries.has_loops():
             return super().random_stream(seed, index)
         from weft.backend_cpu.generator import CompiledStream
 

@@ -12,27 +12,33 @@ import numpy
 from weft._processes import hold_during_fork
 from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries, threads
+from weft.backend_cpu.registry import MIN_SIZE
 
 __all__ = ["addmm", "linear", "matmul", "wide_product"]
 
-FEW = 512
+MAX_INTEGER_LOOP = 512
 """Multiplications up to which NumPy's own loop over integers is no slower (measured)."""
 
-MANY = 2**17 if libraries.LEAST else 1
+MIN_SIZE_BY_VECTOR = 2**17 if MIN_SIZE else 1
 """Elements of a matrix from which its product with a vector is faster in threads than NumPy's, in one (measured)."""
 
-EXACT = 2.0**52
+MAX_EXACT = 2.0**52
 """Integers up to this are exact in float64, and so are their sums, whatever their order."""
 
-NARROW = 2**24 // 2**16
+MAX_TERMS_SINGLE = 2**24 // 2**16
 """So many products of integers of 8 bits have a sum that is exact in float32."""
 
 
 def matmul(input: Any, other: Any) -> Any:
     """The product of two matrices, of batches of them, or of vectors."""
-    if input.dtype.kind in "iu" and input.ndim > 1 and other.ndim > 1 and input.size * other.shape[-1] > FEW:
+    if (
+        input.dtype.kind in "iu"
+        and input.ndim > 1
+        and other.ndim > 1
+        and input.size * other.shape[-1] > MAX_INTEGER_LOOP
+    ):
         return integer_product(input, other)
-    if max(input.size, other.size) >= MANY and (product := by_vector(input, other)) is not None:
+    if max(input.size, other.size) >= MIN_SIZE_BY_VECTOR and (product := by_vector(input, other)) is not None:
         return product
     if input.ndim == 2 and other.ndim == 2:
         if input.shape[1] == 1:
@@ -54,13 +60,13 @@ blas_turn = RLock()
 a fork, before which OpenBLAS ends those threads, would leave this product waiting for them for ever."""
 hold_during_fork(sys.modules[__name__], "blas_turn", is_inner=True)
 
-SERIAL = 2**18
+MAX_SERIAL = 2**18
 """Multiplications up to which OpenBLAS works on the thread that calls."""
 
 
 def in_turn(product: Any, left: Any, right: Any) -> Any:
     """A product by the BLAS; one at a time of those that it spreads over threads."""
-    if threads.blas_is_serial or left.size * right.shape[-1] < SERIAL:
+    if threads.blas_is_serial or left.size * right.shape[-1] < MAX_SERIAL:
         return product(left, right)
     with blas_turn:
         return product(left, right)
@@ -68,7 +74,7 @@ def in_turn(product: Any, left: Any, right: Any) -> Any:
 
 def by_vector(input: Any, other: Any) -> Any:
     """The product by a vector, or by a row or a column of each of a batch, in compiled loops; None of anything else."""
-    if input.dtype.char not in "fd" or not input.size or not other.size or not has_compiled():
+    if input.dtype.char not in "fd" or not input.size or not other.size or not libraries.has_numba():
         return None
     shape: tuple[int, ...] = (-1,)
     if other.ndim == 1 < input.ndim:
@@ -93,8 +99,8 @@ def linear(input: Any, weight: Any, bias: Any) -> Any:
     if input.ndim != 2:
         *shape, size = input.shape
         rows = in_order(numpy, input).reshape(math.prod(shape), size)
-    product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MANY else None
-    if product is None and (rows.shape[1] == 1 or rows.size * weight.shape[0] >= SERIAL):
+    product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MIN_SIZE_BY_VECTOR else None
+    if product is None and (rows.shape[1] == 1 or rows.size * weight.shape[0] >= MAX_SERIAL):
         product = in_turn(product_of(rows), rows, weight.T)
     elif product is None:
         product = numpy.dot(rows, weight.T)
@@ -115,16 +121,11 @@ def addmm(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 
 def outer(column: Any, row: Any) -> Any:
     """The product of a matrix of one column and one of one row."""
-    if column.size * row.size >= libraries.LEAST and column.dtype.char in "fd" and has_compiled():
+    if column.size * row.size >= MIN_SIZE and column.dtype.char in "fd" and libraries.has_numba():
         from weft.backend_cpu.compiled.kernels.outer_products import outer as compiled
 
         return compiled(column, row)
     return numpy.multiply(column, row)
-
-
-def has_compiled() -> bool:
-    """Whether there are compiled loops."""
-    return libraries.imports_numba()
 
 
 def integer_product(input: Any, other: Any) -> Any:
@@ -138,7 +139,7 @@ def integer_product(input: Any, other: Any) -> Any:
         return wide_product(input, other).astype(element)
     a, b = input.astype(numpy.float64), other.astype(numpy.float64)
     flat = a.reshape(-1), b.reshape(-1)
-    if numpy.dot(flat[0], flat[0]) * numpy.dot(flat[1], flat[1]) >= EXACT * EXACT:
+    if numpy.dot(flat[0], flat[0]) * numpy.dot(flat[1], flat[1]) >= MAX_EXACT * MAX_EXACT:
         return numpy.matmul(input, other)
     product = matmul(a, b).astype(numpy.int64)
     return product if product.dtype == element else product.astype(element)
@@ -148,5 +149,5 @@ def wide_product(input: Any, other: Any) -> Any:
     """The product of matrices of 8 bits in int32, of 16 bits in int64."""
     if input.itemsize > 1:
         return matmul(input.astype(numpy.float64), other.astype(numpy.float64)).astype(numpy.int64)
-    real = numpy.float32 if input.shape[-1] <= NARROW else numpy.float64
+    real = numpy.float32 if input.shape[-1] <= MAX_TERMS_SINGLE else numpy.float64
     return matmul(input.astype(real), other.astype(real)).astype(numpy.int64).astype(numpy.int32)

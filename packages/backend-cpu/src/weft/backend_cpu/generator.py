@@ -7,22 +7,23 @@ from typing import Any
 import numpy as np
 
 from weft._random.mt19937 import BLOCK, MersenneStream, in_chunks
-from weft.backend_cpu.libraries import LEAST, imports_numba, may_wait
+from weft.backend_cpu.libraries import has_numba, keep_numpy
+from weft.backend_cpu.registry import MIN_SIZE
 
 __all__ = ["CompiledStream"]
 
 Array = np.ndarray[Any, Any]
 
-MANY = 32 * LEAST
+MIN_SIZE_NORMALS = 32 * MIN_SIZE
 """The number of normals from which their loop is worth its second of compilation, which is ten times that of others."""
 
-EACH = 5e-9
-"""About the seconds that NumPy takes for a sample."""
+SECONDS_PER_SAMPLE = 5e-9
+"""What NumPy takes, about."""
 
 
 def by_numpy(n: int) -> bool:
     """Whether NumPy makes so many samples, which compiled loops would make no other."""
-    return n < LEAST or not imports_numba() or may_wait("random samples", EACH * n)
+    return n < MIN_SIZE or not has_numba() or keep_numpy("random samples", SECONDS_PER_SAMPLE * n)
 
 
 class CompiledStream(MersenneStream):
@@ -77,7 +78,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _normals(self, uniforms: Array) -> Array:
-        if len(uniforms) < MANY or not imports_numba():
+        if len(uniforms) < MIN_SIZE_NORMALS or not has_numba():
             return super()._normals(uniforms)
         from weft.backend_cpu.compiled.kernels import mt19937
 
@@ -86,7 +87,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
-        if n < LEAST or not imports_numba():
+        if n < MIN_SIZE or not has_numba():
             return super().exponential(n, dtype, rate)
         from weft.backend_cpu.compiled.kernels import mt19937
 
@@ -115,7 +116,7 @@ class CompiledStream(MersenneStream):
         return out
 
     def _search(self, weights: Array, uniforms: Array) -> Array:
-        if weights.size < LEAST or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not imports_numba():
+        if weights.size < MIN_SIZE or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not has_numba():
             return super()._search(weights, uniforms)
         from weft.backend_cpu.compiled.kernels import mt19937
 

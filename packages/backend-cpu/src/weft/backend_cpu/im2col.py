@@ -18,7 +18,7 @@ __all__ = ["convolving"]
 
 Sizes = tuple[int, ...]
 
-FEW = 4096
+MAX_SIZE = 4096
 """The elements of all windows up to which this is the quickest way (measured)."""
 
 
@@ -58,7 +58,7 @@ def window_places(
     """
     kernel, (batch, channels, *spatial) = weight[2:], input
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)]
-    if min(batch, channels, len(weight), *weight, *out) < 1 or batch * prod(out) * prod(weight[1:]) > FEW:
+    if min(batch, channels, len(weight), *weight, *out) < 1 or batch * prod(out) * prod(weight[1:]) > MAX_SIZE:
         return None
     end = prod(input)
     whole = numpy.full((batch, channels, *[n + 2 * p for n, p in zip(spatial, padding)]), end)

@@ -1,18 +1,7 @@
 """Which library has a kernel for an op: oneDNN's first, then the compiled loops.
 
-Nothing of a library is imported before an op that it serves first runs, and Numba not before one runs on a large array.
-A module of kernels declares them::
-
-    @serves("nn::gelu", "float32 float64")
-    def gelu(generic):
-        def run(x, approximate): ...
-        return run
-
-For ``float16`` and ``bfloat16`` the kernel takes arrays of these. Where the op is declared to compute them in float32
-it is `weft.backend.Backend.half_kernel`, and ``generic`` converts, and runs the kernel of float32.
-
-The function is called once for a dtype. It gets the op's NumPy kernel, to fall back on for arguments that it does not
-take, and returns the kernel, a `weft.backend.KernelBySize`, or None where this machine has nothing better.
+Nothing of a library is imported before an op that it has a kernel for first runs, and Numba not before one runs on a
+large array: what there is says the table made from the kernels' registration (`registry`, `kernel_table`).
 """
 
 from __future__ import annotations
@@ -32,69 +21,65 @@ from typing import Any
 from weft import dtype
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import threads
+from weft.backend_cpu.kernel_table import TABLE
+from weft.backend_cpu.registry import Registered, Row, registered
 
-__all__ = ["FEW", "HALF", "LEAST", "available", "compiled_kernels", "describe", "kernel", "serves", "serves_large"]
+__all__ = ["available", "compiled_kernels", "describe", "has_loops", "has_numba", "kernel", "modules_of"]
 
 Kernel = Callable[..., Any]
-Maker = Callable[[Any], Any]
 
-LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and folder, the first one asked first
-
-LEAST = int(os.environ.get("WEFT_CPU_LEAST", 8192))
-"""The number of elements from which compiled loops beat NumPy's (measured); tests set it to 0, to run them all."""
-
-FEW = min(LEAST, 512)
-"""The same for a loop that does the work of several of NumPy's functions."""
-
-
-def serves(names: str, dtypes: str = "float32") -> Callable[[Maker], Maker]:
-    """Declare who makes the kernel of ops, for dtypes; both are separated by spaces."""
-
-    def declare(maker: Maker) -> Maker:
-        enter(names, dtypes, maker.__globals__, maker)
-        return maker
-
-    return declare
-
-
-def enter(names: str, dtypes: str, module: dict[str, Any], maker: Maker) -> None:
-    """Put a maker into the table of a module of kernels."""
-    found = module.setdefault("KERNELS", {})
-    for name in names.split():
-        for element in dtypes.split():
-            found[name, element] = maker
-
-
-HALF = "float16 bfloat16"
-
-
-def serves_large(names: str, dtypes: str, least: int) -> Callable[[Maker], Maker]:
-    """Declare who makes the kernel of ops for so many elements; of halves, which NumPy would convert, for fewer."""
-
-    def declare(maker: Maker) -> Maker:
-        for elements, size in ((dtypes, least), (HALF, FEW)):
-            enter(names, elements, maker.__globals__, partial(by_size, maker, size))
-        return maker
-
-    return declare
-
-
-def by_size(maker: Maker, least: int, generic: Any) -> KernelBySize:
-    """What the maker makes, for arrays of so many elements."""
-    return KernelBySize(generic, maker(generic), least)
+LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and package, the first one asked first
+NUMBA = "compiled"  # the package whose kernels need Numba
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
     """The best library's kernel of an op for a dtype, which falls back on the others' and on NumPy's; None without."""
-    found: Kernel | None = None
-    if generic is not None and (least := least_of(name, element)):
-        if WITH_NUMBA not in sys.modules:
-            found = KernelBySize(generic, partial(wake, name, element, generic), least)
-        elif is_on_trial(name, element):
-            found = KernelBySize(generic, partial(timed, name, element, generic), least)
-    for maker in reversed(makers(name, element, found is not None)):
-        found = maker(found or generic) or found
+    found = None if generic is None else until_compiled(name, element, generic)
+    for each in reversed(registrations(name, element, found is not None)):
+        found = each.make(found or generic) or found
     return found
+
+
+def until_compiled(name: str, element: dtype, generic: Kernel) -> Kernel | None:
+    """NumPy's kernel where the compiled one waits for a large array, or for NumPy to have taken long enough."""
+    row = rows_of(NUMBA).get((name, element.name)) if has_loops() else None
+    if row is None or not row.min_size:
+        return None
+    if WITH_NUMBA not in sys.modules:
+        return KernelBySize(generic, partial(load_numba, name, element, generic), row.min_size)
+    if row.bitwise and keep_numpy(f"{name} {element.name}"):
+        return KernelBySize(generic, partial(timed, name, element, generic), row.min_size)
+    return None
+
+
+@cache
+def rows_of(package: str) -> dict[tuple[str, str], Row]:
+    """The table's rows of a library, by op and dtype."""
+    rows = [row for rows in TABLE[package].values() for row in rows]
+    return {(op, element): row for row in rows for op in row.ops.split() for element in row.dtypes.split()}
+
+
+@cache
+def modules_of(package: str) -> dict[str, str]:
+    """The module of a library's package that registers an op's kernels, by the op."""
+    found = TABLE[package].items()
+    return {op: module for module, rows in found for row in rows for op in row.ops.split()}
+
+
+@cache  # kernels of whole lists are asked for at every call
+def registrations(name: str, element: dtype, without_numba: bool = False) -> tuple[Registered, ...]:
+    """What the libraries have registered for an op and a dtype, the best library's first."""
+    packages = [package for package in map(package_of, available()) if (name, element.name) in rows_of(package)]
+    if NUMBA in packages and (without_numba or not has_numba()):
+        packages.remove(NUMBA)
+    for package in packages:
+        importlib.import_module(f"weft.backend_cpu.{package}.{modules_of(package)[name]}")
+    return tuple(registered[package, name, element.name] for package in packages)
+
+
+def package_of(library: ModuleType) -> str:
+    """The name of a library's package."""
+    return library.__name__.rpartition(".")[2]
 
 
 # Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does.
@@ -104,31 +89,26 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 WITH_NUMBA = "weft.backend_cpu.compiled.codegen.parallel"  # what all compiled kernels import, and nothing else
 
 
-def least_of(name: str, element: dtype) -> int:
-    """From which size on an array is worth a compiled kernel of an op; 0 where there is none, or always."""
-    for library in available() if LEAST else ():
-        if name in library.MODULES and hasattr(library, "AT_ONCE"):
-            family = library.MODULES[name].removeprefix(".kernels.")
-            few = element.is_half or family in library.FUSED  # NumPy converts halves
-            return 0 if family in library.AT_ONCE else FEW if few else LEAST
-    return 0
-
-
-def wake(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
+def load_numba(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
     """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
-    if imports_numba():
+    if has_numba():
         invalidate_kernels()
     return (kernel(name, element, generic) or generic)(*args)
+
+
+def has_loops() -> bool:
+    """Whether there are compiled loops: Numba is installed and not turned off."""
+    return NUMBA in map(package_of, available())
 
 
 numba_is_imported = False  # and whole
 broken: dict[str, str] = {}  # libraries that are installed and do not work, with the reason
 
 
-def imports_numba() -> bool:
-    """Whether Numba is there and can be imported; one that cannot (it, or LLVM) is done without from now on."""
+def has_numba() -> bool:
+    """Import Numba; False where it is missing, or broken (it, or LLVM), so that it is done without from now on."""
     global numba_is_imported
-    if not any(hasattr(each, "AT_ONCE") for each in available()):
+    if not has_loops():
         return False
     if not numba_is_imported:
         try:
@@ -138,7 +118,7 @@ def imports_numba() -> bool:
         except Exception as error:  # whatever a broken installation raises
             tell_broken("numba", error)
             available.cache_clear()
-            makers.cache_clear()
+            registrations.cache_clear()
             invalidate_kernels()
             return False
     return True
@@ -158,62 +138,45 @@ def tell_broken(name: str, error: Exception) -> None:
     )
 
 
-# Compiling a kernel takes as long as NumPy's takes for some hundred large arrays. Where both compute the same bits,
-# NumPy's goes on until it has taken about as long. So no program takes much longer than it would have with the better
-# choice, whichever that was, and a short one never waits. What was found to be worth it is not tried again, nor what
-# `weft warm` compiled.
+# Tiered compilation: compiling a kernel takes as long as NumPy takes for some hundred large arrays. Where both compute
+# the same bits, NumPy goes on until it has taken about as long. So no program takes much longer than with the better
+# choice, whichever that was, and a short one never waits. What was found to be worth it is noted on disk, and compiled
+# at once by later processes, as is what `weft warm` compiled.
 
-PATIENCE = float(os.environ.get("WEFT_CPU_PATIENCE", 0.3))
+COMPILE_AFTER_SECONDS = float(os.environ.get("WEFT_CPU_PATIENCE", 0.3))
 """Seconds that NumPy's kernel of an op may take in all, before the one that computes the same is compiled; 0: none."""
 
-taken: dict[str, float] = {}  # by NumPy's kernels on trial; infinite where the trial is over
+numpy_seconds: dict[str, float] = {}  # that NumPy has taken for each work; infinite where it no longer does it
 
 
 def compile_at_once() -> None:
-    """Try no kernels of NumPy's, but compile what is called."""
-    global PATIENCE
-    PATIENCE = 0.0
+    """Compile what is called, without waiting for NumPy to have taken long enough."""
+    global COMPILE_AFTER_SECONDS
+    COMPILE_AFTER_SECONDS = 0.0
 
 
-def is_on_trial(name: str, element: dtype) -> bool:
-    """Whether NumPy's kernel of an op, with whose results the compiled one's agree to the bit, is to go on."""
-    from weft.backend_cpu import compiled
-
-    return name in compiled.EXACT and may_wait(f"{name} {element.name}")
-
-
-def may_wait(work: str, seconds: float = 0.0) -> bool:
-    """Whether NumPy is to do some work, after so many seconds more; if not, this process and later ones keep to it."""
-    if taken.get(work) == math.inf:
+def keep_numpy(work: str, seconds: float = 0.0) -> bool:
+    """Whether NumPy goes on with some work, after so many seconds more; if not, then in later processes neither."""
+    if numpy_seconds.get(work) == math.inf:
         return False
     from weft.backend_cpu.compiled.codegen import disk_cache
 
-    if work in taken or not disk_cache.is_decided(work):
-        taken[work] = taken.get(work, 0.0) + seconds
-        if taken[work] < PATIENCE:
+    if work in numpy_seconds or not disk_cache.is_decided(work):
+        numpy_seconds[work] = numpy_seconds.get(work, 0.0) + seconds
+        if numpy_seconds[work] < COMPILE_AFTER_SECONDS:
             return True
         disk_cache.decide(work)
-    taken[work] = math.inf
+    numpy_seconds[work] = math.inf
     return False
 
 
 def timed(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
-    """Run a kernel on trial."""
+    """Run NumPy's kernel, and count the seconds that it takes."""
     start = time.perf_counter()
     result = generic(*args)
-    if not may_wait(f"{name} {element.name}", time.perf_counter() - start):
+    if not keep_numpy(f"{name} {element.name}", time.perf_counter() - start):
         invalidate_kernels()
     return result
-
-
-@cache  # kernels of whole lists are asked for at every call
-def makers(name: str, element: dtype, without_numba: bool = False) -> tuple[Maker, ...]:
-    """What the libraries declare for an op and a dtype, the best library's first."""
-    modules = [(each, each.MODULES[name]) for each in available() if name in each.MODULES]
-    if any(hasattr(library, "AT_ONCE") for library, _ in modules) and (without_numba or not imports_numba()):
-        modules = [(library, module) for library, module in modules if not hasattr(library, "AT_ONCE")]
-    declared = [importlib.import_module(module, library.__name__).KERNELS for library, module in modules]
-    return tuple(each[name, element.name] for each in declared if (name, element.name) in each)
 
 
 @cache
@@ -234,13 +197,13 @@ def describe() -> dict[str, str]:
     lines = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the line below says it
-        imports_numba()
+        has_numba()
     for name, folder in LIBRARIES.items():
         module = importlib.import_module(f"weft.backend_cpu.{folder}")
         if name in broken:
             lines[name] = f"installed, and does not work: {broken[name]}"
             continue
-        state = f"{len(module.MODULES)} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
+        state = f"{len(modules_of(folder))} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
         if module in available() and hasattr(module, "cached_kernels"):
             folders = module.cache_folders()

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-SIDE = 64  # 64 x 64 elements of 4 bytes, read and written, fit the first cache
-LEAST = 1 << 16  # elements from which it pays: measured, a quarter to a half of the time
+BLOCK_SIDE = 64  # 64 x 64 elements of 4 bytes, read and written, fit the first cache
+MIN_SIZE_BLOCKED = 1 << 16  # elements from which blocks take a quarter to a half of the time (measured)
 
 
 def contiguous_copy(array: Any) -> Any:
@@ -18,18 +18,18 @@ def contiguous_copy(array: Any) -> Any:
     made = numpy.empty(array.shape, array.dtype)
     source, target = numpy.moveaxis(array, dense, -2), numpy.moveaxis(made, dense, -2)
     rows, columns = source.shape[-2:]
-    for row in range(0, rows, SIDE):
-        for column in range(0, columns, SIDE):
-            block = (..., slice(row, row + SIDE), slice(column, column + SIDE))
+    for row in range(0, rows, BLOCK_SIDE):
+        for column in range(0, columns, BLOCK_SIDE):
+            block = (..., slice(row, row + BLOCK_SIDE), slice(column, column + BLOCK_SIDE))
             target[block] = source[block]
     return made
 
 
 def dense_axis(array: Any) -> int | None:
     """The axis whose neighbours lie side by side, if it is not the last and both are long; else None."""
-    if array.size < LEAST or array.ndim < 2 or array.shape[-1] < SIDE:
+    if array.size < MIN_SIZE_BLOCKED or array.ndim < 2 or array.shape[-1] < BLOCK_SIDE:
         return None
     for axis in range(array.ndim - 1):
-        if array.strides[axis] == array.itemsize and array.shape[axis] >= SIDE:
+        if array.strides[axis] == array.itemsize and array.shape[axis] >= BLOCK_SIDE:
             return axis
     return None

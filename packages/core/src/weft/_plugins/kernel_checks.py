@@ -11,6 +11,7 @@ import copy
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy
@@ -49,19 +50,34 @@ def checking() -> Iterator[None]:
 
 def unknown_names(names: Iterable[str]) -> dict[str, list[str]]:
     """Which names are no op's, and the nearest that are. Of a namespace nobody has declared, any may be."""
+    unknown = [name for name in names if name not in names_of_ours()]
+    if not unknown:
+        return {}
     import difflib
 
+    known = names_of_ours() | {op.name for op in state.ops}
+    spaces = {name.partition("::")[0] for name in known}
+    unknown = [name for name in unknown if name not in known and name.partition("::")[0] in spaces]
+    return {name: difflib.get_close_matches(name, known, 3) for name in unknown}
+
+
+@cache
+def names_of_ours() -> frozenset[str]:
+    """The ops of weft's own packages, also those that nothing has declared yet."""
     from weft._plugins.kernel_names import NAMES
 
-    known = {f"{space}::{name}" for space, listed in NAMES.items() for name in listed.split()}
-    known |= {op.name for op in state.ops}
-    spaces = {name.partition("::")[0] for name in known}
-    unknown = [name for name in names if name not in known and name.partition("::")[0] in spaces]
-    return {name: difflib.get_close_matches(name, known, 3) for name in unknown}
+    return frozenset(f"{space}::{name}" for space, listed in NAMES.items() for name in listed.split())
 
 
 def check_names(table: Iterable[str], what: str) -> None:
     """Refuse kernels for ops that do not exist.
+
+    Parameters
+    ----------
+    table : iterable of str
+        The full names of the ops, ``"core::add"``. In a namespace that weft has no ops in, any name may be one.
+    what : str
+        Who has the kernels, for the error.
 
     Raises
     ------

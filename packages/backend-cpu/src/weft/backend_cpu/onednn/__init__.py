@@ -8,15 +8,6 @@ from __future__ import annotations
 
 MISSING = "not installed: pip install 'weft[fast]', or set WEFT_ONEDNN to a libdnnl.so.3"
 
-FAMILIES = {  # module: the ops that it serves
-    "matmul": "core::matmul core::addmm core::int_mm nn::linear",
-    "convolution": "nn::conv1d nn::conv2d nn::conv3d nn::conv1d_input_gradient nn::conv2d_input_gradient "
-    "nn::conv3d_input_gradient nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient "
-    "nn::int_conv1d nn::int_conv2d nn::int_conv3d",
-    "pooling": "nn::avg_pool nn::avg_pool_gradient",
-}
-MODULES = {op: f".{module}" for module, ops in FAMILIES.items() for op in ops.split()}
-
 
 def is_available() -> bool:
     """Whether the library is there."""

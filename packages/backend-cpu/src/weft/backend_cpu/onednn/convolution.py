@@ -15,7 +15,6 @@ import numpy
 
 from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries
-from weft.backend_cpu.libraries import serves
 from weft.backend_cpu.onednn.library import UnsupportedError, make
 from weft.backend_cpu.onednn.primitives import (
     BIAS,
@@ -40,6 +39,7 @@ from weft.backend_cpu.onednn.primitives import (
     pool,
     sizes,
 )
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -49,13 +49,13 @@ FORWARD_TRAINING, DIRECT = 64, 1
 
 DTYPES = "float32 bfloat16"
 
-FEW = 4
+MAX_FEW_CHANNELS = 4
 """Channels up to which the input's gradient is better found as a matrix product than in blocks of 16 (measured)."""
 
-SMALL = 64
+MAX_SMALL_IMAGE = 64
 """Places of an image up to which several images are better brought into blocks, even for a kernel of one place."""
 
-LEAST = 1_000 if libraries.LEAST else 0
+MIN_MULTIPLICATIONS = 1_000 if MIN_SIZE else 0
 """Multiplications from which the library is faster than NumPy (measured)."""
 
 
@@ -84,9 +84,9 @@ class Geometry:
         reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation)]
         after = [(o - 1) * s + r - n - p for o, s, r, n, p in zip(out, stride, reach, spatial, padding)]
         self.steps = sizes(stride), sizes([d - 1 for d in dilation]), sizes(padding), sizes(after)
-        self.is_pointwise = groups == 1 and max(kernel) == 1 and not (input[0][0] > 2 and prod(out) < SMALL)
+        self.is_pointwise = groups == 1 and max(kernel) == 1 and not (input[0][0] > 2 and prod(out) < MAX_SMALL_IMAGE)
         self.is_dense = groups == 1 and max(kernel) == 1 and max(stride) == 1
-        self.has_few_channels = groups == 1 and input[0][1] <= FEW
+        self.has_few_channels = groups == 1 and input[0][1] <= MAX_FEW_CHANNELS
         self.is_depthwise = groups > 1 and weight[0][1] == 1 and max(stride) == 1
         self.is_last = is_last(*input) or is_last(*output)
         shape, strides = grouped(*weight, groups)
@@ -142,14 +142,11 @@ def first_fast(describe: Callable[..., Handle], candidates: Sequence[Any], depth
             description = describe(*layouts)
         except UnsupportedError:
             continue
-        if is_fast(description) and not (depthwise and has_loops() and b"gemm" in implementation(description)):
+        if is_fast(description) and not (
+            depthwise and libraries.has_loops() and b"gemm" in implementation(description)
+        ):
             return description
     raise UnsupportedError("no fast convolution of this geometry")
-
-
-def has_loops() -> bool:
-    """Whether there are compiled loops to leave a convolution to."""
-    return any(hasattr(each, "AT_ONCE") for each in libraries.available())
 
 
 class Convolution:
@@ -184,7 +181,7 @@ class Convolution:
 def require_work(*sizes: int) -> None:
     """Refuse what NumPy does as fast, or what is empty."""
     work = prod(sizes)
-    if work < LEAST or not work:
+    if work < MIN_MULTIPLICATIONS or not work:
         raise UnsupportedError("too small")
 
 
@@ -307,7 +304,7 @@ def prepared(build: Callable[..., Convolution], a: Array, b: Array, *options: An
     return found, a, b
 
 
-@serves("nn::conv1d nn::conv2d nn::conv3d", DTYPES)
+@register_kernel("nn::conv1d nn::conv2d nn::conv3d", dtypes=DTYPES, min_size=0, checks_size=True)
 def convolution(generic: Kernel) -> Kernel:
     """The convolution with its bias."""
 
@@ -323,7 +320,7 @@ def convolution(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d nn::conv2d nn::conv3d", "int16 int32 int64")
+@register_kernel("nn::conv1d nn::conv2d nn::conv3d", dtypes="int16 int32 int64", min_size=0, checks_size=True)
 def convolution_of_integers(generic: Kernel) -> Kernel:
     """That of wider integers: in float32 where all sums are exact in it."""
 
@@ -364,7 +361,7 @@ def bilinear(build: Callable[..., Convolution], generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::int_conv1d nn::int_conv2d nn::int_conv3d", "int8 uint8")
+@register_kernel("nn::int_conv1d nn::int_conv2d nn::int_conv3d", dtypes="int8 uint8", min_size=0, checks_size=True)
 def convolution_of_bytes(generic: Kernel) -> Kernel:
     """That of 8-bit integers, in int32, or scaled in float32."""
 
@@ -379,7 +376,7 @@ def convolution_of_bytes(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d nn::conv2d nn::conv3d", "int8 uint8")
+@register_kernel("nn::conv1d nn::conv2d nn::conv3d", dtypes="int8 uint8", min_size=0, checks_size=True)
 def convolution_modulo(generic: Kernel) -> Kernel:
     """That of 8-bit integers in their own dtype: the lowest 8 bits of a sum are the same whatever their signs."""
 
@@ -397,13 +394,23 @@ def convolution_modulo(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient", DTYPES)
+@register_kernel(
+    "nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient",
+    dtypes=DTYPES,
+    min_size=0,
+    checks_size=True,
+)
 def input_gradient(generic: Kernel) -> Kernel:
     """The transposed convolution: of the output's gradient and the weight."""
     return bilinear(by_input, generic)
 
 
-@serves("nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient", DTYPES)
+@register_kernel(
+    "nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient",
+    dtypes=DTYPES,
+    min_size=0,
+    checks_size=True,
+)
 def weight_gradient(generic: Kernel) -> Kernel:
     """What the output's gradient is for the weight: of that and the input."""
     return bilinear(by_weight, generic)

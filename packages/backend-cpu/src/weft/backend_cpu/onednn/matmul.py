@@ -15,8 +15,6 @@ from typing import Any
 import numpy
 
 from weft._tensor.layout import in_order
-from weft.backend_cpu import libraries
-from weft.backend_cpu.libraries import serves
 from weft.backend_cpu.onednn.library import UnsupportedError, call, make
 from weft.backend_cpu.onednn.primitives import (
     BIAS,
@@ -35,13 +33,14 @@ from weft.backend_cpu.onednn.primitives import (
     on_this_thread,
     pool,
 )
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
 
 WIDTH = WIDTHS["float32"]
 
-LEAST = 400_000 if libraries.LEAST else 0
+MIN_MULTIPLICATIONS = 400_000 if MIN_SIZE else 0
 """Multiplications from which the library is faster than NumPy on one thread (measured)."""
 
 
@@ -164,7 +163,7 @@ def multiply(
     return result
 
 
-@serves("core::matmul", "float32 bfloat16")
+@register_kernel("core::matmul", dtypes="float32 bfloat16", min_size=0, checks_size=True)
 def matmul(generic: Callable[..., Array]) -> Callable[..., Array]:
     """``a @ b`` for matrices, and for batches of them, which are broadcast."""
 
@@ -201,10 +200,10 @@ def once(array: Array) -> Array:
 
 def is_small(work: int, a: Array) -> bool:
     """Whether so many multiplications are NumPy's: it has none of bfloat16."""
-    return work < LEAST and a.itemsize > 2
+    return work < MIN_MULTIPLICATIONS and a.itemsize > 2
 
 
-@serves("nn::linear", "float32 bfloat16")
+@register_kernel("nn::linear", dtypes="float32 bfloat16", min_size=0, checks_size=True)
 def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
     """``input @ weight.T + bias``, all but the last dimension of the input being rows where strides allow."""
 
@@ -231,7 +230,7 @@ def as_rows(array: Array) -> Array:
     return (array if follows else in_order(numpy, array)).reshape(-1, shape[-1])
 
 
-@serves("core::addmm", "float32 bfloat16")
+@register_kernel("core::addmm", dtypes="float32 bfloat16", min_size=0, checks_size=True)
 def addmm(generic: Callable[..., Array]) -> Callable[..., Array]:
     """``beta * input + alpha * (a @ b)``; a vector for all rows is added by the product itself."""
 
@@ -254,7 +253,7 @@ def addmm(generic: Callable[..., Array]) -> Callable[..., Array]:
     return run
 
 
-@serves("core::int_mm", "int8 uint8")
+@register_kernel("core::int_mm", dtypes="int8 uint8", min_size=0, checks_size=True)
 def int_mm(generic: Callable[..., Array]) -> Callable[..., Array]:
     """``a @ b`` for matrices of 8-bit integers, in int32."""
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy
 
-from weft.backend import KernelBySize, small_arrays
-from weft.backend_cpu.libraries import FEW, serves
 from weft.backend_cpu.onednn.convolution import is_last, new
 from weft.backend_cpu.onednn.library import UnsupportedError, make
 from weft.backend_cpu.onednn.primitives import (
@@ -33,6 +31,7 @@ from weft.backend_cpu.onednn.primitives import (
     pool,
     sizes,
 )
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = numpy.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -110,10 +109,10 @@ def average(shape: Sizes, strides: Sizes, to: Sizes, gradient: bool, *geometry: 
 
 def is_taken(windows: Sizes, elements: int, options: Any) -> bool:
     """Whether the library is the faster one: several windows, divided by their sizes."""
-    return options[1] is None and prod(windows) > 1 and elements >= FEW
+    return options[1] is None and prod(windows) > 1 and elements >= MIN_SIZE_FUSED
 
 
-@serves("nn::avg_pool")
+@register_kernel("nn::avg_pool", dtypes="float32", min_size=MIN_SIZE_FUSED)
 def avg_pool(generic: Kernel) -> Kernel:
     """The mean of each window."""
 
@@ -126,10 +125,10 @@ def avg_pool(generic: Kernel) -> Kernel:
                 return found.run(input)
         return generic(input, kernel, stride, padding, out, options)
 
-    return KernelBySize(small_arrays.small_of(generic), run, FEW)
+    return run
 
 
-@serves("nn::avg_pool_gradient")
+@register_kernel("nn::avg_pool_gradient", dtypes="float32", min_size=0, checks_size=True)
 def avg_pool_gradient(generic: Kernel) -> Kernel:
     """Each window's share added to all of its elements."""
 

@@ -1,13 +1,13 @@
-"""Operations that compute each element from the elements at its place: on all layouts, with any broadcasting.
+"""Elementwise operations by a function of one element: on all layouts, with any broadcasting.
 
-What is compiled is one loop for an operation, the dtypes of its operands, and how each of them goes on from one element
-to the next: they follow each other in memory, one is repeated, it is a number, or (one loop for all such) they are any
-distance apart. Half precision is read as float32 and rounded when it is written.
+One loop is compiled for each scalar function, the dtypes of its operands, and how each of them advances: to the next
+element in memory, not at all (broadcast), it is a number, or by a stride (one loop for all strides, which gathers
+blocks first). Half precision is read as float32 and rounded when it is written.
 
-How arrays lie is found in Python, once for arrays of some shapes and strides, and becomes a short table of integers: a
-`Plan`. A small part, compiled once for all operations, goes through the rows of the table and runs the loop on each. A
-number or a column is repeated along a row, and a row is read again for each row of the result: nothing is copied, but
-where rows are so short that several are made one. Most arrays need no plan: see `contiguous`.
+Shapes and strides are analysed in Python, once for each combination, and become a short table of integers: a `Plan`.
+Code that is compiled once for all functions goes through the rows of the table and runs the loop on each. Broadcast
+operands are read again and again, and copied only where rows are so short that several are made one. Contiguous arrays
+need no plan: see `contiguous`.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ from weft.backend_cpu.compiled.codegen.float16 import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.codegen.vectors import SeveralVectors
 
-__all__ = ["operation", "results"]
+__all__ = ["run_elementwise", "scalar_function"]
 
-# Operations
+# Scalar functions
 
 FORMULAS: dict[str, Any] = {}
-KEPT: list[Any] = []  # the loops whose addresses were given out
+ALIVE: list[Any] = []  # compiled loops whose addresses are in use
 
-ARRAYS, NUMBERS = 3, 3  # operands of each sort that an operation may have
+ARRAYS, NUMBERS = 3, 3  # operands of each sort that a scalar function may have
 
 
-def operation(name: str, formula: Callable[..., Any]) -> str:
-    """Declare an operation by a function of one element of each of its operands; its key.
+def scalar_function(name: str, formula: Callable[..., Any]) -> str:
+    """Declare a function of one element of each operand, and return its key.
 
     At most three operands are arrays, and three are numbers, which the formula gets in the dtype of the arrays.
     """
     code = formula.__code__
-    key = f"{name} {zlib.crc32(code.co_code + repr((code.co_consts, code.co_names)).encode())}"  # kept on disk under it
+    key = f"{name} {zlib.crc32(code.co_code + repr((code.co_consts, code.co_names)).encode())}"  # of the disk cache
     FORMULAS[key] = njit(formula, forceinline=True, fastmath={"contract"}, error_model="numpy")
     return key
 
 
-# How the elements of a row follow each other
+# How an operand advances from one element of a row to the next
 NEXT, SAME, NUMBER = "next", "same", "number"
 
 
-class Place(NamedTuple):
-    """How a loop reads or writes one of its operands: the operand's dtype, and how one element follows another."""
+class Operand(NamedTuple):
+    """How a loop reads or writes an operand: its dtype (``half`` names float16 or bfloat16), and how it advances."""
 
     half: str
     element: Any
     follows: str
 
     @classmethod
-    def all_of(cls, spec: Any) -> list[Place]:
-        """The places that a loop's literal names, the result's first."""
+    def all_of(cls, spec: Any) -> list[Operand]:
+        """The operands that the specification of a loop lists, the result first."""
         _, *marks = spec.literal_value.split("|")
         return [cls.of(*mark.split()) for mark in marks]
 
     @classmethod
-    def of(cls, char: str, follows: str) -> Place:
+    def of(cls, char: str, follows: str) -> Operand:
         half = NAMES.get(char, "")
         return cls(half, types.float32 if half else from_dtype(np.dtype(char)), follows)
 
     def pointer(self, context: Any, builder: Any, address: Any, index: Any) -> Any:
-        """Where the element at an index is."""
+        """The address of the element at an index."""
         memory = ir.IntType(16) if self.half else context.get_data_type(self.element)
         place = builder.inttoptr(address, memory.as_pointer())
         return builder.gep(place, [index]) if self.follows == NEXT else place
@@ -82,12 +82,12 @@ class Place(NamedTuple):
 
 NAMES = {element.char: name for element, name in HALVES.items()}
 
-# A result may be written over an operand: element i is read before it is written, and no other. The compiler is told
-# that no element that is written is one that is read, since it would not make vector code of what it cannot prove.
+# A result may be written over an operand: element i is read before it is written, and no other. So the compiler may
+# take it that reads and writes do not alias, without which there is no vector code.
 
 
 def scopes(module: Any) -> Any:
-    """What marks the memory that is read, in a module of LLVM's."""
+    """LLVM's alias scope of the memory that is read."""
     domain = module.add_metadata([ir.MetaDataString(module, "weft elementwise")])
     return module.add_metadata([module.add_metadata([ir.MetaDataString(module, "operands"), domain])])
 
@@ -95,7 +95,7 @@ def scopes(module: Any) -> Any:
 @intrinsic(prefer_literal=True)
 def elements(typingctx: Any, spec: Any, arrays: Any, numbers: Any, index: Any) -> Any:
     """The elements of all operands at an index, as a tuple."""
-    operands = Place.all_of(spec)[1:]
+    operands = Operand.all_of(spec)[1:]
     result = types.Tuple([each.element for each in operands])
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -123,7 +123,7 @@ def elements(typingctx: Any, spec: Any, arrays: Any, numbers: Any, index: Any) -
 @intrinsic(prefer_literal=True)
 def put(typingctx: Any, spec: Any, array: Any, index: Any, value: Any) -> Any:
     """Write an element of the result."""
-    place = Place.all_of(spec)[0]
+    place = Operand.all_of(spec)[0]
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         _, array, index, value = values
@@ -139,7 +139,7 @@ def put(typingctx: Any, spec: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def apply(spec, values):
-    """The result of an operation on one element of each operand, in compiled code."""
+    """A scalar function's value for one element of each operand, in compiled code."""
     raise NotImplementedError
 
 
@@ -149,7 +149,7 @@ def apply_compiled(spec, values):
     return lambda spec, values: formula(*values)
 
 
-# All loops have this signature, so that one can stand for another. The address is of the part of a table after STEPS.
+# All loops have this signature: addresses of result and operands, size, address of the table from STEPS on, numbers.
 LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
 OPTIONS: Any = {
     "fastmath": {"contract"},
@@ -159,8 +159,8 @@ OPTIONS: Any = {
 
 
 @cache
-def compiled(spec: str) -> int:
-    """The address of a loop: an operation's key, and for the result and each operand a dtype and how it goes on."""
+def compiled_loop(spec: str) -> int:
+    """The address of a loop. ``spec`` is the function's key, and for the result and each operand ``|dtype advance``."""
     formula = FORMULAS[spec.partition("|")[0]].py_func
 
     @c_function(LOOP, formula.__module__, **OPTIONS)
@@ -168,20 +168,20 @@ def compiled(spec: str) -> int:
         for i in range(size):
             put(spec, out, i, apply(spec, elements(spec, (a, b, c), (p, q, r), i)))
 
-    KEPT.append(run)
+    ALIVE.append(run)
     return int(run.address)
 
 
-# Tables: words at these places, and behind them, for each dimension above the row, from the innermost on, its size and
-# the distances in bytes of the result's and the operands' elements
-ROW, ABOVE, STEPS = 0, 1, 2  # elements of a row; how many dimensions there are above; distances within a row
-COPIERS = STEPS + 1 + ARRAYS  # what copies elements that are apart, 0 for those that are not
-ITEMS = COPIERS + 1 + ARRAYS  # bytes of an element
-FUNCTION = ITEMS + 1 + ARRAYS  # the loop, if `in_order` is run in its place
+# A plan's table: words at these places, and behind them, for each dimension above the row, from the innermost on, its
+# size and the strides in bytes of the result and the operands
+ROW, ABOVE, STEPS = 0, 1, 2  # elements of a row; number of dimensions above it; strides within a row
+COPIERS = STEPS + 1 + ARRAYS  # address of what copies strided elements, 0 for adjacent ones
+ITEMS = COPIERS + 1 + ARRAYS  # item sizes
+FUNCTION = ITEMS + 1 + ARRAYS  # address of the loop, if `gathering_loop` runs in its place
 DIMS = FUNCTION + 1
 WIDTH = 2 + ARRAYS
-BLOCK = 2048  # elements that are put together at a time
-LINE = 64  # bytes of the cache's lines, and of the longest vectors
+BLOCK = 2048  # elements that are gathered at a time
+LINE = 64  # bytes of a cache line, and of the longest vector
 
 
 @intrinsic
@@ -201,7 +201,7 @@ def call(typingctx: Any, function: Any, places: Any, size: Any, steps: Any, numb
 
 
 @loop
-def rows(function, table, places, numbers, lo, hi):
+def rows_loop(function, table, places, numbers, lo, hi):
     length, above, steps = word_at(table + 8 * ROW), word_at(table + 8 * ABOVE), table + 8 * STEPS
     s0, s1, s2, s3 = word_at(steps), word_at(steps + 8), word_at(steps + 16), word_at(steps + 24)
     start, stop = np.int64(lo), np.int64(hi)
@@ -220,7 +220,7 @@ def rows(function, table, places, numbers, lo, hi):
             line += 8 * WIDTH
         out, a, b, c = out + column * s0, a + column * s1, b + column * s2, c + column * s3
         count = min(length - column, stop - start)
-        if above == 0 and s0 > 0:  # first up to a line of the cache: what is written then, and lies alike, crosses none
+        if above == 0 and s0 > 0:  # first up to a cache line: vectors from there on cross none
             count = min(-out % LINE // s0, count) or count
         call(function, (out, a, b, c), count, steps, numbers)
         start += count
@@ -231,20 +231,20 @@ def rows(function, table, places, numbers, lo, hi):
 
 @launcher
 def launch(function, table, size, cost, out, a, b, c, p, q, r):
-    """Run a loop on arrays, by their identities; False, and nothing is written, if one is not aligned."""
+    """Run a loop on arrays by their identities; False, and nothing is written, if one is not aligned."""
     if not (word_at(out + FLAGS) & word_at(a + FLAGS) & word_at(b + FLAGS) & word_at(c + FLAGS) & ALIGNED):
         return False
     places = (word_at(out + HEAD), word_at(a + HEAD), word_at(b + HEAD), word_at(c + HEAD))
-    parallel(rows, (function, table, places, (p, q, r)), size, size * cost)
+    parallel(rows_loop, (function, table, places, (p, q, r)), size, size * cost)
     return True
 
 
-# Elements that are apart
+# Strided elements
 
 
 @cache
-def copier(size: int) -> int:
-    """The address of a loop that copies elements of so many bytes, between places that are so far apart."""
+def strided_copier(size: int) -> int:
+    """The address of a loop that copies elements of ``size`` bytes, from one stride to another."""
     mark = f"uint{8 * size}"
 
     @c_function("void(int64, int64, int64, int64, int64)", error_model="numpy")
@@ -252,7 +252,7 @@ def copier(size: int) -> int:
         for i in range(count):
             copy_one(mark, source + i * step, target + i * distance)
 
-    KEPT.append(copy)
+    ALIVE.append(copy)
     return int(copy.address)
 
 
@@ -269,8 +269,8 @@ def copy_one(typingctx: Any, mark: Any, source: Any, target: Any) -> Any:
 
 
 @intrinsic
-def copied(typingctx: Any, function: Any, source: Any, step: Any, target: Any, distance: Any, count: Any) -> Any:
-    """Run a copier by its address."""
+def call_copier(typingctx: Any, function: Any, source: Any, step: Any, target: Any, distance: Any, count: Any) -> Any:
+    """Call a `strided_copier` by its address."""
     word = ir.IntType(64)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -283,7 +283,7 @@ def copied(typingctx: Any, function: Any, source: Any, step: Any, target: Any, d
 
 @intrinsic
 def buffers(typingctx: Any) -> Any:
-    """The address of memory on the stack: a block of the longest elements for each array."""
+    """The address of memory on the stack: a block of the widest elements for each array."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         with builder.goto_entry_block():
@@ -294,18 +294,18 @@ def buffers(typingctx: Any) -> Any:
 
 
 @loop
-def beside(words, place, count, buffer):
-    """Where a block of an operand lies in order: where it is, or in the buffer. Its words begin at an address."""
+def gathered(words, place, count, buffer):
+    """The address of a block of an operand: its own, or that of the buffer to which strided elements are copied."""
     copier = word_at(words + 8 * (COPIERS - STEPS))
     if copier == 0:
         return place
-    copied(copier, place, word_at(words), buffer, word_at(words + 8 * (ITEMS - STEPS)), count)
+    call_copier(copier, place, word_at(words), buffer, word_at(words + 8 * (ITEMS - STEPS)), count)
     return buffer
 
 
 @cache
-def in_order() -> int:
-    """The address of a loop that has another one run on blocks, for which what is apart is put together."""
+def gathering_loop() -> int:
+    """The address of a loop that runs another one on blocks, to which strided operands are gathered first."""
 
     @c_function(LOOP, **OPTIONS)
     def run(out, a, b, c, size, steps, p, q, r):
@@ -314,29 +314,32 @@ def in_order() -> int:
         step, item = word_at(steps), word_at(steps + 8 * (ITEMS - STEPS))
         while size > 0:
             count = min(BLOCK, size)
-            x = beside(steps + 8, a, count, memory + 8 * BLOCK)
-            y = beside(steps + 16, b, count, memory + 16 * BLOCK)
-            z = beside(steps + 24, c, count, memory + 24 * BLOCK)
+            x = gathered(steps + 8, a, count, memory + 8 * BLOCK)
+            y = gathered(steps + 16, b, count, memory + 16 * BLOCK)
+            z = gathered(steps + 24, c, count, memory + 24 * BLOCK)
             call(function, (memory if copier else out, x, y, z), count, steps, (p, q, r))
             if copier:
-                copied(copier, memory, item, out, step, count)
+                call_copier(copier, memory, item, out, step, count)
             out, a = out + count * step, a + count * word_at(steps + 8)
             b, c = b + count * word_at(steps + 16), c + count * word_at(steps + 24)
             size -= count
 
-    KEPT.append(run)
+    ALIVE.append(run)
     return int(run.address)
 
 
 # From Python
 
-SHORT, MANY = 256, 512  # rows of fewer elements are made one, if they are so many and what is repeated in them is small
-FEW = 16  # elements of a row that are not worth a call, if a longer dimension can be the row
-PART = 32  # of a row whose elements are each in another line of the cache
+MAX_SHORT_ROW, MIN_SHORT_ROWS = (
+    256,
+    512,
+)  # rows of fewer elements are made one, if they are so many and what is repeated in them is small
+MIN_ROW = 16  # elements of a row that are not worth a call, if a longer dimension can be the row
+STRIP = 32  # of a row whose elements are each in another line of the cache
 
 
 class Plan(NamedTuple):
-    """All that is to be known for arrays of some shapes, strides and dtypes."""
+    """How a function runs on arrays of some shapes, strides and dtypes."""
 
     function: int
     table: Any
@@ -344,20 +347,22 @@ class Plan(NamedTuple):
     shape: tuple[int, ...]  # of the result, its dimensions in the order of memory
     order: tuple[int, ...] | None  # how to transpose it, if that is not its own
     size: int
-    tiles: tuple[Any, ...]  # of operands that are repeated: which, the shape, and how to see what is repeated
+    tiles: tuple[Any, ...]  # of operands that are repeated: which, the tile's shape, and the view that fills it
 
 
 PLANS: dict[Any, Plan | None] = {}
-MOST = 4096  # plans that are kept
+MAX_PLANS = 4096
 
 
-def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0) -> Any:
-    """An array with the results of an operation; None, and nothing is written, where NumPy has to do it.
+def run_elementwise(
+    key: str, operands: Sequence[Any], element: Any, cost: int = 1, out: Any = None, order: int = 0
+) -> Any:
+    """An array with the values of a scalar function; None, and nothing is written, where NumPy has to do it.
 
     Parameters
     ----------
     key : str
-        Of an `operation`.
+        Of a `scalar_function`.
     operands : sequence of arrays and floats
         That can be broadcast.
     element : numpy.dtype
@@ -367,7 +372,7 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     out : array, optional
         What to write to.
     order : int
-        -1: a new array lies in memory as the last operand; 0: as a function of NumPy lays it out.
+        -1: a new array has the layout of the last operand; 0: that which a ufunc would give it.
     """
     if out is None and destination.array is not None:
         out = destination_of(key, operands, element)
@@ -386,9 +391,9 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
     plan = PLANS.get(lies)
     if plan is None:
         if lies not in PLANS:
-            if len(PLANS) >= MOST:
+            if len(PLANS) >= MAX_PLANS:
                 PLANS.clear()
-            PLANS[lies] = plan = plan_of(key, operands, arrays, element, out, order)
+            PLANS[lies] = plan = make_plan(key, operands, arrays, element, out, order)
         if plan is None:
             return None
     if out is None:
@@ -397,7 +402,7 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
             made = made.transpose(plan.order)
     else:
         made = out
-        if not made.flags.writeable or any(interferes(each, made) for each in arrays):
+        if not made.flags.writeable or any(overlaps(each, made) for each in arrays):
             return None
     if not plan.size:
         return made
@@ -411,7 +416,7 @@ def results(key: str, operands: Sequence[Any], element: Any, cost: int = 1, out:
 
 
 def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
-    """The array that an in-place call lets an operation write to; None if there is none, or it has another form."""
+    """The array that an in-place call may write to; None if there is none, or its shape or dtype is another."""
     array = destination.array
     if operands[0] is not array or array.dtype != element or not is_written(key, array):
         return None
@@ -422,11 +427,11 @@ def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
 
 
 def is_written(key: str, array: Any) -> bool:
-    """Whether the operation is the one that an in-place call has written to an array, and that may be written to."""
+    """Whether an in-place call of this very op writes to the array, and may."""
     return bool(array.flags.writeable and key.startswith(destination.op) and key[len(destination.op)] == " ")
 
 
-def interferes(operand: Any, out: Any) -> bool:
+def overlaps(operand: Any, out: Any) -> bool:
     """Whether writing a result would change elements of an operand that are yet to be read."""
     if operand is out or not np.may_share_memory(operand, out):
         return False
@@ -434,21 +439,25 @@ def interferes(operand: Any, out: Any) -> bool:
     return not (same and operand.ctypes.data == out.ctypes.data)
 
 
-def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order: int) -> Plan | None:
-    """Find out how arrays lie; None if the result has elements that share memory."""
+def make_plan(key: str, operands: Any, arrays: Any, element: Any, out: Any, order: int) -> Plan | None:
+    """Analyse shapes and strides; None if elements of the result share memory."""
     shape = np.broadcast_shapes(*[each.shape for each in arrays])
-    turn = order_of(arrays, shape, order)
-    strides = packed(shape, element.itemsize, turn) if out is None else out.strides
+    turn = memory_order(arrays, shape, order)
+    strides = packed_strides(shape, element.itemsize, turn) if out is None else out.strides
     if (out is not None and out.shape != shape) or any(not step for step, n in zip(strides, shape) if n > 1):
         return None
     items = [element.itemsize, *[each.itemsize for each in arrays]]
-    dims = [(n, *steps) for n, *steps in zip(shape, strides, *[spread(each, len(shape)) for each in arrays]) if n > 1]
-    dims = joined(sorted(dims, key=lambda dim: -abs(dim[1])))
+    dims = [
+        (n, *steps)
+        for n, *steps in zip(shape, strides, *[broadcast_strides(each, len(shape)) for each in arrays])
+        if n > 1
+    ]
+    dims = merged(sorted(dims, key=lambda dim: -abs(dim[1])))
     tiles: Any = ()
-    if len(dims) > 1 and dims[-1][0] < SHORT and math.prod(shape) >= MANY * dims[-1][0]:
-        dims, tiles = tiled(dims, items, arrays, shape, strides)
+    if len(dims) > 1 and dims[-1][0] < MAX_SHORT_ROW and math.prod(shape) >= MIN_SHORT_ROWS * dims[-1][0]:
+        dims, tiles = with_tiled_rows(dims, items, arrays, shape, strides)
     row: Any
-    *above, row = rows_of(dims, items) or [(1, *items)]
+    *above, row = loop_order(dims, items) or [(1, *items)]
     apart = [step not in (0, item) for step, item in zip(row[1:], items)]
     follows = [SAME if step == 0 else NEXT for step in row[1:]]
     table = np.zeros(DIMS + WIDTH * len(above), np.int64)
@@ -459,17 +468,17 @@ def plan_of(key: str, operands: Any, arrays: Any, element: Any, out: Any, order:
     number = "d" if any(each.dtype.char == "d" for each in arrays) else "f"
     rest = iter(follows[1:])
     marks = [f"{number} {NUMBER}" if type(each) is float else f"{each.dtype.char} {next(rest)}" for each in operands]
-    function = compiled("|".join([key, f"{element.char} {follows[0]}", *marks]))
+    function = compiled_loop("|".join([key, f"{element.char} {follows[0]}", *marks]))
     if any(apart):
-        table[FUNCTION], function = function, in_order()
-        table[COPIERS : COPIERS + len(items)] = [copier(item) if far else 0 for far, item in zip(apart, items)]
+        table[FUNCTION], function = function, gathering_loop()
+        table[COPIERS : COPIERS + len(items)] = [strided_copier(item) if far else 0 for far, item in zip(apart, items)]
         table[ITEMS : ITEMS + len(items)] = items
     turned = tuple(shape[dim] for dim in turn), tuple(np.argsort(turn)) if turn != sorted(turn) else None
     return Plan(function, table, table.ctypes.data, *turned, math.prod(shape), tiles)
 
 
-def order_of(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
-    """The dimensions of a new result, the one whose elements are farthest apart first."""
+def memory_order(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
+    """The dimensions of a new result in the order of memory, the outermost first."""
     if all(each.flags.c_contiguous and each.shape == shape for each in arrays):
         return list(range(len(shape)))
     if order == -1 and arrays[-1].shape == shape:
@@ -482,8 +491,8 @@ def order_of(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
     return sorted(range(len(shape)), key=lambda dim: -steps[dim])
 
 
-def packed(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...]:
-    """The strides of an array without gaps."""
+def packed_strides(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...]:
+    """The strides of an array without gaps, whose dimensions have this order in memory."""
     strides = [0] * len(shape)
     for dim in reversed(turn):
         strides[dim] = item
@@ -491,13 +500,13 @@ def packed(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...
     return tuple(strides)
 
 
-def spread(array: Any, ndim: int) -> list[int]:
-    """The strides of an array that is broadcast to so many dimensions."""
+def broadcast_strides(array: Any, ndim: int) -> list[int]:
+    """The strides of an array that is broadcast to ``ndim`` dimensions."""
     return [0] * (ndim - array.ndim) + [step if n > 1 else 0 for step, n in zip(array.strides, array.shape)]
 
 
-def joined(dims: list[Any]) -> list[Any]:
-    """One dimension for neighbours, where all arrays allow it."""
+def merged(dims: list[Any]) -> list[Any]:
+    """The dimensions, adjacent ones joined where the strides of all arrays allow it."""
     found: list[Any] = []
     for size, *steps in dims:
         if found and all(above == size * step for above, step in zip(found[-1][1:], steps)):
@@ -506,35 +515,37 @@ def joined(dims: list[Any]) -> list[Any]:
     return found
 
 
-def rows_of(dims: list[Any], items: Sequence[int]) -> list[Any]:
-    """The dimensions in an order in which their elements are quickly gone through; the last is the row."""
+def loop_order(dims: list[Any], items: Sequence[int]) -> list[Any]:
+    """The dimensions in the order of the loops, chosen for the cache; the last is the row."""
     if len(dims) < 2:
         return dims
-    if dims[-1][0] < FEW:  # a call for so few elements costs more than to go through memory several times
+    if dims[-1][0] < MIN_ROW:  # a call for so few elements costs more than to go through memory several times
         longest = max(range(len(dims)), key=lambda at: dims[at][0])
         return [*dims[:longest], *dims[longest + 1 :], dims[longest]]
     size, *steps = dims[-1]
     across = any(
         abs(step) >= LINE and any(dim[k] == items[k - 1] for dim in dims[:-1]) for k, step in enumerate(steps, 1)
     )
-    part = next((n for n in range(PART, PART // 2, -1) if size % n == 0), size) if across else size
-    if (
-        part == size
-    ):  # of a transposed operand, the lines of the cache are read again in the next row: let them be there
+    part = next((n for n in range(STRIP, STRIP // 2, -1) if size % n == 0), size) if across else size
+    if part == size:
         return dims
+    # The next row reads the same cache lines of a transposed operand: they must still be there
     return [(size // part, *[step * part for step in steps]), *dims[:-1], (part, *steps)]
 
 
-def tiled(dims: Any, items: Any, arrays: Any, shape: Any, strides: Any) -> tuple[Any, Any]:
-    """Make long rows of short ones, by which operands are to be repeated; the same dimensions where it cannot be."""
+def with_tiled_rows(dims: Any, items: Any, arrays: Any, shape: Any, strides: Any) -> tuple[Any, Any]:
+    """Join short rows to long ones, for which broadcast operands are copied several times side by side."""
     turn = sorted(range(len(shape)), key=lambda dim: -strides[dim])
     sizes = [shape[dim] for dim in turn]
-    steps = [spread(each, len(shape)) for each in arrays]
-    whole = [list(packed(shape, each.itemsize, turn)) for each in arrays]
+    steps = [broadcast_strides(each, len(shape)) for each in arrays]
+    whole = [list(packed_strides(shape, each.itemsize, turn)) for each in arrays]
     again = [k for k in range(len(arrays)) if spread_of(whole[k], shape) != steps[k]]
     lead = min(next((d for d, dim in enumerate(turn) if steps[k][dim]), len(shape)) for k in again) if again else 0
     period = math.prod(sizes[lead:])
-    if spread_of(packed(shape, items[0], turn), shape) != spread_of(strides, shape) or not 1 < period <= BLOCK // 2:
+    if (
+        spread_of(packed_strides(shape, items[0], turn), shape) != spread_of(strides, shape)
+        or not 1 < period <= BLOCK // 2
+    ):
         return dims, ()
     count = BLOCK // period
     row = count * period
@@ -548,5 +559,5 @@ def tiled(dims: Any, items: Any, arrays: Any, shape: Any, strides: Any) -> tuple
 
 
 def spread_of(strides: Any, shape: Any) -> list[int]:
-    """Strides, where those of single elements do not matter."""
+    """Strides, with 0 for dimensions of one element, where they mean nothing."""
     return [step if n > 1 else 0 for step, n in zip(strides, shape)]

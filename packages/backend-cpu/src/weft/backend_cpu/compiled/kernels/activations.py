@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.elementwise import operation, results
+from weft.backend_cpu.compiled.codegen.elementwise import run_elementwise, scalar_function
 from weft.backend_cpu.compiled.codegen.mathematics import between, erf, exp, expm1, function, like, sigmoid, softplus
-from weft.backend_cpu.compiled.kernels import pointwise
-from weft.backend_cpu.compiled.kernels.pointwise import KERNELS, REAL, run_of
-from weft.backend_cpu.libraries import FEW, serves_large
-
-__all__ = ["KERNELS"]  # those of `serve`, which declares them where it stands itself
+from weft.backend_cpu.compiled.kernels.pointwise import REAL, elementwise_kernel, run_of
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 
@@ -23,23 +20,25 @@ SQRT_HALF = math.sqrt(0.5)
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715
 
-serve = partial(pointwise.serve, least=FEW, order=-1)  # the result lies in memory as the input
+activation = partial(elementwise_kernel, min_size=MIN_SIZE_FUSED, order=-1)  # the result lies in memory as the input
 
 # Pieces of straight lines
 
-serve("core::relu", lambda x: like(x, 0.0) if x < 0 else x)
-serve("nn::threshold", lambda x, limit, value: value if x <= limit else x)
-serve("core::threshold_backward", lambda grad, x, limit: like(x, 0.0) if x <= limit else grad)
-serve("nn::hardtanh", lambda x, low, high: between(x, low, high))
-serve("nn::hardtanh_backward", lambda grad, x, low, high: grad if x > low and x < high else like(x, 0.0))
-serve("nn::leaky_relu", lambda x, slope: x if x > 0 else x * slope)
-serve("nn::leaky_relu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope)
-serve("nn::prelu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, order=0)
+activation("core::relu", lambda x: like(x, 0.0) if x < 0 else x, bitwise=True)
+activation("nn::threshold", lambda x, limit, value: value if x <= limit else x, bitwise=True)
+activation("core::threshold_backward", lambda grad, x, limit: like(x, 0.0) if x <= limit else grad, bitwise=True)
+activation("nn::hardtanh", lambda x, low, high: between(x, low, high), bitwise=True)
+activation(
+    "nn::hardtanh_backward", lambda grad, x, low, high: grad if x > low and x < high else like(x, 0.0), bitwise=True
+)
+activation("nn::leaky_relu", lambda x, slope: x if x > 0 else x * slope, bitwise=True)
+activation("nn::leaky_relu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, bitwise=True)
+activation("nn::prelu_backward", lambda grad, x, slope: grad if x > 0 else grad * slope, order=0)
 
 
-@serves_large("nn::prelu", REAL, FEW)
+@register_kernel("nn::prelu", dtypes=REAL, min_size=MIN_SIZE_FUSED, halves=True, bitwise=True)
 def prelu_kernel(generic: Any) -> Any:
-    key = operation("nn::prelu", lambda x, slope: x if x > 0 else x * slope)
+    key = scalar_function("nn::prelu", lambda x, slope: x if x > 0 else x * slope)
     by_slopes = run_of(key, 2, generic)
 
     def run(x: Any, slope: Any) -> Any:
@@ -57,13 +56,13 @@ def shrunk(x, limit, towards_zero):
     return x - step if x > limit else x + step if x < -limit else inside
 
 
-serve("nn::shrink", shrunk)
-serve("nn::shrink_backward", lambda grad, x, limit: grad if x < -limit or x > limit else like(x, 0.0))
+activation("nn::shrink", shrunk)
+activation("nn::shrink_backward", lambda grad, x, limit: grad if x < -limit or x > limit else like(x, 0.0))
 
 
-serve("nn::hardsigmoid", lambda x: between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
-serve("nn::hardsigmoid_backward", lambda grad, x: grad / like(x, 6.0) if x > -3 and x < 3 else like(x, 0.0))
-serve("nn::hardswish", lambda x: x * between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
+activation("nn::hardsigmoid", lambda x: between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
+activation("nn::hardsigmoid_backward", lambda grad, x: grad / like(x, 6.0) if x > -3 and x < 3 else like(x, 0.0))
+activation("nn::hardswish", lambda x: x * between(x + like(x, 3.0), like(x, 0.0), like(x, 6.0)) / like(x, 6.0))
 
 
 def hardswish_backward(grad, x):
@@ -71,15 +70,17 @@ def hardswish_backward(grad, x):
     return grad if x >= 3 else below
 
 
-serve("nn::hardswish_backward", hardswish_backward)
+activation("nn::hardswish_backward", hardswish_backward)
 
-serve("nn::softsign", lambda x: x / (like(x, 1.0) + abs(x)))
-serve("nn::softsign_backward", lambda grad, x: grad / ((like(x, 1.0) + abs(x)) * (like(x, 1.0) + abs(x))) + (x - x))
+activation("nn::softsign", lambda x: x / (like(x, 1.0) + abs(x)))
+activation(
+    "nn::softsign_backward", lambda grad, x: grad / ((like(x, 1.0) + abs(x)) * (like(x, 1.0) + abs(x))) + (x - x)
+)
 
 # Gradients by the result
 
-serve("core::tanh_backward", lambda grad, result: grad * (like(result, 1.0) - result * result))
-serve("core::sigmoid_backward", lambda grad, result: grad * ((like(result, 1.0) - result) * result))
+activation("core::tanh_backward", lambda grad, result: grad * (like(result, 1.0) - result * result))
+activation("core::sigmoid_backward", lambda grad, result: grad * ((like(result, 1.0) - result) * result))
 
 
 # GELU: by tanh too, where (1 + tanh(u)) / 2 is sigmoid(2 u)
@@ -107,11 +108,11 @@ def gelu_tanh_backward(grad, x):
     return grad * ((more if x > 0 else less) + x * more * less * slope)
 
 
-def serve_both(name: str, formulas: dict[str, Callable[..., Any]]) -> None:
-    """Serve an op whose last argument says which of several formulas it is."""
-    keys = {way: operation(f"{name} {way}", formula) for way, formula in formulas.items()}
+def kernel_by_mode(name: str, formulas: dict[str, Callable[..., Any]]) -> None:
+    """Register the kernel of an op whose last argument says which of several formulas it is."""
+    keys = {way: scalar_function(f"{name} {way}", formula) for way, formula in formulas.items()}
 
-    @serves_large(name, REAL, FEW)
+    @register_kernel(name, dtypes=REAL, min_size=MIN_SIZE_FUSED, halves=True)
     def make(generic: Any) -> Any:
         def made_of(way: str, key: str) -> Any:
             count = formulas[way].__code__.co_argcount
@@ -121,8 +122,8 @@ def serve_both(name: str, formulas: dict[str, Callable[..., Any]]) -> None:
         return lambda *args: runs[args[-1]](*args[:-1])
 
 
-serve_both("nn::gelu", {"none": gelu, "tanh": gelu_tanh})
-serve_both("nn::gelu_backward", {"none": gelu_backward, "tanh": gelu_tanh_backward})
+kernel_by_mode("nn::gelu", {"none": gelu, "tanh": gelu_tanh})
+kernel_by_mode("nn::gelu_backward", {"none": gelu_backward, "tanh": gelu_tanh_backward})
 
 
 # Exponential ones
@@ -133,8 +134,8 @@ def silu_backward(grad, x):
     return grad * (gate * (like(x, 1.0) + x * (like(x, 1.0) - gate)))
 
 
-serve("nn::silu", lambda x: x / (like(x, 1.0) + exp(-x)), cost=EXP)
-serve("nn::silu_backward", silu_backward, cost=EXP)
+activation("nn::silu", lambda x: x / (like(x, 1.0) + exp(-x)), cost=EXP)
+activation("nn::silu_backward", silu_backward, cost=EXP)
 
 
 def elu(x, alpha, scale, input_scale):
@@ -145,8 +146,8 @@ def elu_backward(grad, x, alpha, scale, input_scale):
     return grad * (scale if x > 0 else exp(x * input_scale) * (alpha * scale * input_scale))
 
 
-serve("nn::elu", elu, cost=EXP)
-serve("nn::elu_backward", elu_backward, cost=EXP)
+activation("nn::elu", elu, cost=EXP)
+activation("nn::elu_backward", elu_backward, cost=EXP)
 
 
 def softplus_of(x, beta, limit):
@@ -166,10 +167,10 @@ def softplus_backward(grad, x, beta, limit):
     return grad if scaled > limit else grad * gate(scaled)
 
 
-serve("nn::softplus", softplus_of, cost=2 * EXP)
-serve("nn::softplus_backward", softplus_backward, cost=EXP)
-serve("nn::logsigmoid", lambda x: like(x, 0.0) - softplus(-x), cost=2 * EXP)
-serve("nn::logsigmoid_backward", lambda grad, x: grad * gate(-x), cost=EXP)
+activation("nn::softplus", softplus_of, cost=2 * EXP)
+activation("nn::softplus_backward", softplus_backward, cost=EXP)
+activation("nn::logsigmoid", lambda x: like(x, 0.0) - softplus(-x), cost=2 * EXP)
+activation("nn::logsigmoid_backward", lambda grad, x: grad * gate(-x), cost=EXP)
 
 
 def mish(x):
@@ -186,8 +187,8 @@ def mish_backward(grad, x):
     return grad * (squashed + x * gate * (like(x, 1.0) - squashed * squashed))
 
 
-serve("nn::mish", mish, cost=EXP)
-serve("nn::mish_backward", mish_backward, cost=EXP)
+activation("nn::mish", mish, cost=EXP)
+activation("nn::mish_backward", mish_backward, cost=EXP)
 
 
 # GLU: values in one half of a dimension, gates in the other
@@ -200,28 +201,28 @@ def halves_of(x: Any, dim: int) -> tuple[Any, Any]:
     return x[(*lead, slice(half))], x[(*lead, slice(half, None))]
 
 
-@serves_large("nn::glu", REAL, FEW)
+@register_kernel("nn::glu", dtypes=REAL, min_size=MIN_SIZE_FUSED, halves=True)
 def glu_kernel(generic: Any) -> Any:
-    key = operation("glu", lambda value, gate: value * sigmoid(gate))
+    key = scalar_function("glu", lambda value, gate: value * sigmoid(gate))
 
     def run(x: Any, dim: int) -> Any:
-        made = results(key, halves_of(x, dim), x.dtype, EXP)
+        made = run_elementwise(key, halves_of(x, dim), x.dtype, EXP)
         return generic(x, dim) if made is None else made
 
     return run
 
 
-@serves_large("nn::glu_backward", REAL, FEW)
+@register_kernel("nn::glu_backward", dtypes=REAL, min_size=MIN_SIZE_FUSED, halves=True)
 def glu_backward_kernel(generic: Any) -> Any:
-    of_value = operation("glu_backward value", lambda grad, gate: grad * sigmoid(gate))
-    of_gate = operation("glu_backward gate", of_the_gate)
+    of_value = scalar_function("glu_backward value", lambda grad, gate: grad * sigmoid(gate))
+    of_gate = scalar_function("glu_backward gate", of_the_gate)
 
     def run(grad: Any, x: Any, dim: int) -> Any:
         (value, gate), made = halves_of(x, dim), np.empty(x.shape, x.dtype)
         first, second = halves_of(made, dim)
-        if results(of_value, (grad, gate), x.dtype, EXP, first) is None:
+        if run_elementwise(of_value, (grad, gate), x.dtype, EXP, first) is None:
             return generic(grad, x, dim)
-        if results(of_gate, (grad, value, gate), x.dtype, EXP, second) is None:
+        if run_elementwise(of_gate, (grad, value, gate), x.dtype, EXP, second) is None:
             return generic(grad, x, dim)
         return made
 

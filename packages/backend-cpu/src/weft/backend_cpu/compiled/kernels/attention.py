@@ -16,7 +16,7 @@ from weft.backend_cpu.compiled.codegen.array_header import array_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.packed_gemm import ACROSS, bytes_of, multiply, set_panels
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 REAL = "float32 float64"
 SCORES = 1 << 16  # that are computed together: they and their gradients stay in the second cache
@@ -306,10 +306,10 @@ def product_work(shape: tuple[int, ...], batch: int) -> int:
     return batch * heads * length * sources * (width + value_width + 32) // 16
 
 
-@serves("nn::attention", REAL)
+@register_kernel("nn::attention", dtypes=REAL, min_size=MIN_SIZE, checks_size=True)
 def attention_kernel(generic: Any) -> Any:
     def run(query: Any, key: Any, value: Any, mask: Any, noise: Any, factor: float, is_causal: bool) -> Any:
-        found = prepared(query, key, value, mask, noise) if query.size >= LEAST else None
+        found = prepared(query, key, value, mask, noise) if query.size >= MIN_SIZE else None
         if found is None:
             return generic(query, key, value, mask, noise, factor, is_causal)
         heads, shape, hidden, drawn = found
@@ -324,12 +324,12 @@ def attention_kernel(generic: Any) -> Any:
     return run
 
 
-@serves("nn::attention_gradient", REAL)
+@register_kernel("nn::attention_gradient", dtypes=REAL, min_size=MIN_SIZE, checks_size=True)
 def attention_gradient_kernel(generic: Any) -> Any:
     def run(
         grad: Any, query: Any, key: Any, value: Any, mask: Any, noise: Any, sums: Any, factor: float, is_causal: bool
     ) -> Any:
-        found = prepared(query, key, value, mask, noise) if query.size >= LEAST else None
+        found = prepared(query, key, value, mask, noise) if query.size >= MIN_SIZE else None
         if found is None or grad.dtype != query.dtype:
             return generic(grad, query, key, value, mask, noise, sums, factor, is_causal)
         heads, shape, hidden, drawn = found

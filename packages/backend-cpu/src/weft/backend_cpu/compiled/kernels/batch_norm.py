@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from weft._tensor.layout import in_order, is_channels_last
-from weft.backend import KernelBySize
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -268,8 +267,8 @@ def is_uniform(input: Array, *others: Array | None) -> bool:
     return bool(input.size) and all(each is None or each.dtype == input.dtype for each in others)
 
 
-@serves("nn::batch_norm_training", REAL)
-def batch_norm_training(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::batch_norm_training", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def batch_norm_training(generic: Kernel) -> Kernel:
     """The input normalized by channel, with the means and biased variances."""
 
     def run(input: Array, weight: Array | None, bias: Array | None, eps: float) -> Any:
@@ -287,11 +286,11 @@ def batch_norm_training(generic: Kernel) -> KernelBySize:
             forward(x, scale, shift, with_places(result), mean, variance, float(eps))
         return result, mean, variance
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
-@serves("nn::batch_norm_gradient", REAL)
-def batch_norm_gradient(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::batch_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def batch_norm_gradient(generic: Kernel) -> Kernel:
     """The gradients with respect to input, weight and bias."""
 
     def run(grad: Array, input: Array, weight: Array | None, mean: Array, variance: Array, eps: float) -> Any:
@@ -311,7 +310,7 @@ def batch_norm_gradient(generic: Kernel) -> KernelBySize:
             backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
         return result, by_weight, by_bias
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
@@ -326,8 +325,8 @@ def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
     return result
 
 
-@serves("nn::channel_affine", REAL)
-def channel_affine(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::channel_affine", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def channel_affine(generic: Kernel) -> Kernel:
     """The input times a number for each channel, plus another one or none."""
 
     def run(input: Array, scale: Array, shift: Array | None) -> Any:
@@ -335,11 +334,11 @@ def channel_affine(generic: Kernel) -> KernelBySize:
             return generic(input, scale, shift)
         return by_numbers(input, in_order(np, scale), parameter(shift, 0, input))
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
-@serves("nn::normalized", REAL)
-def normalized(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::normalized", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def normalized(generic: Kernel) -> Kernel:
     """The input normalized with given statistics."""
 
     def run(input: Array, mean: Array, variance: Array, weight: Any, bias: Any, eps: float) -> Any:
@@ -351,4 +350,4 @@ def normalized(generic: Kernel) -> KernelBySize:
         np.subtract(0 if bias is None else bias, shift, out=shift)
         return by_numbers(input, scale, shift)
 
-    return KernelBySize(generic, run, FEW)
+    return run

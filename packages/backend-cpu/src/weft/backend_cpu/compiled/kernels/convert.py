@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 
 import weft
-from weft.backend import KernelBySize
-from weft.backend_cpu.compiled.codegen.elementwise import operation, results
+from weft.backend_cpu.compiled.codegen.elementwise import run_elementwise, scalar_function
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import copied
-from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
+from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 
 # Conversions that NumPy has no vector code for
 
-SAME = operation("core::convert", lambda a: a)
-TRUTH = operation("core::convert to bool", lambda a: a != 0)
+SAME = scalar_function("core::convert", lambda a: a)
+TRUTH = scalar_function("core::convert to bool", lambda a: a != 0)
 FLOATS = "float32 float64 float16 bfloat16"
 CONVERSIONS = {
     (getattr(weft, source).numpy, getattr(weft, target)): key
@@ -33,14 +32,17 @@ CONVERSIONS = {
 }
 
 
-@serves("core::convert", f"{FLOATS} uint8 int8")
+@register_kernel(
+    "core::convert", dtypes="float32 float64 uint8 int8", min_size=MIN_SIZE, checks_size=True, halves=True, bitwise=True
+)
 def convert_kernel(generic: Any) -> Any:
     def run(x: Any, dtype: Any) -> Any:
-        key = CONVERSIONS.get((x.dtype, dtype)) if type(x) is np.ndarray else None  # NumPy gives scalars for arrays
-        made = None if key is None else results(key, [x], dtype.numpy)
+        worth = type(x) is np.ndarray and x.size >= MIN_SIZE_FUSED  # NumPy gives scalars for arrays
+        key = CONVERSIONS.get((x.dtype, dtype)) if worth else None
+        made = None if key is None else run_elementwise(key, [x], dtype.numpy)
         return generic(x, dtype) if made is None else made
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Triangles
@@ -77,14 +79,14 @@ def triangle_kernel(generic: Any, lower: bool) -> Any:
         triangle(x.view(bits).reshape(shape), made.view(bits).reshape(shape), diagonal, lower)
         return made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
-@serves("core::tril", ALL)
+@register_kernel("core::tril", dtypes=ALL, min_size=MIN_SIZE, bitwise=True)
 def tril_kernel(generic: Any) -> Any:
     return triangle_kernel(generic, True)
 
 
-@serves("core::triu", ALL)
+@register_kernel("core::triu", dtypes=ALL, min_size=MIN_SIZE, bitwise=True)
 def triu_kernel(generic: Any) -> Any:
     return triangle_kernel(generic, False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.pooling import first_window, flat, last_window, three
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -256,13 +256,13 @@ def sizes_of(
     return weight[0], weight[0] // groups, three(spatial, 1), three(out, 1), *windows, steps
 
 
-@serves("nn::conv1d nn::conv2d nn::conv3d", REAL)
+@register_kernel("nn::conv1d nn::conv2d nn::conv3d", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def convolution(generic: Kernel) -> Kernel:
     """The convolution with its bias."""
 
     def run(input: Array, weight: Array, bias: Array | None, *geometry: Any) -> Any:
         stride, padding, dilation, groups = geometry
-        if not is_depthwise(weight.shape, groups) or input.size < FEW or not weight.size:
+        if not is_depthwise(weight.shape, groups) or input.size < MIN_SIZE_FUSED or not weight.size:
             return generic(input, weight, bias, *geometry)
         spatial = input.shape[2:]
         out = tuple(
@@ -282,12 +282,17 @@ def convolution(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient", REAL)
+@register_kernel(
+    "nn::conv1d_input_gradient nn::conv2d_input_gradient nn::conv3d_input_gradient",
+    dtypes=REAL,
+    min_size=MIN_SIZE_FUSED,
+    checks_size=True,
+)
 def input_gradient(generic: Kernel) -> Kernel:
     """The transposed convolution: of the output's gradient and the weight."""
 
     def run(grad: Array, weight: Array, shape: Sizes, *geometry: Any) -> Any:
-        if not is_depthwise(weight.shape, geometry[-1]) or grad.size < FEW or not prod(shape):
+        if not is_depthwise(weight.shape, geometry[-1]) or grad.size < MIN_SIZE_FUSED or not prod(shape):
             return generic(grad, weight, shape, *geometry)
         result = np.empty(shape, grad.dtype)
         spatial, out, (stride, padding, dilation, groups) = tuple(shape[2:]), grad.shape[2:], geometry
@@ -304,12 +309,17 @@ def input_gradient(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient", REAL)
+@register_kernel(
+    "nn::conv1d_weight_gradient nn::conv2d_weight_gradient nn::conv3d_weight_gradient",
+    dtypes=REAL,
+    min_size=MIN_SIZE_FUSED,
+    checks_size=True,
+)
 def weight_gradient(generic: Kernel) -> Kernel:
     """What the output's gradient is for the weight: of that and the input."""
 
     def run(grad: Array, input: Array, shape: Sizes, *geometry: Any) -> Any:
-        if not is_depthwise(shape, geometry[-1]) or grad.size < FEW or not input.size:
+        if not is_depthwise(shape, geometry[-1]) or grad.size < MIN_SIZE_FUSED or not input.size:
             return generic(grad, input, shape, *geometry)
         result = np.empty(shape, grad.dtype)
         spatial, out, arrays = input.shape[2:], grad.shape[2:], (flat(grad), flat(input), result.reshape(-1))

@@ -21,7 +21,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from weft._tensor.layout import is_channels_last
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import (
     ALIGNED,
     FLAGS,
@@ -33,7 +32,7 @@ from weft.backend_cpu.compiled.codegen.array_header import (
     word_at,
 )
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 __all__ = ["LIKE", "MOVED", "copied", "move", "moved"]
 
@@ -471,12 +470,12 @@ def copied(source: Any) -> Any:
 WHOLE, BACK = slice(None), slice(None, None, -1)
 
 
-@serves("core::contiguous_copy", MOVED)
+@register_kernel("core::contiguous_copy", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def contiguous_copy_kernel(generic: Any) -> Any:
-    return KernelBySize(generic, copied, LEAST)
+    return copied
 
 
-@serves("core::assign", MOVED)
+@register_kernel("core::assign", dtypes=MOVED, min_size=MIN_SIZE, checks_size=True)
 def assign_kernel(generic: Any) -> Any:
     def run(target: Any, source: Any) -> bool:
         return not np.may_share_memory(target, source) and moved(target, source)
@@ -484,13 +483,13 @@ def assign_kernel(generic: Any) -> Any:
     return run
 
 
-@serves("core::clone", MOVED)
+@register_kernel("core::clone", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def clone_kernel(generic: Any) -> Any:
     def run(x: Any) -> Any:
         made = np.empty_like(x)
         return made if moved(made, x) else generic(x)
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 @loop
@@ -508,19 +507,19 @@ def spread(y):
     parallel(spread_loop, (y, y[0]), y.size, y.size)
 
 
-@serves("core::spread", MOVED)
+@register_kernel("core::spread", dtypes=MOVED, min_size=MIN_SIZE, checks_size=True)
 def spread_kernel(generic: Any) -> Any:
     return lambda flat: spread(flat.view(f"u{flat.itemsize}"))  # the first element, in place of all
 
 
-@serves("core::flip", MOVED)
+@register_kernel("core::flip", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def flip_kernel(generic: Any) -> Any:
     def run(x: Any, dims: Any) -> Any:
         turned = x[tuple([BACK if dim in dims else WHOLE for dim in range(x.ndim)])] if x.ndim else x
         made = np.empty_like(x)
         return made if x.ndim and moved(made, turned) else generic(x, dims)
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 @loop
@@ -543,7 +542,7 @@ def roll_lines(y, x, size, line, shift):
     parallel(roll_loop, (word_at(y + HEAD), word_at(x + HEAD), line, shift), size, size // 4)
 
 
-@serves("core::roll", MOVED)
+@register_kernel("core::roll", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def roll_kernel(generic: Any) -> Any:
     def run(x: Any, shifts: Any, dims: Any) -> Any:
         if not x.size or not x.ndim or x.itemsize not in LIKE or (not dims and not x.flags.c_contiguous):
@@ -569,7 +568,7 @@ def roll_kernel(generic: Any) -> Any:
                 to[...] = apart
         return made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 def cut(shift: int, dim: int) -> list[tuple[int, slice, slice]]:
@@ -579,11 +578,11 @@ def cut(shift: int, dim: int) -> list[tuple[int, slice, slice]]:
     return [(dim, slice(shift, None), slice(None, -shift)), (dim, slice(None, shift), slice(-shift, None))]
 
 
-@serves("core::cat", MOVED)
+@register_kernel("core::cat", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def cat_kernel(generic: Any) -> Any:
     def run(arrays: Any, dim: int) -> Any:
         first = arrays[0]
-        if sum([each.size for each in arrays]) < LEAST * len(arrays) or all(map(is_channels_last, arrays)):
+        if sum([each.size for each in arrays]) < MIN_SIZE * len(arrays) or all(map(is_channels_last, arrays)):
             return generic(arrays, dim)
         lead, tail = first.shape[:dim], first.shape[dim + 1 :]
         if any(each.shape[:dim] != lead or each.shape[dim + 1 :] != tail for each in arrays):
@@ -591,7 +590,7 @@ def cat_kernel(generic: Any) -> Any:
         made = np.empty((*lead, sum([each.shape[dim] for each in arrays]), *tail), first.dtype)
         return filled(made, dim, arrays) if first.itemsize in LIKE else generic(arrays, dim)
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 @loop
@@ -629,11 +628,11 @@ def filled(made: Any, dim: int, arrays: Any) -> Any:
     return made
 
 
-@serves("core::stack", MOVED)
+@register_kernel("core::stack", dtypes=MOVED, min_size=MIN_SIZE, checks_size=True, bitwise=True)
 def stack_kernel(generic: Any) -> Any:
     def run(arrays: Any, dim: int) -> Any:
         first = arrays[0]
-        if first.size < LEAST or first.itemsize not in LIKE:
+        if first.size < MIN_SIZE or first.itemsize not in LIKE:
             return generic(arrays, dim)
         made = np.empty((*first.shape[:dim], len(arrays), *first.shape[dim:]), first.dtype)
         new = (*[WHOLE] * dim, None)  # as `expand_dims`, which takes longer than a row

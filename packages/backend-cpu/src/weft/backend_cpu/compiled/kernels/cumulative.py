@@ -14,11 +14,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from weft._tensor.layout import in_order
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.mathematics import exp, log
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.reductions import LARGEST, SMALLEST
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 SIDE = np.uintp(4)  # rows side by side
@@ -114,15 +113,15 @@ def scan_kernel(generic: Any, product: bool) -> Any:
         made = accumulated(x, dim, product)
         return generic(x, dim) if made is None else made
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
-@serves("core::cumsum", f"{REAL} int64")
+@register_kernel("core::cumsum", dtypes=f"{REAL} int64", min_size=MIN_SIZE_FUSED)
 def cumsum_kernel(generic: Any) -> Any:
     return scan_kernel(generic, False)
 
 
-@serves("core::cumprod", f"{REAL} int64")
+@register_kernel("core::cumprod", dtypes=f"{REAL} int64", min_size=MIN_SIZE_FUSED)
 def cumprod_kernel(generic: Any) -> Any:
     return scan_kernel(generic, True)
 
@@ -147,7 +146,7 @@ def log_sums(x, y):
     parallel(log_sum_loop, (x, y), x.shape[0] * x.shape[2], x.size * 16)
 
 
-@serves("core::logcumsumexp", REAL)
+@register_kernel("core::logcumsumexp", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def logcumsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int) -> Any:
         if not x.ndim or not x.size:
@@ -156,7 +155,7 @@ def logcumsumexp_kernel(generic: Any) -> Any:
         log_sums(in_order(np, x).reshape(shape), made.reshape(shape))
         return made
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @intrinsic
@@ -213,10 +212,10 @@ def extremes_along_lines(kind, x, y, places):
     parallel(extremes_in_lines, (kind, x, y, places, parts), np.uintp(x.shape[0]) * parts, x.size * 2)
 
 
-def serve_extremes(name: str, kind: Any) -> None:
-    """Serve the op of running extremes and their places."""
+def running_extreme_kernel(name: str, kind: Any) -> None:
+    """Register the kernel of running extremes and their places."""
 
-    @serves(name, f"{REAL} int8 int16 int32 int64")
+    @register_kernel(name, dtypes=f"{REAL} int8 int16 int32 int64", min_size=MIN_SIZE_FUSED, bitwise=True)
     def make(generic: Any) -> Any:
         def run(x: Any, dim: int) -> Any:
             if not x.ndim or not x.size:
@@ -228,8 +227,8 @@ def serve_extremes(name: str, kind: Any) -> None:
             launch(kind, x.reshape(shape), made.reshape(shape), places.reshape(shape))
             return made, places
 
-        return KernelBySize(generic, run, FEW)
+        return run
 
 
-serve_extremes("core::cummax", LARGEST)
-serve_extremes("core::cummin", SMALLEST)
+running_extreme_kernel("core::cummax", LARGEST)
+running_extreme_kernel("core::cummin", SMALLEST)

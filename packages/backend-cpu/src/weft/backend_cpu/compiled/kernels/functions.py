@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize, destination
+from weft.backend import destination
 from weft.backend_cpu.compiled.codegen import mathematics
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
-from weft.backend_cpu.compiled.codegen.elementwise import operation, results
+from weft.backend_cpu.compiled.codegen.elementwise import run_elementwise, scalar_function
 from weft.backend_cpu.compiled.codegen.mathematics import (
     between,
     erfc,
@@ -29,22 +29,37 @@ from weft.backend_cpu.compiled.codegen.mathematics import (
     whole,
 )
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels import pointwise
-from weft.backend_cpu.compiled.kernels.pointwise import REAL, element_of, operands_of, run_of, serve
-from weft.backend_cpu.libraries import FEW, HALF, serves
-
-KERNELS = pointwise.__dict__["KERNELS"]  # where `serve` declares them
+from weft.backend_cpu.compiled.kernels.pointwise import REAL, element_of, elementwise_kernel, operands_of, run_of
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 WHOLE = "int32 int64"
 FLOATS = "float32 float64"
 
 # Signs, and numbers that are none
 
-serve("core::sign", lambda a: like(a, (1 if a > 0 else 0) - (1 if a < 0 else 0)), f"{REAL} {WHOLE}", least=FEW)
-serve("core::sgn", lambda a: like(a, (1 if a > 0 else 0) - (1 if a < 0 else 0)), f"{REAL} {WHOLE}", least=FEW)
-serve("core::angle", lambda a: a if a != a else like(a, math.pi if a < 0 else 0.0), REAL, least=FEW)
-serve("core::copysign", lambda a, b: math.copysign(a, b), REAL, least=FEW)
-serve("core::frac", lambda a: a - truncated(a), REAL, least=FEW)
+elementwise_kernel(
+    "core::sign",
+    lambda a: like(a, (1 if a > 0 else 0) - (1 if a < 0 else 0)),
+    f"{REAL} {WHOLE}",
+    min_size=MIN_SIZE_FUSED,
+    bitwise=True,
+)
+elementwise_kernel(
+    "core::sgn",
+    lambda a: like(a, (1 if a > 0 else 0) - (1 if a < 0 else 0)),
+    f"{REAL} {WHOLE}",
+    min_size=MIN_SIZE_FUSED,
+    bitwise=True,
+)
+elementwise_kernel(
+    "core::angle",
+    lambda a: a if a != a else like(a, math.pi if a < 0 else 0.0),
+    REAL,
+    min_size=MIN_SIZE_FUSED,
+    bitwise=True,
+)
+elementwise_kernel("core::copysign", lambda a, b: math.copysign(a, b), REAL, min_size=MIN_SIZE_FUSED, bitwise=True)
+elementwise_kernel("core::frac", lambda a: a - truncated(a), REAL, min_size=MIN_SIZE_FUSED, bitwise=True)
 
 
 @function
@@ -56,9 +71,10 @@ def neighbour(a, b):
     return value if a == a and b == b else a + b
 
 
-@serves("core::nextafter", FLOATS)  # and not halves: their neighbours are not those of float32
-def nextafter_kernel(generic: Any) -> KernelBySize:
-    return KernelBySize(generic, run_of(operation("core::nextafter", lambda a, b: neighbour(a, b)), 2, generic), FEW)
+# Not for halves: their neighbours are not those of float32
+@register_kernel("core::nextafter", dtypes=FLOATS, min_size=MIN_SIZE_FUSED)
+def nextafter_kernel(generic: Any) -> Any:
+    return run_of(scalar_function("core::nextafter", lambda a, b: neighbour(a, b)), 2, generic)
 
 
 @function
@@ -67,37 +83,37 @@ def replaced(a, nan, most, least):
     return nan if a != a else most if a == like(a, math.inf) else least if a == like(a, -math.inf) else a
 
 
-@serves("core::nan_to_num", f"{REAL} {HALF}")
+@register_kernel("core::nan_to_num", dtypes=REAL, min_size=MIN_SIZE_FUSED, halves=True, bitwise=True)
 def nan_to_num_kernel(generic: Any) -> Any:
-    key = operation("nan_to_num", lambda a, b, c, d: replaced(a, b, c, d))
+    key = scalar_function("nan_to_num", lambda a, b, c, d: replaced(a, b, c, d))
 
     def run(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         numbers = [float(each) for each in (nan or 0.0, posinf, neginf)]
-        made = results(key, [x, *numbers], x.dtype)
+        made = run_elementwise(key, [x, *numbers], x.dtype)
         return generic(x, nan, posinf, neginf) if made is None else made
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Functions of one number, and of two
 
 
-def serve_function(name: str, formula: Callable[..., Any], cost: int) -> None:
-    """Serve a function of floating-point numbers."""
-    serve(f"core::{name}", formula, cost=cost, least=FEW)
+def function_kernel(name: str, formula: Callable[..., Any], cost: int) -> None:
+    """Register the kernel of a function of floating-point numbers."""
+    elementwise_kernel(f"core::{name}", formula, cost=cost, min_size=MIN_SIZE_FUSED)
 
 
-serve_function("exp2", lambda a: mathematics.exp2(a), 3)
-serve_function("erfc", lambda a: erfc(a), 6)
-serve_function("erfcx", lambda a: erfcx(a), 8)
-serve_function("erfinv", lambda a: mathematics.erfinv(a), 8)
-serve_function("ndtr", lambda a: mathematics.normal_below(a), 6)
-serve_function("lgamma", lambda a: mathematics.lgamma(np.float64(a)), 16)
-serve_function("digamma", lambda a: mathematics.digamma(np.float64(a)), 16)
-serve_function("deg2rad", lambda a: a * like(a, math.pi / 180), 1)
-serve_function("rad2deg", lambda a: a * like(a, 180 / math.pi), 1)
-serve_function("hypot", lambda a, b: mathematics.hypot(a, b), 3)
-serve_function("logaddexp", lambda a, b: logaddexp(a, b), 5)
+function_kernel("exp2", lambda a: mathematics.exp2(a), 3)
+function_kernel("erfc", lambda a: erfc(a), 6)
+function_kernel("erfcx", lambda a: erfcx(a), 8)
+function_kernel("erfinv", lambda a: mathematics.erfinv(a), 8)
+function_kernel("ndtr", lambda a: mathematics.normal_below(a), 6)
+function_kernel("lgamma", lambda a: mathematics.lgamma(np.float64(a)), 16)
+function_kernel("digamma", lambda a: mathematics.digamma(np.float64(a)), 16)
+function_kernel("deg2rad", lambda a: a * like(a, math.pi / 180), 1)
+function_kernel("rad2deg", lambda a: a * like(a, 180 / math.pi), 1)
+function_kernel("hypot", lambda a, b: mathematics.hypot(a, b), 3)
+function_kernel("logaddexp", lambda a, b: logaddexp(a, b), 5)
 
 
 @function
@@ -108,10 +124,10 @@ def logaddexp2(a, b):
     return a + like(a, 1.0) if a == b else most + (rest if apart < like(a, math.inf) else like(a, 0.0))
 
 
-serve_function("logaddexp2", lambda a, b: logaddexp2(a, b), 5)
-serve_function("xlogy", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log(b), 4)
-serve_function("xlog1py", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log1p(b), 4)
-serve_function("entr", lambda a: like(a, 0.0) if a == 0 else like(a, -math.inf) if a < 0 else -a * log(a), 4)
+function_kernel("logaddexp2", lambda a, b: logaddexp2(a, b), 5)
+function_kernel("xlogy", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log(b), 4)
+function_kernel("xlog1py", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log1p(b), 4)
+function_kernel("entr", lambda a: like(a, 0.0) if a == 0 else like(a, -math.inf) if a < 0 else -a * log(a), 4)
 
 
 @function
@@ -123,7 +139,7 @@ def log_normal_below(a):
     return tail if z < like(a, -1.0) else body
 
 
-serve_function("log_ndtr", lambda a: log_normal_below(a), 16)
+function_kernel("log_ndtr", lambda a: log_normal_below(a), 16)
 
 
 # The modified Bessel functions of the first kind, times exp(-x): polynomials of x / 4 - 1 for x < 8, where that of
@@ -325,22 +341,22 @@ def modified(a, order):
 
 
 for op in ("i0", "modified_bessel_i0"):
-    serve_function(op, lambda a: modified(a, 0), 8)
+    function_kernel(op, lambda a: modified(a, 0), 8)
 for op in ("i1", "modified_bessel_i1"):
-    serve_function(op, lambda a: modified(a, 1), 8)
-serve_function("i0e", lambda a: scaled_modified(a, 0), 6)
-serve_function("i1e", lambda a: scaled_modified(a, 1), 6)
+    function_kernel(op, lambda a: modified(a, 1), 8)
+function_kernel("i0e", lambda a: scaled_modified(a, 0), 6)
+function_kernel("i1e", lambda a: scaled_modified(a, 1), 6)
 
 
-@serves("core::polygamma", FLOATS)
+@register_kernel("core::polygamma", dtypes=FLOATS, min_size=MIN_SIZE_FUSED)
 def polygamma_kernel(generic: Any) -> Any:
-    first = operation("digamma", lambda a: mathematics.digamma(np.float64(a)))
-    second = operation(
+    first = scalar_function("digamma", lambda a: mathematics.digamma(np.float64(a)))
+    second = scalar_function(
         "trigamma", lambda a: mathematics.trigamma(np.float64(a), np.float64(a * like(a, 3.141592653589793)))
     )
 
     def run(x: Any, n: int) -> Any:
-        return results(first if n == 0 else second, [x], x.dtype, 16) if n < 2 else generic(x, n)
+        return run_elementwise(first if n == 0 else second, [x], x.dtype, 16) if n < 2 else generic(x, n)
 
     return with_rest(generic, run)
 
@@ -376,7 +392,7 @@ def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
             compute_again(made, args, generic)
         return made
 
-    return KernelBySize(generic, complete, FEW)
+    return complete
 
 
 def compute_again(made: Any, args: tuple[Any, ...], generic: Any) -> None:
@@ -386,21 +402,23 @@ def compute_again(made: Any, args: tuple[Any, ...], generic: Any) -> None:
     made[wrong] = generic(*again)
 
 
-def serve_nearly(name: str, formula: Callable[..., Any], dtypes: str, cost: int) -> None:
-    """Serve an op by a formula that is nan where it does not apply."""
-    key, count = operation(name, formula), formula.__code__.co_argcount
+def function_kernel_with_rest(
+    name: str, formula: Callable[..., Any], dtypes: str, cost: int, bitwise: bool = False
+) -> None:
+    """Register the kernel of a function by a formula that is nan where it does not apply."""
+    key, count = scalar_function(name, formula), formula.__code__.co_argcount
 
-    @serves(name, dtypes)
+    @register_kernel(name, dtypes=dtypes, min_size=MIN_SIZE_FUSED, bitwise=bitwise)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
             arrays = operands_of(args) if len(args) == count else None
-            return None if arrays is None else results(key, arrays, element_of(arrays), cost)
+            return None if arrays is None else run_elementwise(key, arrays, element_of(arrays), cost)
 
         return with_rest(generic, run)
 
 
-serve_nearly("core::sin", lambda a: mathematics.sine(a), "float64", 6)
-serve_nearly("core::cos", lambda a: mathematics.cosine(a), "float64", 6)
+function_kernel_with_rest("core::sin", lambda a: mathematics.sine(a), "float64", 6)
+function_kernel_with_rest("core::cos", lambda a: mathematics.cosine(a), "float64", 6)
 
 
 # Sines and cosines of float32, where they are in order in memory: whether some are nan is found in the loop itself
@@ -426,15 +444,15 @@ def waves(x, y, quarters, size, example):
     return found[0]
 
 
-def serve_waves(name: str, formula: Callable[..., Any], quarters: int) -> None:
-    """Serve the sine or the cosine."""
-    key = operation(name, formula)
+def sine_kernel(name: str, formula: Callable[..., Any], quarters: int) -> None:
+    """Register the kernel of the sine, or of the cosine."""
+    key = scalar_function(name, formula)
     example = np.zeros(1, np.float32)
 
-    @serves(name, "float32")
+    @register_kernel(name, dtypes="float32", min_size=MIN_SIZE_FUSED)
     def make(generic: Any) -> Any:
-        def others(x: Any) -> Any:
-            return results(key, [x], x.dtype, 3)
+        def any_layout(x: Any) -> Any:
+            return run_elementwise(key, [x], x.dtype, 3)
 
         def run(x: Any, out: Any = None) -> Any:
             if out is not None:  # the angle is asked for again where the formula does not serve
@@ -447,12 +465,12 @@ def serve_waves(name: str, formula: Callable[..., Any], quarters: int) -> None:
                 compute_again(made, (x,), generic)
             return made
 
-        complete = with_rest(generic, others)
-        return KernelBySize(generic, run, FEW)
+        complete = with_rest(generic, any_layout)
+        return run
 
 
-serve_waves("core::sin", lambda a: mathematics.single_sine(a), 0)
-serve_waves("core::cos", lambda a: mathematics.single_cosine(a), 1)
+sine_kernel("core::sin", lambda a: mathematics.single_sine(a), 0)
+sine_kernel("core::cos", lambda a: mathematics.single_cosine(a), 1)
 
 
 @function
@@ -487,11 +505,11 @@ def floor_of(a, b):
     return quotient if b == 0 else value
 
 
-serve_nearly("core::fmod", lambda a, b: rest_of(np.float64(a), np.float64(b)), FLOATS, 4)
-serve_nearly("core::remainder", lambda a, b: modulus(np.float64(a), np.float64(b)), FLOATS, 4)
+function_kernel_with_rest("core::fmod", lambda a, b: rest_of(np.float64(a), np.float64(b)), FLOATS, 4, True)
+function_kernel_with_rest("core::remainder", lambda a, b: modulus(np.float64(a), np.float64(b)), FLOATS, 4, True)
 for op in ("floor_divide", "div_floor"):
-    serve_function(op, lambda a, b: floor_of(a, b), 3)
-serve_function("div_trunc", lambda a, b: truncated(a / b), 2)
+    function_kernel(op, lambda a, b: floor_of(a, b), 3)
+function_kernel("div_trunc", lambda a, b: truncated(a / b), 2)
 
 
 # Whole numbers
@@ -531,35 +549,47 @@ def whole_operands(args: tuple[Any, ...]) -> list[Any] | None:
     return arrays if all(isinstance(each, np.ndarray) and each.dtype == element for each in arrays) else None
 
 
-def serve_whole(name: str, formula: Callable[..., Any], dtypes: str, cost: int = 1, divides: bool = False) -> None:
-    """Serve an op of integers; one that divides leaves a divisor of 0 to the generic kernel, which refuses it."""
-    key = operation(name, formula)
+def integer_kernel(
+    name: str,
+    formula: Callable[..., Any],
+    dtypes: str,
+    cost: int = 1,
+    *,
+    divides: bool = False,
+    bitwise: bool = False,
+) -> None:
+    """Register an op of integers; one that divides leaves a divisor of 0 to the generic kernel, which refuses it."""
+    key = scalar_function(name, formula)
 
-    @serves(f"core::{name}", dtypes)
+    @register_kernel(f"core::{name}", dtypes=dtypes, min_size=MIN_SIZE_FUSED, bitwise=bitwise)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
             arrays = whole_operands(args)
             if arrays is None or (divides and (arrays[1] == 0).any()):
                 return generic(*args)
-            made = results(key, arrays, arrays[0].dtype, cost)
+            made = run_elementwise(key, arrays, arrays[0].dtype, cost)
             return generic(*args) if made is None else made
 
-        return KernelBySize(generic, run, FEW)
+        return run
 
 
 for op in ("floor_divide", "div_floor"):
-    serve_whole(op, lambda a, b: quotient_of(a, b), "int64", 8, True)
-    serve_whole(op, lambda a, b: quotient_of_short(a, b), "int32", 4, True)
-serve_whole("div_trunc", lambda a, b: towards_zero(a, b, quotient_of(a, b)), "int64", 8, True)
-serve_whole("div_trunc", lambda a, b: towards_zero(a, b, quotient_of_short(a, b)), "int32", 4, True)
-serve_whole("remainder", lambda a, b: a - b * quotient_of(a, b), "int64", 8, True)
-serve_whole("remainder", lambda a, b: a - b * quotient_of_short(a, b), "int32", 4, True)
-serve_whole("fmod", lambda a, b: a - b * towards_zero(a, b, quotient_of(a, b)), "int64", 8, True)
-serve_whole("fmod", lambda a, b: a - b * towards_zero(a, b, quotient_of_short(a, b)), "int32", 4, True)
-serve_whole("bitwise_left_shift", lambda a, b: a << b if 0 <= b < 64 else like(a, 0), "int64")
-serve_whole("bitwise_right_shift", lambda a, b: a >> (b if 0 <= b < 63 else 63), "int64")
-serve_whole("bitwise_left_shift", lambda a, b: like(a, a << b) if 0 <= b < 32 else like(a, 0), "int32")
-serve_whole("bitwise_right_shift", lambda a, b: like(a, a >> (b if 0 <= b < 31 else 31)), "int32")
+    integer_kernel(op, lambda a, b: quotient_of(a, b), "int64", 8, divides=True)
+    integer_kernel(op, lambda a, b: quotient_of_short(a, b), "int32", 4, divides=True)
+integer_kernel("div_trunc", lambda a, b: towards_zero(a, b, quotient_of(a, b)), "int64", 8, divides=True)
+integer_kernel("div_trunc", lambda a, b: towards_zero(a, b, quotient_of_short(a, b)), "int32", 4, divides=True)
+integer_kernel("remainder", lambda a, b: a - b * quotient_of(a, b), "int64", 8, divides=True, bitwise=True)
+integer_kernel("remainder", lambda a, b: a - b * quotient_of_short(a, b), "int32", 4, divides=True, bitwise=True)
+integer_kernel(
+    "fmod", lambda a, b: a - b * towards_zero(a, b, quotient_of(a, b)), "int64", 8, divides=True, bitwise=True
+)
+integer_kernel(
+    "fmod", lambda a, b: a - b * towards_zero(a, b, quotient_of_short(a, b)), "int32", 4, divides=True, bitwise=True
+)
+integer_kernel("bitwise_left_shift", lambda a, b: a << b if 0 <= b < 64 else like(a, 0), "int64")
+integer_kernel("bitwise_right_shift", lambda a, b: a >> (b if 0 <= b < 63 else 63), "int64")
+integer_kernel("bitwise_left_shift", lambda a, b: like(a, a << b) if 0 <= b < 32 else like(a, 0), "int32")
+integer_kernel("bitwise_right_shift", lambda a, b: like(a, a >> (b if 0 <= b < 31 else 31)), "int32")
 
 
 # Complex numbers of their parts
@@ -577,7 +607,7 @@ def joined(real, imag, out):
     parallel(joined_loop, (real, imag, out), real.size, real.size)
 
 
-@serves("core::complex", FLOATS)
+@register_kernel("core::complex", dtypes=FLOATS, min_size=MIN_SIZE_FUSED)
 def complex_kernel(generic: Any) -> Any:
     def run(real: Any, imag: Any) -> Any:
         alike = real.shape == imag.shape and real.dtype == imag.dtype
@@ -587,4 +617,4 @@ def complex_kernel(generic: Any) -> Any:
         joined(real.reshape(-1), imag.reshape(-1), made.reshape(-1).view(real.dtype))
         return made
 
-    return KernelBySize(generic, run, FEW)
+    return run

@@ -17,11 +17,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import copied, copy_bytes
-from weft.backend_cpu.libraries import FEW, LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
 NUMBERS = "float32 float64 int64 int32"
@@ -122,7 +121,7 @@ def taken(x: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     return made if done else None
 
 
-@serves("core::index_select", ALL)
+@register_kernel("core::index_select", dtypes=ALL, min_size=MIN_SIZE, bitwise=True)
 def index_select_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any) -> Any:
         made = None
@@ -130,14 +129,14 @@ def index_select_kernel(generic: Any) -> Any:
             made = taken(x, dim, index, (*x.shape[:dim], index.size, *x.shape[dim + 1 :]))
         return generic(x, dim, index) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
-@serves("nn::embedding", ALL)
+@register_kernel("nn::embedding", dtypes=ALL, min_size=MIN_SIZE, checks_size=True, bitwise=True)
 def embedding_kernel(generic: Any) -> Any:
     def run(weight: Any, indices: Any, padding: Any, by_frequency: Any) -> Any:
         made = None
-        if indices.size * weight.shape[-1] >= LEAST and weight.ndim == 2 and is_taken(indices, weight):
+        if indices.size * weight.shape[-1] >= MIN_SIZE and weight.ndim == 2 and is_taken(indices, weight):
             made = taken(weight, 0, indices.reshape(-1), (*indices.shape, weight.shape[1]))
         return generic(weight, indices, padding, by_frequency) if made is None else made
 
@@ -179,7 +178,7 @@ def forward_positions(index: Any, size: int) -> Any:
     return index + size * (index < 0) if index.min() < 0 else index
 
 
-@serves("core::index", ALL)
+@register_kernel("core::index", dtypes=ALL, min_size=MIN_SIZE, bitwise=True)
 def index_kernel(generic: Any) -> Any:
     def run(x: Any, indices: Any) -> Any:
         made, places = None, [dim for dim, each in enumerate(indices) if each is not None]
@@ -197,7 +196,7 @@ def index_kernel(generic: Any) -> Any:
                 made = taken(x.reshape(-1, *x.shape[count:]), 0, index, shape)
         return generic(x, indices) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 # Where elements are not 0
@@ -241,7 +240,7 @@ def find_rows(x, shape, starts, found):
     parallel(find_loop, (x, shape, starts, found), len(x), x.size * 2)
 
 
-@serves("core::nonzero", "bool float32 float64 int64")
+@register_kernel("core::nonzero", dtypes="bool float32 float64 int64", min_size=MIN_SIZE, bitwise=True)
 def nonzero_kernel(generic: Any) -> Any:
     def run(x: Any) -> Any:
         if not x.ndim or not x.size or not x.flags.c_contiguous:
@@ -256,7 +255,7 @@ def nonzero_kernel(generic: Any) -> Any:
         find_rows(rows, np.array(x.shape), starts, found)
         return found.T  # the positions of one dimension lie together
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 # Single elements
@@ -306,10 +305,10 @@ def fits(x: Any, dim: int, index: Any) -> bool:
     return same and x.shape[:dim] == index.shape[:dim] and x.shape[dim + 1 :] == index.shape[dim + 1 :]
 
 
-@serves("core::gather", ALL)
+@register_kernel("core::gather", dtypes=ALL, min_size=MIN_SIZE, checks_size=True, bitwise=True)
 def gather_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any) -> Any:
-        if not fits(x, dim, index) or index.size < LEAST or not is_taken(index, x):
+        if not fits(x, dim, index) or index.size < MIN_SIZE or not is_taken(index, x):
             return generic(x, dim, index)
         made, wrong = np.empty(index.shape, x.dtype), np.zeros(1, bool)
         launch, shape = (
@@ -367,13 +366,13 @@ def scatter_rows(y, index, source, adds, wrong):
     parallel(scatter_rows_loop, (y, index, source, adds, wrong), index.shape[0], index.size * 2)
 
 
-@serves("core::scatter", ALL)
+@register_kernel("core::scatter", dtypes=ALL, min_size=MIN_SIZE, checks_size=True)
 def scatter_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, adds: bool) -> Any:
         is_array = isinstance(source, np.ndarray)
         if (
             not fits(x, dim, index)
-            or index.size < LEAST
+            or index.size < MIN_SIZE
             or not is_taken(index)
             or (adds and x.dtype.name not in NUMBERS.split())
             or (is_array and (source.ndim != index.ndim or source.dtype != x.dtype or not source.flags.c_contiguous))
@@ -393,10 +392,10 @@ def scatter_kernel(generic: Any) -> Any:
     return run
 
 
-@serves("core::gather_backward", NUMBERS)
+@register_kernel("core::gather_backward", dtypes=NUMBERS, min_size=MIN_SIZE, checks_size=True)
 def gather_backward_kernel(generic: Any) -> Any:
     def run(grad: Any, shape: Any, dim: int, index: Any) -> Any:
-        alike = grad.shape == index.shape and len(shape) == index.ndim and index.size >= LEAST
+        alike = grad.shape == index.shape and len(shape) == index.ndim and index.size >= MIN_SIZE
         same = alike and all(n == m for d, (n, m) in enumerate(zip(index.shape, shape)) if d != dim)
         if not same or not is_taken(index, grad):
             return generic(grad, shape, dim, index)
@@ -437,11 +436,11 @@ def combine(y, index, source, how, wrong):
     parallel(combine_loop, (y, index, source, how, wrong), index.shape[0], index.size * 2)
 
 
-@serves("core::scatter_reduce", NUMBERS)
+@register_kernel("core::scatter_reduce", dtypes=NUMBERS, min_size=MIN_SIZE, checks_size=True)
 def scatter_reduce_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
         alike = fits(x, dim, index) and source.shape == index.shape and source.dtype == x.dtype
-        taken = alike and index.size >= LEAST and include_self and is_taken(index, source)
+        taken = alike and index.size >= MIN_SIZE and include_self and is_taken(index, source)
         rows = taken and parts(index, dim)[2] == 1
         if not taken or reduce == "mean" or (reduce != "sum" and not rows):
             return generic(x, dim, index, source, reduce, include_self)
@@ -516,7 +515,7 @@ def added(made: Any, dim: int, index: Any, source: Any, alpha: Any = 1, skipped:
     return made if add_rows(made.reshape(outer, size, inner), index, rows, alpha, skipped) else None
 
 
-@serves("core::index_add", NUMBERS)
+@register_kernel("core::index_add", dtypes=NUMBERS, min_size=MIN_SIZE)
 def index_add_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
         made = None
@@ -524,10 +523,10 @@ def index_add_kernel(generic: Any) -> Any:
             made = added(copied(x), dim, index, source, alpha)
         return generic(x, dim, index, source, alpha) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
-@serves("nn::embedding_gradient", "float32 float64")
+@register_kernel("nn::embedding_gradient", dtypes="float32 float64", min_size=MIN_SIZE)
 def embedding_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, indices: Any, rows: int, padding: Any, by_frequency: Any) -> Any:
         made = None
@@ -536,7 +535,7 @@ def embedding_gradient_kernel(generic: Any) -> Any:
             made = added(made, 0, indices.reshape(-1), grad, skipped=-1 if padding is None else padding % rows)
         return generic(grad, indices, rows, padding, by_frequency) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 AHEAD = 12  # rows; a processor does not guess which one comes next
@@ -592,10 +591,10 @@ def add_bags(weight, indices, starts, factors, mean, y):
     return True
 
 
-@serves("nn::embedding_bag", "float32 float64")
+@register_kernel("nn::embedding_bag", dtypes="float32 float64", min_size=MIN_SIZE, checks_size=True)
 def embedding_bag_kernel(generic: Any) -> Any:
     def run(weight: Any, indices: Any, starts: Any, each_weight: Any, mean: bool, by_frequency: bool) -> Any:
-        if indices.size * weight.shape[1] >= FEW and is_taken(indices, starts, weight):
+        if indices.size * weight.shape[1] >= MIN_SIZE_FUSED and is_taken(indices, starts, weight):
             factors = np.empty(0, weight.dtype) if each_weight is None else np.ascontiguousarray(each_weight)
             made = np.empty((starts.size - 1, weight.shape[1]), weight.dtype)
             if add_bags(weight, indices, starts, factors, mean, made):
@@ -605,7 +604,7 @@ def embedding_bag_kernel(generic: Any) -> Any:
     return run
 
 
-@serves("core::index_put", NUMBERS)
+@register_kernel("core::index_put", dtypes=NUMBERS, min_size=MIN_SIZE)
 def index_put_kernel(generic: Any) -> Any:
     def run(x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
         made, places = None, [dim for dim, each in enumerate(indices) if each is not None]
@@ -617,7 +616,7 @@ def index_put_kernel(generic: Any) -> Any:
             made = added_at(x, [indices[place] for place in places], values)
         return generic(x, indices, values, accumulate) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
 def added_at(x: Any, indices: Any, values: Any) -> Any:
@@ -658,7 +657,7 @@ def write_columns(y, index, values):
     return True
 
 
-@serves("core::assign_at", ALL)
+@register_kernel("core::assign_at", dtypes=ALL, min_size=MIN_SIZE, checks_size=True)
 def assign_at_kernel(generic: Any) -> Any:
     def run(target: Any, indices: Any, values: Any) -> bool:
         """``target[indices] = values`` where columns are written; False, and nothing is written, elsewhere."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum, sigmoid, softplus
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.normalization import contiguous, parameter
 from weft.backend_cpu.compiled.kernels.softmax import EXP, SIDE, WIDTH, column_maxima, columns_of, parts_of, row_maximum
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 
@@ -164,7 +163,7 @@ def by_row_or_column(input: Any, target: Any, *arrays: Any) -> tuple[Any, list[A
     return scores, [each.reshape(shape) for each in (np.ascontiguousarray(target, np.int64), *arrays)]
 
 
-@serves("nn::cross_entropy", REAL)
+@register_kernel("nn::cross_entropy", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def cross_entropy_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
         if not input.size:
@@ -184,7 +183,7 @@ def cross_entropy_kernel(generic: Any) -> Any:
         total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
         return np.asarray(total, input.dtype), np.asarray(number, input.dtype), arrays[:2]
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -272,7 +271,7 @@ def cross_entropy_backward_by_columns(shares, x, target, weight, whole, ignored,
     parallel(cross_entropy_backward_columns, arguments, x.shape[0] * parts_of(x), EXP * x.size)
 
 
-@serves("nn::cross_entropy_gradient", REAL)
+@register_kernel("nn::cross_entropy_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def cross_entropy_gradient_kernel(generic: Any) -> Any:
     def run(
         grad: Any,
@@ -302,7 +301,7 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
         return result
 
     def by_size(grad: Any, input: Any, *rest: Any) -> Any:
-        return (run if input.size >= FEW else generic)(grad, input, *rest)
+        return (run if input.size >= MIN_SIZE_FUSED else generic)(grad, input, *rest)
 
     return by_size
 
@@ -347,7 +346,7 @@ def picked(x, target, weight, ignored, losses, counts, wrong):
     return totals(losses, counts)
 
 
-@serves("nn::nll_loss", REAL)
+@register_kernel("nn::nll_loss", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def nll_loss_kernel(generic: Any) -> Any:
     def run(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
         if not target.size:
@@ -369,7 +368,7 @@ def nll_loss_kernel(generic: Any) -> Any:
         total = total / number if reduction == "mean" and number else total if reduction == "sum" else np.nan
         return np.asarray(total, input.dtype), np.asarray(number, input.dtype)
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -387,11 +386,11 @@ def picked_backward(share, target, weight, ignored, y):
     parallel(picked_backward_loop, (share, target, weight, ignored, y), target.size, 8 * target.size)
 
 
-@serves("nn::nll_loss_gradient", REAL)
+@register_kernel("nn::nll_loss_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def nll_loss_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, target: Any, weight: Any, total: Any, shape: Any, reduction: str, ignore_index: int) -> Any:
         result = np.zeros(shape, grad.dtype)
-        if not target.size or result.size < FEW:
+        if not target.size or result.size < MIN_SIZE_FUSED:
             return generic(grad, target, weight, total, shape, reduction, ignore_index)
         share = contiguous(-grad / total if reduction == "mean" else -grad).reshape(-1)
         chosen, y = np.ascontiguousarray(target, np.int64).reshape(-1), result.reshape(*shape[:2], -1)
@@ -499,10 +498,10 @@ def logits_backward(share, x, t, y):
     parallel(logits_backward_elements, (share, x, t, y), x.size, EXP * x.size)
 
 
-def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None:
-    """Serve a loss of pairs, and its gradient; what comes between the arrays and the reduction are numbers."""
+def pairwise_loss_kernels(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None:
+    """Register a loss of pairs, and its gradient; what comes between the arrays and the reduction are numbers."""
 
-    @serves(name, REAL)
+    @register_kernel(name, dtypes=REAL, min_size=MIN_SIZE_FUSED)
     def make(generic: Any) -> Any:
         def run(input: Any, target: Any, *rest: Any) -> Any:
             numbers, reduction = [float(value) for value in rest[:-1]], rest[-1]
@@ -518,12 +517,12 @@ def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None
             total = np.add.reduce(parts)
             return np.asarray(total if reduction == "sum" else total / input.size, input.dtype)
 
-        return KernelBySize(generic, run, FEW)
+        return run
 
-    @serves(gradient, REAL)
+    @register_kernel(gradient, dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
     def make_gradient(generic: Any) -> Any:
         def run(grad: Any, input: Any, target: Any, *rest: Any) -> Any:
-            fits = input.size >= FEW and input.shape == target.shape and input.dtype == target.dtype
+            fits = input.size >= MIN_SIZE_FUSED and input.shape == target.shape and input.dtype == target.dtype
             if not fits or not input.size or grad.ndim or rest[-1] == "none":
                 return generic(grad, input, target, *rest)
             share = float(grad) / (input.size if rest[-1] == "mean" else 1)
@@ -535,5 +534,9 @@ def serve(name: str, gradient: str, each: Any, sums: Any, backward: Any) -> None
         return run
 
 
-serve("nn::difference_loss", "nn::difference_loss_gradient", difference_each, difference_sums, difference_backward)
-serve("nn::binary_cross_entropy_with_logits", "nn::logits_loss_gradient", logits_each, logits_sums, logits_backward)
+pairwise_loss_kernels(
+    "nn::difference_loss", "nn::difference_loss_gradient", difference_each, difference_sums, difference_backward
+)
+pairwise_loss_kernels(
+    "nn::binary_cross_entropy_with_logits", "nn::logits_loss_gradient", logits_each, logits_sums, logits_backward
+)

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.float16 import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import floor, function, fused, like, log, log1p, polynomial, sine_of
 from weft.backend_cpu.compiled.codegen.mathematics import whole as nearest
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 __all__ = [
     "below",
@@ -156,7 +155,7 @@ def dropout(words, limit, scale, x, y, noise, start):
     parallel(dropout_loop, arguments, words.size // 2, words.size)
 
 
-@serves("nn::dropout", "float32 float64 float16 bfloat16")
+@register_kernel("nn::dropout", dtypes="float32 float64 float16 bfloat16", min_size=MIN_SIZE_FUSED, bitwise=True)
 def dropout_kernel(generic: Any) -> Any:
     def run(input: Any, cached: float, scale: float, generator: Any) -> Any:
         if not input.flags.c_contiguous or not input.flags.aligned:
@@ -169,7 +168,7 @@ def dropout_kernel(generic: Any) -> Any:
             dropout(words, limit, scale, *flat, start)
         return y, noise
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Normals: of two uniforms, by Box and Muller

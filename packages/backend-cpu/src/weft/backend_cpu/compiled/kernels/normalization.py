@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from weft._tensor.layout import in_order
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import like
 from weft.backend_cpu.compiled.codegen.parallel import GRAIN, launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, HALF, serves
+from weft.backend_cpu.registry import HALF, MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 MOST_BLOCKS = 32
@@ -69,7 +68,7 @@ def layer_norm(x, weight, bias, y, means, inverses, eps):
     parallel(layer_norm_rows, (x, weight, bias, y, means, inverses, eps), x.shape[0], x.size)
 
 
-@serves("nn::layer_norm", REAL)
+@register_kernel("nn::layer_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def layer_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
         if not input.size or any(each is not None and each.dtype != input.dtype for each in (weight, bias)):
@@ -85,7 +84,7 @@ def layer_norm_kernel(generic: Any) -> Any:
         layer_norm(x, weight, bias, y.reshape(-1, size), mean.reshape(-1), inverse.reshape(-1), float(eps))
         return y, mean, inverse
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -135,7 +134,7 @@ def add_up(sums, result):
                 result[k, j] += sums[block, k, j]
 
 
-@serves("nn::layer_norm_gradient", REAL)
+@register_kernel("nn::layer_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def layer_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, count: int) -> Any:
         if not input.size or (weight is not None and weight.dtype != input.dtype) or grad.dtype != input.dtype:
@@ -149,7 +148,7 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
         layer_norm_backward(*rows, parameter(weight, size, 1, input), *statistics, y.reshape(-1, size), result)
         return y, result[0].reshape(parts), result[1].reshape(parts)
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Layer norm of halves: by the same loops, a few rows at a time, as float32
@@ -211,7 +210,7 @@ def in_single(array: Any, size: int, default: float) -> Any:
     return np.asarray(contiguous(array).reshape(-1), np.float32)
 
 
-@serves("nn::layer_norm", HALF)
+@register_kernel("nn::layer_norm", dtypes=HALF, min_size=MIN_SIZE_FUSED)
 def half_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
         if not input.size or any(each is not None and each.dtype != input.dtype for each in (weight, bias)):
@@ -225,10 +224,10 @@ def half_norm_kernel(generic: Any) -> Any:
         half_norm(bits_of(input), scale, shift, bits_of(y), mean.reshape(-1), inverse.reshape(-1), float(eps))
         return y, mean.astype(element), inverse.astype(element)
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
-@serves("nn::layer_norm_gradient", HALF)
+@register_kernel("nn::layer_norm_gradient", dtypes=HALF, min_size=MIN_SIZE_FUSED)
 def half_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, count: int) -> Any:
         if not input.size or (weight is not None and weight.dtype != input.dtype) or grad.dtype != input.dtype:
@@ -242,7 +241,7 @@ def half_norm_gradient_kernel(generic: Any) -> Any:
         by_weight, by_bias = result.astype(element)
         return y, by_weight.reshape(parts), by_bias.reshape(parts)
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # RMS norm
@@ -266,7 +265,7 @@ def rms_norm(x, weight, y, inverses, eps):
     parallel(rms_norm_rows, (x, weight, y, inverses, eps), x.shape[0], x.size)
 
 
-@serves("nn::rms_norm", REAL)
+@register_kernel("nn::rms_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def rms_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, count: int, eps: float) -> Any:
         if not input.size:
@@ -279,7 +278,7 @@ def rms_norm_kernel(generic: Any) -> Any:
         rms_norm(x, parameter(weight, size, 1, input), y.reshape(-1, size), inverse.reshape(-1), float(eps))
         return y, inverse
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -307,7 +306,7 @@ def rms_norm_backward(grad, x, weight, inverses, y, result):
     add_up(sums, result)
 
 
-@serves("nn::rms_norm_gradient", REAL)
+@register_kernel("nn::rms_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def rms_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, inverse: Any, count: int) -> Any:
         if not input.size or grad.dtype != input.dtype:
@@ -321,7 +320,7 @@ def rms_norm_gradient_kernel(generic: Any) -> Any:
         rms_norm_backward(*rows, scale, contiguous(inverse).reshape(-1), y.reshape(-1, size), result)
         return y, result.reshape(parts)
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Group norm: samples (groups, channels of a group, places)
@@ -363,7 +362,7 @@ def grouped(array: Any, groups: int) -> Any:
     return contiguous(array).reshape(batch, groups, channels // groups, -1)
 
 
-@serves("nn::group_norm", REAL)
+@register_kernel("nn::group_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def group_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         if input.size < LEAST_PLACES * input.shape[0] * input.shape[1] or not input.size:
@@ -377,7 +376,7 @@ def group_norm_kernel(generic: Any) -> Any:
         group_norm(grouped(input, groups), scale, shift, grouped(y, groups), mean, inverse, float(eps))
         return y, mean, inverse
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -414,7 +413,7 @@ def group_norm_backward(grad, x, weight, means, inverses, y, result):
     add_up(sums.reshape(x.shape[0], 2, x.shape[1] * x.shape[2]), result)
 
 
-@serves("nn::group_norm_gradient", REAL)
+@register_kernel("nn::group_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def group_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, groups: int) -> Any:
         if input.size < LEAST_PLACES * input.shape[0] * input.shape[1] or not input.size or grad.dtype != input.dtype:
@@ -426,4 +425,4 @@ def group_norm_gradient_kernel(generic: Any) -> Any:
         group_norm_backward(*parts, grouped(y, groups), result)
         return y, result[0], result[1]
 
-    return KernelBySize(generic, run, FEW)
+    return run

@@ -17,7 +17,7 @@ from weft.backend_cpu.compiled.codegen.array_header import array_at
 from weft.backend_cpu.compiled.codegen.float16 import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.codegen.multi_tensor import find_memory, identities, row_at
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import serves
+from weft.backend_cpu.registry import register_kernel
 
 GRADIENTS = 1  # the column that is not written to
 REAL = "float32 float64 float16 bfloat16"
@@ -80,7 +80,7 @@ def sgd(table, like, lr, momentum, dampening, weight_decay, nesterov):
     return True
 
 
-@serves("optim::sgd_step", REAL)
+@register_kernel("optim::sgd_step", dtypes=REAL, min_size=0, checks_size=True)
 def sgd_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, momentum: float, dampening: float, weight_decay: Any, nesterov: bool) -> None:
         numbers = (float(lr), float(momentum), float(dampening), float(weight_decay), bool(nesterov))
@@ -144,7 +144,7 @@ def adam(table, like, counts, lr, beta1, beta2, eps, weight_decay, decoupled):
     return True
 
 
-@serves("optim::adam_step", REAL)
+@register_kernel("optim::adam_step", dtypes=REAL, min_size=0, checks_size=True)
 def adam_kernel(generic: Any) -> Any:
     def run(
         *columns: Arrays,
@@ -219,7 +219,7 @@ def rmsprop(table, like, centered, lr, alpha, eps, weight_decay, momentum):
     return True
 
 
-@serves("optim::rmsprop_step", REAL)
+@register_kernel("optim::rmsprop_step", dtypes=REAL, min_size=0, checks_size=True)
 def rmsprop_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, alpha: float, eps: float, weight_decay: float, momentum: float) -> None:
         centered = columns[3][0] is not None
@@ -259,7 +259,7 @@ def adagrad(table, like, counts, lr, lr_decay, eps, weight_decay):
     return True
 
 
-@serves("optim::adagrad_step", REAL)
+@register_kernel("optim::adagrad_step", dtypes=REAL, min_size=0, checks_size=True)
 def adagrad_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, lr_decay: float, eps: float, weight_decay: float) -> None:
         *arrays, counts = columns
@@ -305,7 +305,7 @@ def norms(table, like, result):
     return True
 
 
-@serves("foreach::norm", REAL)
+@register_kernel("foreach::norm", dtypes=REAL, min_size=0, checks_size=True)
 def norm_kernel(generic: Any) -> Any:
     def run(arrays: Arrays, ord: Any = 2, dtype: Any = None) -> Any:
         element = arrays[0].dtype
@@ -343,7 +343,7 @@ def scale(table, like, factor):
     return True
 
 
-@serves("foreach::mul_", REAL)
+@register_kernel("foreach::mul_", dtypes=REAL, min_size=0, checks_size=True)
 def scale_kernel(generic: Any) -> Any:
     def run(arrays: Arrays, other: Any) -> Any:
         if isinstance(other, list) or np.ndim(other) or len(set(map(id, arrays))) != len(arrays):

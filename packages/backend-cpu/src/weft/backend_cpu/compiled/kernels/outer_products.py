@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.compiled.codegen.vectors import WideVectors
-from weft.backend_cpu.libraries import FEW, LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 __all__ = ["outer"]
 
@@ -67,7 +66,7 @@ def cross(x, y, z):
     parallel(cross_loop, (x, y, z, by_outer), x.shape[0] if by_outer else x.shape[2], z.size)
 
 
-@serves("core::linalg_cross", "float32 float64 int64 int32")
+@register_kernel("core::linalg_cross", dtypes="float32 float64 int64 int32", min_size=MIN_SIZE_FUSED)
 def cross_kernel(generic: Any) -> Any:
     def run(x: Any, y: Any, dim: int) -> Any:
         alike = x.shape == y.shape and x.dtype == y.dtype and x.flags.c_contiguous and y.flags.c_contiguous
@@ -78,7 +77,7 @@ def cross_kernel(generic: Any) -> Any:
         cross(x.reshape(shape), y.reshape(shape), made.reshape(shape))
         return made
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Blocks: each element of one matrix times all of another
@@ -106,10 +105,10 @@ def multiply_blocks(x, y, z):
     parallel(blocks_loop, (x, y, z), z.shape[0], z.size)
 
 
-@serves("core::kron", "float32 float64 int64 int32")
+@register_kernel("core::kron", dtypes="float32 float64 int64 int32", min_size=MIN_SIZE_FUSED, checks_size=True)
 def kron_kernel(generic: Any) -> Any:
     def run(x: Any, y: Any) -> Any:
-        if x.ndim > 2 or not x.ndim or x.size * y.size < LEAST or x.dtype != y.dtype or not x.size * y.size:
+        if x.ndim > 2 or not x.ndim or x.size * y.size < MIN_SIZE or x.dtype != y.dtype or not x.size * y.size:
             return generic(x, y)
         made = np.empty([m * n for m, n in zip(x.shape, y.shape)], x.dtype)
         x, y = (np.ascontiguousarray(each).reshape(-1, each.shape[-1]) for each in (x, y))

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.copy_cat import LIKE, MOVED, copy_bytes, item
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 NOWHERE = -1  # the place of an element that has the padding's value
 
@@ -139,19 +138,19 @@ def padded(x: Any, before: Any, after: Any, mode: str, value: Any) -> Any:
     return made
 
 
-@serves("nn::pad_constant", MOVED)
+@register_kernel("nn::pad_constant", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def pad_constant_kernel(generic: Any) -> Any:
     def run(x: Any, before: Any, after: Any, value: Any) -> Any:
         made = padded(x, before, after, "constant", value)
         return generic(x, before, after, value) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run
 
 
-@serves("nn::pad_inside", MOVED)
+@register_kernel("nn::pad_inside", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
 def pad_inside_kernel(generic: Any) -> Any:
     def run(x: Any, before: Any, after: Any, mode: str) -> Any:
         made = padded(x, before, after, mode, 0)
         return generic(x, before, after, mode) if made is None else made
 
-    return KernelBySize(generic, run, LEAST)
+    return run

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen import mathematics
-from weft.backend_cpu.compiled.codegen.contiguous import quick
-from weft.backend_cpu.compiled.codegen.elementwise import operation, results
+from weft.backend_cpu.compiled.codegen.contiguous import contiguous_kernel
+from weft.backend_cpu.compiled.codegen.elementwise import run_elementwise, scalar_function
 from weft.backend_cpu.compiled.codegen.float16 import HALVES
 from weft.backend_cpu.compiled.codegen.mathematics import like
-from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves, serves_large
+from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
-KERNELS: dict[tuple[str, str], Any] = {}  # of `serve` too, whoever calls it
 REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
-SIMPLE = 8 * LEAST  # from which NumPy, which has vector code for all that is simple, loses to several threads
+MIN_SIZE_SIMPLE = (
+    8 * MIN_SIZE
+)  # elements from which NumPy, with vector code for all that is simple, loses to several threads
 BOOL, BITS = np.dtype(bool), np.dtype(np.uint16)
 
 
@@ -58,21 +58,29 @@ def run_of(
     operands: Callable[[tuple[Any, ...]], Any] = operands_of,
     order: int = 0,
 ) -> Any:
-    """The kernel that runs an operation of so many operands; ``generic`` has the rest, and `serve` the parameters."""
+    """The kernel that runs a scalar function of so many operands, as `elementwise_kernel` has the parameters."""
 
-    def others(args: tuple[Any, ...]) -> Any:
+    def fallback(args: tuple[Any, ...]) -> Any:
         arrays = operands(args[:count])
         if arrays is None:
             return generic(*args)
         out = args[count] if len(args) > count else None
-        made = results(key, arrays, result or element_of(arrays), cost, out, order)
+        made = run_elementwise(key, arrays, result or element_of(arrays), cost, out, order)
         return generic(*args) if made is None else made
 
-    return quick(key, count, result, cost, operands, others)
+    return contiguous_kernel(key, count, result, cost, operands, fallback)
 
 
-def serve(name: str, formula: Callable[..., Any], dtypes: str = REAL, *, least: int = SIMPLE, **options: Any) -> None:
-    """Serve an op by a formula of its operands' elements, halves too. In place, the result comes behind them.
+def elementwise_kernel(
+    name: str,
+    formula: Callable[..., Any],
+    dtypes: str = REAL,
+    *,
+    min_size: int = MIN_SIZE_SIMPLE,
+    bitwise: bool = False,
+    **options: Any,
+) -> None:
+    """Register the kernel of an op by a formula of its operands' elements, for halves too.
 
     Parameters
     ----------
@@ -80,17 +88,15 @@ def serve(name: str, formula: Callable[..., Any], dtypes: str = REAL, *, least: 
         Of the op, ``"core::add"``.
     formula : callable
         Takes an element of each array, and numbers in their dtype.
-    dtypes : str
-        Those that are served beside halves.
-    least : int
-        The number of elements from which it is faster than NumPy.
+    dtypes, min_size, bitwise
+        See `weft.backend_cpu.registry.register_kernel`; halves come on top.
     **options
-        cost, result, order : of `results`; ``result`` is None for that of the last array.
-        operands : a function that makes arrays and floats of an op's arguments, or None of those not to be served.
+        cost, result, order : of `run_elementwise`; ``result`` is None for the dtype of the last array.
+        operands : a function from an op's arguments to arrays and floats, or to None where the generic kernel runs.
     """
-    key, count = operation(name, formula), formula.__code__.co_argcount
+    key, count = scalar_function(name, formula), formula.__code__.co_argcount
 
-    @serves_large(name, dtypes, least)
+    @register_kernel(name, dtypes=dtypes, min_size=min_size, halves=True, bitwise=bitwise)
     def make(generic: Any) -> Any:
         return run_of(key, count, generic, **options)
 
@@ -106,60 +112,60 @@ def at_most(a, b):
     return a if a <= b or a != a else b
 
 
-serve("core::add", lambda a, b: a + b, NUMBERS)
-serve("core::sub", lambda a, b: a - b, NUMBERS)
-serve("core::mul", lambda a, b: a * b, NUMBERS)
-serve("core::div", lambda a, b: a / b)
-serve("core::neg", lambda a: -a, NUMBERS)
-serve("core::abs", lambda a: abs(a))
-serve("core::square", lambda a: a * a, NUMBERS)
-serve("core::sqrt", lambda a: math.sqrt(a), cost=2, least=LEAST)
-serve("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3, least=LEAST)
-serve("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2)
-serve("core::maximum", at_least)
-serve("core::minimum", at_most)
+elementwise_kernel("core::add", lambda a, b: a + b, NUMBERS, bitwise=True)
+elementwise_kernel("core::sub", lambda a, b: a - b, NUMBERS, bitwise=True)
+elementwise_kernel("core::mul", lambda a, b: a * b, NUMBERS, bitwise=True)
+elementwise_kernel("core::div", lambda a, b: a / b, bitwise=True)
+elementwise_kernel("core::neg", lambda a: -a, NUMBERS, bitwise=True)
+elementwise_kernel("core::abs", lambda a: abs(a), bitwise=True)
+elementwise_kernel("core::square", lambda a: a * a, NUMBERS, bitwise=True)
+elementwise_kernel("core::sqrt", lambda a: math.sqrt(a), cost=2, min_size=MIN_SIZE, bitwise=True)
+elementwise_kernel("core::rsqrt", lambda a: like(a, 1.0) / math.sqrt(a), cost=3, min_size=MIN_SIZE)
+elementwise_kernel("core::reciprocal", lambda a: like(a, 1.0) / a, cost=2, bitwise=True)
+elementwise_kernel("core::maximum", at_least)
+elementwise_kernel("core::minimum", at_most)
 
 
 def between_two(a, b, c):
     return a + c * (b - a) if abs(c) < like(c, 0.5) else b - (b - a) * (like(c, 1.0) - c)
 
 
-serve("core::lerp", between_two, least=LEAST)
-serve("core::add_scaled", lambda a, b, alpha: a + alpha * b, least=LEAST)
-serve("core::addcmul", lambda a, b, c, value: a + value * (b * c), least=LEAST)
-serve("core::addcdiv", lambda a, b, c, value: a + value * b / c, least=LEAST)
+elementwise_kernel("core::lerp", between_two, min_size=MIN_SIZE)
+elementwise_kernel("core::add_scaled", lambda a, b, alpha: a + alpha * b, min_size=MIN_SIZE)
+elementwise_kernel("core::addcmul", lambda a, b, c, value: a + value * (b * c), min_size=MIN_SIZE)
+elementwise_kernel("core::addcdiv", lambda a, b, c, value: a + value * b / c, min_size=MIN_SIZE)
 
 
-def serve_bits(name: str, formula: Callable[..., Any]) -> None:
-    """Serve an op on halves by a formula of an element's bits."""
-    key = operation(f"{name} of halves", formula)
+def half_bits_kernel(name: str, formula: Callable[..., Any]) -> None:
+    """Register the kernel for halves by a formula of an element's bits."""
+    key = scalar_function(f"{name} of halves", formula)
 
-    @serves(name, HALF)
+    @register_kernel(name, dtypes=HALF, min_size=MIN_SIZE_FUSED, bitwise=True)
     def make(generic: Any) -> Any:
         def run(x: Any) -> Any:
-            made = results(key, [x.view(BITS)], BITS)
+            made = run_elementwise(key, [x.view(BITS)], BITS)
             return generic(x) if made is None else made.view(x.dtype)
 
-        return KernelBySize(generic, run, FEW)
+        return run
 
 
-serve_bits("core::neg", lambda a: a ^ 0x8000)
-serve_bits("core::abs", lambda a: a & 0x7FFF)
+half_bits_kernel("core::neg", lambda a: a ^ 0x8000)
+half_bits_kernel("core::abs", lambda a: a & 0x7FFF)
 
 # Functions, with vector code of their own
 
 for function in ("exp", "expm1", "log", "log1p", "tanh", "sigmoid"):
-    serve(f"core::{function}", getattr(mathematics, function).py_func, cost=3, least=LEAST)
-serve("core::erf", mathematics.erf.py_func, cost=3, least=LEAST)
+    elementwise_kernel(f"core::{function}", getattr(mathematics, function).py_func, cost=3, min_size=MIN_SIZE)
+elementwise_kernel("core::erf", mathematics.erf.py_func, cost=3, min_size=MIN_SIZE)
 
 # Comparisons and choices
 
-serve("core::eq", lambda a, b: a == b, NUMBERS, result=BOOL, operands=compared)
-serve("core::ne", lambda a, b: a != b, NUMBERS, result=BOOL, operands=compared)
-serve("core::lt", lambda a, b: a < b, NUMBERS, result=BOOL, operands=compared)
-serve("core::le", lambda a, b: a <= b, NUMBERS, result=BOOL, operands=compared)
-serve("core::gt", lambda a, b: a > b, NUMBERS, result=BOOL, operands=compared)
-serve("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL, operands=compared)
+elementwise_kernel("core::eq", lambda a, b: a == b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
+elementwise_kernel("core::ne", lambda a, b: a != b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
+elementwise_kernel("core::lt", lambda a, b: a < b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
+elementwise_kernel("core::le", lambda a, b: a <= b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
+elementwise_kernel("core::gt", lambda a, b: a > b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
+elementwise_kernel("core::ge", lambda a, b: a >= b, NUMBERS, result=BOOL, operands=compared, bitwise=True)
 
 
 def choice(args: tuple[Any, ...]) -> list[Any] | None:
@@ -169,17 +175,17 @@ def choice(args: tuple[Any, ...]) -> list[Any] | None:
     return [condition, *values] if same else None
 
 
-serve("core::where", lambda a, b, c: b if a else c, ALL, operands=choice, least=LEAST)
+elementwise_kernel("core::where", lambda a, b, c: b if a else c, ALL, operands=choice, min_size=MIN_SIZE, bitwise=True)
 
 
-@serves_large("core::masked_fill", ALL, LEAST)
+@register_kernel("core::masked_fill", dtypes=ALL, min_size=MIN_SIZE, halves=True, bitwise=True)
 def masked_fill_kernel(generic: Any) -> Any:
-    key = operation("core::masked_fill", lambda a, b, c: c if b else a)
+    key = scalar_function("core::masked_fill", lambda a, b, c: c if b else a)
 
     def run(x: Any, mask: Any, value: Any) -> Any:
         if not x.flags.c_contiguous or mask.dtype != BOOL:  # the results' dimensions are in order in memory
             return generic(x, mask, value)
-        made = results(key, [x, mask, np.asarray(value, x.dtype)], x.dtype)
+        made = run_elementwise(key, [x, mask, np.asarray(value, x.dtype)], x.dtype)
         return generic(x, mask, value) if made is None else made
 
     return run
@@ -192,11 +198,11 @@ def limited(a, b, c):
     return c if a > c or c != c else a
 
 
-@serves_large("core::clamp", REAL, SIMPLE)
+@register_kernel("core::clamp", dtypes=REAL, min_size=MIN_SIZE_SIMPLE, halves=True)
 def clamp_kernel(generic: Any) -> Any:
-    least = operation("core::clamp min", at_least)
-    most = operation("core::clamp max", at_most)
-    both = operation("core::clamp both", lambda a, b, c: limited(a, b, c))
+    least = scalar_function("core::clamp min", at_least)
+    most = scalar_function("core::clamp max", at_most)
+    both = scalar_function("core::clamp both", lambda a, b, c: limited(a, b, c))
 
     of_least = run_of(least, 2, lambda x, low: generic(x, low, None))
     of_most = run_of(most, 2, lambda x, high: generic(x, None, high))
@@ -220,14 +226,14 @@ POWERS = {  # exponents whose powers need no logarithm
 }
 
 
-@serves_large("core::pow", REAL, LEAST)
+@register_kernel("core::pow", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def pow_kernel(generic: Any) -> Any:
-    keys = {exponent: operation(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
+    keys = {exponent: scalar_function(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
 
     def run(x: Any, exponent: Any) -> Any:
         made = None
         if isinstance(exponent, float | int) and exponent in keys:
-            made = results(keys[exponent], [x], x.dtype)
+            made = run_elementwise(keys[exponent], [x], x.dtype)
         return generic(x, exponent) if made is None else made
 
     return run

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from weft._tensor.layout import in_order, is_channels_last
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -203,8 +202,8 @@ def maximum_last(x, y, index, channels, spatial, out, kernel, stride, padding, d
     parallel(maximum_last_loop, arrays, y.size // channels, work)
 
 
-@serves("nn::max_pool_with_indices", REAL)
-def max_pool_with_indices(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::max_pool_with_indices", dtypes=REAL, min_size=MIN_SIZE_FUSED, bitwise=True)
+def max_pool_with_indices(generic: Kernel) -> Kernel:
     """The greatest element of each window, and its place."""
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
@@ -224,7 +223,7 @@ def max_pool_with_indices(generic: Kernel) -> KernelBySize:
             maximum(flat(input), flat(result), flat(index), *spatial, *geometry, taps, steps)
         return result, index
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -266,8 +265,8 @@ def spread_last(grad, index, result):
     parallel(spread_last_loop, (grad, index, result), grad.shape[0], 2 * grad.size + result.size)
 
 
-@serves("nn::max_pool_gradient", REAL)
-def max_pool_gradient(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::max_pool_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def max_pool_gradient(generic: Kernel) -> Kernel:
     """Each element summed at its place among the spatial elements."""
 
     def run(grad: Array, index: Array, shape: Sizes) -> Array:
@@ -288,7 +287,7 @@ def max_pool_gradient(generic: Kernel) -> KernelBySize:
         spread(flat(grad).reshape(rows, -1), flat(index).reshape(rows, -1), result.reshape(rows, -1))
         return result
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 # Means
@@ -445,8 +444,8 @@ def average_last(x, y, channels, spatial, out, kernel, stride, padding, with_pad
     parallel(average_last_loop, arrays, y.size // channels, work)
 
 
-@serves("nn::avg_pool", REAL)
-def avg_pool(generic: Kernel) -> KernelBySize:
+@register_kernel("nn::avg_pool", dtypes=REAL, min_size=MIN_SIZE_FUSED)
+def avg_pool(generic: Kernel) -> Kernel:
     """The mean of each window."""
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Array:
@@ -464,7 +463,7 @@ def avg_pool(generic: Kernel) -> KernelBySize:
             average(flat(input), flat(result), *geometry, step_of(geometry))
         return result
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @loop
@@ -559,12 +558,12 @@ def average_last_gradient(grad, x, channels, spatial, out, kernel, stride, paddi
     parallel(average_last_gradient_loop, arrays, images, work)
 
 
-@serves("nn::avg_pool_gradient", REAL)
+@register_kernel("nn::avg_pool_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def avg_pool_gradient(generic: Kernel) -> Kernel:
     """Each window's share added to all of its elements."""
 
     def run(grad: Array, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Any:
-        if prod(shape) < FEW or not grad.size:
+        if prod(shape) < MIN_SIZE_FUSED or not grad.size:
             return generic(grad, shape, kernel, stride, padding, out, options)
         last = is_channels_last(grad)
         result = empty(shape, grad.dtype, last)

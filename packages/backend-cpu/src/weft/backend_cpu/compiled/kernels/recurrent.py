@@ -22,13 +22,13 @@ from weft.backend_cpu.compiled.codegen.mathematics import function, like, sigmoi
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.codegen.simd_loop import together
 from weft.backend_cpu.compiled.kernels.packed_gemm import HAS_PAIRS, PAIRS, add_product, in_panels, products_of_columns
-from weft.backend_cpu.libraries import LEAST, serves
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
 REAL = "float32 float64"
-LEAST_GATES = LEAST // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
+LEAST_GATES = MIN_SIZE // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
 LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
 LEAST_PRODUCT = 1 << 16  # elements of weights whose gradients are computed here (measured)
 LEAST_COLUMNS = 128  # of a thread in these products: each reads all of one matrix
@@ -527,10 +527,10 @@ def product_of_halves(a: Array, b: Array) -> Array:
     return matmul(converted(a, float32), converted(b, float32))
 
 
-def serve_halves(name: str, maker: Callable[[Kernel], Kernel], *operands: int) -> None:
-    """Serve an op on bfloat16 by its kernel of float32; it gets operands of its products as they are."""
+def bfloat16_kernel(name: str, maker: Callable[[Kernel], Kernel], *operands: int) -> None:
+    """Register an op on bfloat16 by its kernel of float32; it gets operands of its products as they are."""
 
-    @serves(name, "bfloat16")
+    @register_kernel(name, dtypes="bfloat16", min_size=0, checks_size=True)
     def make(generic: Kernel) -> Kernel:
         run = maker(unserved)
 
@@ -652,7 +652,7 @@ def both(first: Array | None, second: Array | None) -> Array | None:
     return first if second is None else second if first is None else first + second
 
 
-@serves("nn::lstm_layer", REAL)
+@register_kernel("nn::lstm_layer", dtypes=REAL, min_size=0, checks_size=True)
 def lstm_layer(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -684,7 +684,7 @@ def lstm_layer(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::lstm_layer_gradient", REAL)
+@register_kernel("nn::lstm_layer_gradient", dtypes=REAL, min_size=0, checks_size=True)
 def lstm_layer_gradient(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -728,7 +728,7 @@ def asked(results: Sequence[Array | None]) -> tuple[Array, ...]:
     return tuple(each for each in results if each is not None)
 
 
-@serves("nn::gru_layer", REAL)
+@register_kernel("nn::gru_layer", dtypes=REAL, min_size=0, checks_size=True)
 def gru_layer(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -756,7 +756,7 @@ def gru_layer(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::gru_layer_gradient", REAL)
+@register_kernel("nn::gru_layer_gradient", dtypes=REAL, min_size=0, checks_size=True)
 def gru_layer_gradient(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -789,7 +789,7 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::rnn_layer", REAL)
+@register_kernel("nn::rnn_layer", dtypes=REAL, min_size=0, checks_size=True)
 def rnn_layer(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -818,7 +818,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::rnn_layer_gradient", REAL)
+@register_kernel("nn::rnn_layer_gradient", dtypes=REAL, min_size=0, checks_size=True)
 def rnn_layer_gradient(generic: Kernel) -> Kernel:
     def run(
         input: Array,
@@ -851,9 +851,9 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
     return run
 
 
-serve_halves("nn::lstm_layer", lstm_layer, 0, 3, 4)
-serve_halves("nn::lstm_layer_gradient", lstm_layer_gradient, 0, 1, 5)
-serve_halves("nn::gru_layer", gru_layer, 0, 2)
-serve_halves("nn::gru_layer_gradient", gru_layer_gradient, 0, 1)
-serve_halves("nn::rnn_layer", rnn_layer, 0, 2)
-serve_halves("nn::rnn_layer_gradient", rnn_layer_gradient, 0, 1, 4)
+bfloat16_kernel("nn::lstm_layer", lstm_layer, 0, 3, 4)
+bfloat16_kernel("nn::lstm_layer_gradient", lstm_layer_gradient, 0, 1, 5)
+bfloat16_kernel("nn::gru_layer", gru_layer, 0, 2)
+bfloat16_kernel("nn::gru_layer_gradient", gru_layer_gradient, 0, 1)
+bfloat16_kernel("nn::rnn_layer", rnn_layer, 0, 2)
+bfloat16_kernel("nn::rnn_layer_gradient", rnn_layer_gradient, 0, 1, 4)

@@ -22,13 +22,12 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from weft._tensor.layout import in_order
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.float16 import BITS, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like
 from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.packed_gemm import BYTES
-from weft.backend_cpu.libraries import LEAST, serves, serves_large
+from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
@@ -362,10 +361,12 @@ def shaped(found: Layout, keepdim: bool, y: Any, like: Any = None) -> Any:
 # The ops
 
 
-def simple(names: str, kind: Any, dtypes: str = REAL, least: int = LEAST, element: Any = None) -> None:
-    """Serve ops that are one reduction; what comes between the dimensions and ``keepdim`` is left to the caller."""
+def reduction_kernel(
+    name: str, kind: Any, dtypes: str = REAL, *, min_size: int = MIN_SIZE, bitwise: bool = False, element: Any = None
+) -> None:
+    """Register the kernel of an op that is one reduction, with results of the dtype ``element`` or of its own."""
 
-    @serves_large(names, dtypes, least)
+    @register_kernel(name, dtypes=dtypes, min_size=min_size, halves=True, bitwise=bitwise)
     def make(generic: Any) -> Any:
         def run(x: Any, dim: Any, keepdim: bool) -> Any:
             found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -376,21 +377,21 @@ def simple(names: str, kind: Any, dtypes: str = REAL, least: int = LEAST, elemen
         return run
 
 
-simple("core::sum", SUM, f"{REAL} int64", 2 * LEAST)
-simple("core::integer_sum", SUM, "bool uint8 int8 int16 int32", element=np.int64)
-simple("core::prod", PRODUCT, f"{REAL} int64")
-simple("core::integer_prod", PRODUCT, "bool uint8 int8 int16 int32", element=np.int64)
-simple("core::nansum", NUMBERS, REAL)
-simple("core::amax", LARGEST, f"{REAL} {WHOLE}")
-simple("core::amin", SMALLEST, f"{REAL} {WHOLE}")
-simple("core::all", ALL, f"{REAL} int16 int32 int64", element=np.bool_)
-simple("core::any", ANY, f"{REAL} int16 int32 int64", element=np.bool_)
+reduction_kernel("core::sum", SUM, f"{REAL} int64", min_size=2 * MIN_SIZE)
+reduction_kernel("core::integer_sum", SUM, "bool uint8 int8 int16 int32", element=np.int64)
+reduction_kernel("core::prod", PRODUCT, f"{REAL} int64")
+reduction_kernel("core::integer_prod", PRODUCT, "bool uint8 int8 int16 int32", element=np.int64)
+reduction_kernel("core::nansum", NUMBERS, REAL)
+reduction_kernel("core::amax", LARGEST, f"{REAL} {WHOLE}", bitwise=True)
+reduction_kernel("core::amin", SMALLEST, f"{REAL} {WHOLE}", bitwise=True)
+reduction_kernel("core::all", ALL, f"{REAL} int16 int32 int64", bitwise=True, element=np.bool_)
+reduction_kernel("core::any", ANY, f"{REAL} int16 int32 int64", bitwise=True, element=np.bool_)
 
 
-def bytewise(name: str, kind: Any) -> None:
-    """Serve `all` and `any` of bytes, which are the smallest and the largest one."""
+def byte_reduction_kernel(name: str, kind: Any) -> None:
+    """Register `all` or `any` of bytes, which are the smallest and the largest one."""
 
-    @serves(name, "bool uint8 int8")
+    @register_kernel(name, dtypes="bool uint8 int8", min_size=MIN_SIZE, bitwise=True)
     def make(generic: Any) -> Any:
         def run(x: Any, dim: Any, keepdim: bool) -> Any:
             found = layout_of(x.shape, x.strides, 1, dim)
@@ -399,14 +400,14 @@ def bytewise(name: str, kind: Any) -> None:
             y = results(x.view(np.uint8), found, kind) != 0
             return shaped(found, keepdim, y.view(np.uint8) if x.dtype == np.uint8 else y)
 
-        return KernelBySize(generic, run, LEAST)
+        return run
 
 
-bytewise("core::all", SMALLEST)
-bytewise("core::any", LARGEST)
+byte_reduction_kernel("core::all", SMALLEST)
+byte_reduction_kernel("core::any", LARGEST)
 
 
-@serves_large("core::mean", REAL, 2 * LEAST)
+@register_kernel("core::mean", dtypes=REAL, min_size=2 * MIN_SIZE, halves=True)
 def mean_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -417,7 +418,7 @@ def mean_kernel(generic: Any) -> Any:
     return run
 
 
-@serves_large("core::count_nonzero", f"{REAL} {WHOLE}", LEAST)
+@register_kernel("core::count_nonzero", dtypes=f"{REAL} {WHOLE}", min_size=MIN_SIZE, halves=True, bitwise=True)
 def count_nonzero_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any) -> Any:
         dims = tuple(range(x.ndim)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
@@ -427,7 +428,7 @@ def count_nonzero_kernel(generic: Any) -> Any:
     return run
 
 
-@serves_large("core::var", REAL, LEAST)
+@register_kernel("core::var", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def var_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -440,7 +441,7 @@ def var_kernel(generic: Any) -> Any:
     return run
 
 
-@serves_large("core::logsumexp", REAL, LEAST)
+@register_kernel("core::logsumexp", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def logsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
@@ -456,7 +457,7 @@ def logsumexp_kernel(generic: Any) -> Any:
 NORMS = {1: DISTANCES, 2: SQUARES, math.inf: FARTHEST}
 
 
-@serves_large("core::vector_norm", REAL, LEAST)
+@register_kernel("core::vector_norm", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def norm_kernel(generic: Any) -> Any:
     def run(x: Any, ord: float, dim: Any, keepdim: bool) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim) if ord in NORMS else None
@@ -543,18 +544,18 @@ def extremes_along(x: Any, dim: int, keepdim: bool, kind: Any) -> Any:
     return values.reshape(made), places.reshape(made)
 
 
-def serve_extremes(name: str, kind: Any) -> None:
-    """Serve the op that finds extremes along a dimension, and the one that finds their places."""
+def extreme_kernels(name: str, kind: Any) -> None:
+    """Register the op that finds extremes along a dimension, and the one that finds their places."""
 
-    @serves(f"core::{name}", f"{REAL} {WHOLE}")
+    @register_kernel(f"core::{name}", dtypes=f"{REAL} {WHOLE}", min_size=MIN_SIZE, bitwise=True)
     def make(generic: Any) -> Any:
         def run(x: Any, dim: int, keepdim: bool) -> Any:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found
 
-        return KernelBySize(generic, run, LEAST)
+        return run
 
-    @serves(f"core::arg{name}", f"{REAL} {WHOLE}")
+    @register_kernel(f"core::arg{name}", dtypes=f"{REAL} {WHOLE}", min_size=MIN_SIZE, bitwise=True)
     def make_places(generic: Any) -> Any:
         def run(x: Any, dim: Any, keepdim: bool) -> Any:
             if dim is None or x.shape[dim:] == x.shape[-1:]:  # NumPy's goes through rows in vectors
@@ -562,8 +563,8 @@ def serve_extremes(name: str, kind: Any) -> None:
             found = extremes_along(x, dim, keepdim, kind)
             return generic(x, dim, keepdim) if found is None else found[1]
 
-        return KernelBySize(generic, run, LEAST)
+        return run
 
 
-serve_extremes("max", LARGEST)
-serve_extremes("min", SMALLEST)
+extreme_kernels("max", LARGEST)
+extreme_kernels("min", SMALLEST)

@@ -19,7 +19,7 @@ import numpy as np
 from weft._tensor.layout import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.pooling import flat, in_memory
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -279,14 +279,18 @@ def sums_of_planes(x: Array, planes: int, height: int, width: int, lanes: int, r
     return result
 
 
-@serves("nn::resample", REAL)
+@register_kernel("nn::resample", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def resample(generic: Kernel) -> Kernel:
     """Sums of elements times weights, along each spatial dimension."""
 
     def run(input: Array, taps: Any) -> Array:
         spatial = list(input.shape[2:])
         out = tuple(n if each is None else each.rows.shape[1] for n, each in zip(spatial, taps))
-        if max(input.size, prod(input.shape[:2]) * prod(out)) < FEW or not input.size or max(spatial) >= 1 << 27:
+        if (
+            max(input.size, prod(input.shape[:2]) * prod(out)) < MIN_SIZE_FUSED
+            or not input.size
+            or max(spatial) >= 1 << 27
+        ):
             return generic(input, taps)  # type: ignore[no-any-return]
         last = is_channels_last(input)
         lanes = input.shape[1] if last else 1
@@ -575,10 +579,12 @@ def geometry_of(shape: Sizes, grid: Array, options: Any) -> Any:
 def is_taken(grid: Array, shape: Sizes, other: Array, orders: Sizes) -> bool:
     """Whether the loops are for these arrays: undifferentiated weights, and something to do."""
     alike = grid.dtype == other.dtype and 0 < prod(shape[2:]) < 1 << 31
-    return alike and not any(orders) and grid.size > 0 and prod(shape[:2]) > 0 and shape[1] * grid.size >= FEW
+    return (
+        alike and not any(orders) and grid.size > 0 and prod(shape[:2]) > 0 and shape[1] * grid.size >= MIN_SIZE_FUSED
+    )
 
 
-@serves("nn::sample", REAL)
+@register_kernel("nn::sample", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def sample(generic: Kernel) -> Kernel:
     """The pixels around each place of a grid, times weights."""
 
@@ -592,7 +598,7 @@ def sample(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::sample_input_gradient", REAL)
+@register_kernel("nn::sample_input_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def sample_input_gradient(generic: Kernel) -> Kernel:
     """Each place's gradient times weights added to the pixels around it."""
 
@@ -607,7 +613,7 @@ def sample_input_gradient(generic: Kernel) -> Kernel:
     return run
 
 
-@serves("nn::sample_grid_gradient", REAL)
+@register_kernel("nn::sample_grid_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def sample_grid_gradient(generic: Kernel) -> Kernel:
     """The gradient of the samples with respect to the grid."""
 

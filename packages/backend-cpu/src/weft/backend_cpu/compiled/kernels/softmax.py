@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from weft._tensor.layout import in_order
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, HALF, LEAST, serves
+from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
 WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
@@ -263,10 +262,10 @@ def log_softmax_by_sides(x, y):
     parallel(log_softmax_sides, (x, y), (np.uintp(x.shape[0]) + SIDE - np.uintp(1)) // SIDE, EXP * x.size)
 
 
-def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> None:
-    """Serve an op whose kernel takes arrays of one shape, and the dimension."""
+def softmax_kernel(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> None:
+    """Register the kernel of an op that takes arrays of one shape, and the dimension."""
 
-    @serves(name, REAL)
+    @register_kernel(name, dtypes=REAL, min_size=2 * MIN_SIZE_FUSED)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
             *arrays, dim = args
@@ -275,20 +274,20 @@ def serve(name: str, by_rows: Any, by_columns: Any, by_sides: Any = None) -> Non
                 return generic(*args)
             inner = math.prod(shape[dim + 1 :])
             view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
-            if by_sides is not None and inner == 1 and shape[dim] <= SHORT and arrays[-1].size >= LEAST:
+            if by_sides is not None and inner == 1 and shape[dim] <= SHORT and arrays[-1].size >= MIN_SIZE:
                 launch = by_sides
             result = np.empty(shape, arrays[-1].dtype)
             ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
-        return KernelBySize(generic, run, 2 * FEW)
+        return run
 
 
-serve("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
-serve("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns, log_softmax_by_sides)
-serve("core::softmax_backward", softmax_backward_by_rows, softmax_backward_by_columns)
-serve("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)
+softmax_kernel("core::softmax", softmax_by_rows, softmax_by_columns, softmax_by_sides)
+softmax_kernel("core::log_softmax", log_softmax_by_rows, log_softmax_by_columns, log_softmax_by_sides)
+softmax_kernel("core::softmax_backward", softmax_backward_by_rows, softmax_backward_by_columns)
+softmax_kernel("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)
 
 
 # Rows of halves: by the same loops, a few rows at a time, as float32
@@ -324,10 +323,10 @@ def by_half_rows(which, grad, x, y, size):
     parallel(half_rows, (which, grad, x, y, size), x.size // size, EXP * x.size)
 
 
-def serve_half_rows(name: str, which: int) -> None:
-    """Serve an op on halves, where it goes along the last dimension."""
+def half_softmax_kernel(name: str, which: int) -> None:
+    """Register the kernel for halves, along the last dimension."""
 
-    @serves(name, HALF)
+    @register_kernel(name, dtypes=HALF, min_size=MIN_SIZE_FUSED)
     def make(generic: Any) -> Any:
         def run(*args: Any) -> Any:
             *arrays, dim = args
@@ -341,10 +340,10 @@ def serve_half_rows(name: str, which: int) -> None:
             by_half_rows(which, flat[0], *flat[-2:], shape[dim])
             return result
 
-        return KernelBySize(generic, run, FEW)
+        return run
 
 
-serve_half_rows("core::softmax", SOFTMAX)
-serve_half_rows("core::log_softmax", LOG_SOFTMAX)
-serve_half_rows("core::softmax_backward", BACKWARD)
-serve_half_rows("core::log_softmax_backward", LOG_BACKWARD)
+half_softmax_kernel("core::softmax", SOFTMAX)
+half_softmax_kernel("core::log_softmax", LOG_SOFTMAX)
+half_softmax_kernel("core::softmax_backward", BACKWARD)
+half_softmax_kernel("core::log_softmax_backward", LOG_BACKWARD)

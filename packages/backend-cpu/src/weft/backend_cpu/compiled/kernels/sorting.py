@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend import KernelBySize
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.libraries import FEW, serves
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 MOST = 64  # elements that are kept in order while a row is gone through
 
@@ -48,7 +47,7 @@ def top(x, values, places, sign):
     parallel(top_loop, (x, values, places, sign), len(x), x.size * 2)
 
 
-@serves("core::topk", "float32 float64 int32 int64")
+@register_kernel("core::topk", dtypes="float32 float64 int32 int64", min_size=MIN_SIZE_FUSED, bitwise=True)
 def topk_kernel(generic: Any) -> Any:
     def run(x: Any, k: int, dim: int, largest: bool, in_order: bool) -> Any:
         size = x.shape[dim] if x.ndim else 0
@@ -64,7 +63,7 @@ def topk_kernel(generic: Any) -> Any:
             return values, places
         return tuple(np.ascontiguousarray(np.moveaxis(each, -1, dim)) for each in (values, places))
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @launcher
@@ -94,7 +93,7 @@ def add_each(x, weights, sums):
         sums[np.uintp(x[i])] += weights[i]
 
 
-@serves("core::bincount", "int64")
+@register_kernel("core::bincount", dtypes="int64", min_size=MIN_SIZE_FUSED)
 def bincount_kernel(generic: Any) -> Any:
     def run(x: Any, weights: Any, minlength: int) -> Any:
         if not x.size or not x.flags.c_contiguous or (weights is not None and weights.dtype != np.float64):
@@ -109,7 +108,7 @@ def bincount_kernel(generic: Any) -> Any:
             add_each(x, np.ascontiguousarray(weights), found)
         return found
 
-    return KernelBySize(generic, run, FEW)
+    return run
 
 
 @launcher
@@ -121,7 +120,7 @@ def count_within(x, low, high, scale, counts):
             counts[np.uintp(min(np.int64((value - low) * scale), last))] += 1
 
 
-@serves("core::histc", "float32 float64")
+@register_kernel("core::histc", dtypes="float32 float64", min_size=MIN_SIZE_FUSED)
 def histc_kernel(generic: Any) -> Any:
     def run(x: Any, bins: int, low: float, high: float) -> Any:
         if not x.size or not x.flags.c_contiguous:
@@ -130,4 +129,4 @@ def histc_kernel(generic: Any) -> Any:
         count_within(x.reshape(-1), low, high, bins / (high - low), found)
         return found
 
-    return KernelBySize(generic, run, FEW)
+    return run
