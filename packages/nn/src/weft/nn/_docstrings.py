@@ -20,6 +20,15 @@ SPATIAL: dict[int, dict[str, str]] = {
     },
 }
 
+REDUCTION_ALONE = """\
+reduction : "mean", "sum" or "none"
+    One number for all elements, or one each."""
+
+REDUCTION = f"""\
+size_average, reduce : bool, optional
+    Deprecated; they are read into ``reduction``.
+{REDUCTION_ALONE}"""
+
 
 def documented(**pieces: str) -> Callable[[T], T]:
     """Fill in the docstring of a class or function: each ``{name}`` in it becomes the piece of that name.

@@ -427,6 +427,8 @@ class Conv3d(_PlainConv):
 class _ConvTransposeNd(_ConvNd):
     """The gradients of convolutions with respect to their input, as layers."""
 
+    padding: tuple[int, ...]
+
     def __init__(
         self,
         in_channels: int,
@@ -476,7 +478,6 @@ class _ConvTransposeNd(_ConvNd):
                 f"{self._get_name()}: for {input.dim()}D input, output_size must have {axes} or {input.dim()} elements "
                 f"(got {len(output_size)})"
             )
-        assert not isinstance(self.padding, str)
         padding = []
         for axis, wanted in enumerate(output_size):
             smallest = (

@@ -12,7 +12,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
-from weft.nn._docstrings import documented
+from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
 from weft.nn._types import DeviceLike, DType
 from weft.nn.distance import PairwiseDistance
 from weft.nn.functional.loss import LinearCrossEntropyOptions
@@ -44,15 +44,6 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
 ]
-
-REDUCTION_ALONE = """\
-reduction : "mean", "sum" or "none"
-    One number for all elements, or one each."""
-
-REDUCTION = f"""\
-size_average, reduce : bool, optional
-    Deprecated; they are read into ``reduction``.
-{REDUCTION_ALONE}"""
 
 
 def _reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

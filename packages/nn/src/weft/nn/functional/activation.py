@@ -50,7 +50,19 @@ def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
 
 @composite(quick=functions.activation(weft.relu.op))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``max(input, 0)``, element by element; with ``inplace`` written into the input."""
+    """``max(input, 0)``, element by element.
+
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
+    Examples
+    --------
+    >>> weft.nn.functional.relu(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
     return weft.relu(input) if not inplace else input.relu_()
 
 
@@ -179,19 +191,61 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
 
 
 @composite(quick=dimensions.along(softmax_op.op))
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`."""
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
+    """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+        Along which the result sums to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions, else 1.
+    dtype : dtype, optional
+        Convert before computing.
+
+    Examples
+    --------
+    >>> weft.nn.functional.softmax(weft.tensor([1.0, 2.0, 3.0]), dim=-1)
+    tensor([0.0900, 0.2447, 0.6652])
+    """
     return core_softmax(input, chosen_dim("softmax", input, dim), dtype=dtype)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The softmax of the negated input."""
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
+    """The softmax of the negated input.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+        Along which the result sums to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions, else 1.
+    dtype : dtype, optional
+        Convert before computing.
+
+    Examples
+    --------
+    >>> weft.nn.functional.softmin(weft.tensor([1.0, 2.0, 3.0]), dim=-1)
+    tensor([0.6652, 0.2447, 0.0900])
+    """
     return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
 @composite(quick=dimensions.along(log_softmax_op.op))
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of `softmax`, computed without loss of precision."""
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
+    """The logarithm of `softmax`, computed without loss of precision.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+        Along which the probabilities sum to 1. None, which is deprecated, means 0 for 0, 1 and 3 dimensions, else 1.
+    dtype : dtype, optional
+        Convert before computing.
+
+    Examples
+    --------
+    >>> weft.nn.functional.log_softmax(weft.tensor([0.0, 1000.0]), dim=-1)
+    tensor([-1000.,     0.])
+    """
     return core_log_softmax(input, chosen_dim("log_softmax", input, dim), dtype=dtype)
 
 
@@ -208,11 +262,19 @@ def gumbel_softmax(
         Temperature: the lower, the closer to one-hot.
     hard : bool
         Return one-hot vectors that have the gradient of the soft samples.
+    eps : float
+        Not used.
     dim : int
 
     References
     ----------
     arXiv:1611.01144.
+
+    Examples
+    --------
+    >>> sample = weft.nn.functional.gumbel_softmax(weft.zeros(4, 3), hard=True)
+    >>> sample.sum(-1), (sample == 1).sum()
+    (tensor([1., 1., 1., 1.]), tensor(4))
     """
     gumbels = -weft.empty_like(logits.detach()).exponential_().log()
     soft = ((logits + gumbels) / tau).softmax(dim)
@@ -255,13 +317,39 @@ def threshold_and_value(input: Tensor, threshold: float, value: float) -> tuple[
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element above ``threshold`` as it is, the others replaced by ``value``."""
+    """Each element above ``threshold`` as it is, the others replaced by ``value``.
+
+    Parameters
+    ----------
+    input : Tensor
+    threshold, value : float
+    inplace : bool
+        Whether to write into the input.
+
+    Examples
+    --------
+    >>> weft.nn.functional.threshold(weft.tensor([0.5, 1.0, 1.5]), 1.0, 20.0)
+    tensor([20.0000, 20.0000,  1.5000])
+    """
     threshold, value = threshold_and_value(input, threshold, value)
     return inplace_or_not(threshold_op.op, "threshold_", input, inplace, threshold, value)
 
 
 def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
-    """In-place variant of `threshold`."""
+    """In-place variant of `threshold`.
+
+    Parameters
+    ----------
+    input : Tensor
+    threshold_value, value : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([0.5, 1.5])
+    >>> _ = weft.nn.functional.threshold_(x, 1.0, 20.0)
+    >>> x
+    tensor([20.0000,  1.5000])
+    """
     return threshold(input, threshold_value, value, True)
 
 
@@ -301,10 +389,22 @@ def _(grad, input, low, high):
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Each element moved into [min_val, max_val]; the gradient is 0 outside and at the limits.
 
+    Parameters
+    ----------
+    input : Tensor
+    min_val, max_val : float
+    inplace : bool
+        Whether to write into the input.
+
     Raises
     ------
     ValueError
         If min_val is above max_val.
+
+    Examples
+    --------
+    >>> weft.nn.functional.hardtanh(weft.tensor([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
     """
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}")
@@ -316,12 +416,37 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """In-place variant of `hardtanh`."""
+    """In-place variant of `hardtanh`.
+
+    Parameters
+    ----------
+    input : Tensor
+    min_val, max_val : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([-3.0, 0.5, 3.0])
+    >>> _ = weft.nn.functional.hardtanh_(x, 0.0, 2.0)
+    >>> x
+    tensor([0.0000, 0.5000, 2.0000])
+    """
     return hardtanh(input, min_val, max_val, True)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """``min(max(input, 0), 6)``."""
+    """``min(max(input, 0), 6)``.
+
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
+    Examples
+    --------
+    >>> weft.nn.functional.relu6(weft.tensor([-1.0, 3.0, 9.0]))
+    tensor([0., 3., 6.])
+    """
     return inplace_or_not(hardtanh_op.op, "relu6_", input, inplace, 0, 6)
 
 
@@ -361,13 +486,39 @@ def _(grad, input, slope):
 
 @composite(quick=functions.activation(leaky_relu_op.op, (0.01,)))
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """``x`` where it is positive, else ``negative_slope * x``."""
+    """``x`` where it is positive, else ``negative_slope * x``.
+
+    Parameters
+    ----------
+    input : Tensor
+    negative_slope : float
+    inplace : bool
+        Whether to write into the input.
+
+    Examples
+    --------
+    >>> weft.nn.functional.leaky_relu(weft.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
     slope = factor_of("leaky_relu", negative_slope, input)
     return inplace_or_not(leaky_relu_op.op, "leaky_relu_", input, inplace, slope)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """In-place variant of `leaky_relu`."""
+    """In-place variant of `leaky_relu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    negative_slope : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> _ = weft.nn.functional.leaky_relu_(x, 0.1)
+    >>> x
+    tensor([-0.1000,  2.0000])
+    """
     return leaky_relu(input, negative_slope, True)
 
 
@@ -384,6 +535,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     ------
     RuntimeError
         If the number of weights fits neither.
+
+    References
+    ----------
+    arXiv:1502.01852.
+
+    Examples
+    --------
+    >>> weft.nn.functional.prelu(weft.tensor([[-1.0, -1.0]]), weft.tensor([0.1, 0.5]))
+    tensor([[-0.1000, -0.5000]])
     """
     if weight.numel() != 1:
         channels = input.shape[1] if input.ndim > 1 else 1
@@ -458,9 +618,22 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` with a slope drawn from [lower, upper] for each element; in evaluation with the middle one.
 
+    Parameters
+    ----------
+    input : Tensor
+    lower, upper : float
+    training : bool
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1505.00853.
+
+    Examples
+    --------
+    >>> weft.nn.functional.rrelu(weft.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
     """
     if lower > upper:
         raise RuntimeError(
@@ -481,7 +654,21 @@ def random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """In-place variant of `rrelu`."""
+    """In-place variant of `rrelu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    lower, upper : float
+    training : bool
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> _ = weft.nn.functional.rrelu_(x, 0.1, 0.3)
+    >>> x
+    tensor([-0.2000,  2.0000])
+    """
     return rrelu(input, lower, upper, training, True)
 
 
@@ -522,7 +709,18 @@ def _(grad, input, lambd):
 
 @composite(out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 for elements in [-lambd, lambd]; the others as they are."""
+    """0 for elements in [-lambd, lambd]; the others as they are.
+
+    Parameters
+    ----------
+    input : Tensor
+    lambd : float
+
+    Examples
+    --------
+    >>> weft.nn.functional.hardshrink(weft.tensor([-1.0, 0.3, 0.8]))
+    tensor([-1.0000,  0.0000,  0.8000])
+    """
     if input._key.is_real_float:
         lambd = rounded(fitting("hardshrink", lambd, input._key.dtype), input)
     return shrink_op.op(input, lambd, False)
@@ -535,7 +733,24 @@ def rounded(number: float, input: Tensor) -> float:
 
 @composite(out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``."""
+    """0 for elements in [-lambd, lambd]; the others moved towards 0 by ``lambd``.
+
+    Parameters
+    ----------
+    input : Tensor
+    lambd : float
+        At least 0.
+
+    Raises
+    ------
+    RuntimeError
+        If ``lambd`` is negative.
+
+    Examples
+    --------
+    >>> weft.nn.functional.softshrink(weft.tensor([-1.0, 0.3, 0.8]))
+    tensor([-0.5000,  0.0000,  0.3000])
+    """
     require_numbers("softshrink", lambd=lambd)
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -584,7 +799,19 @@ def _(grad, input):
 
 @composite(quick=functions.activation(hardsigmoid_op.op))
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``relu6(x + 3) / 6``, a sigmoid of straight lines."""
+    """``relu6(x + 3) / 6``, a sigmoid of straight lines.
+
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
+    Examples
+    --------
+    >>> weft.nn.functional.hardsigmoid(weft.tensor([-4.0, 0.0, 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
     return inplace_or_not(hardsigmoid_op.op, "hardsigmoid_", input, inplace)
 
 
@@ -632,9 +859,20 @@ def _(grad, output_grad, input):
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``.
 
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1905.02244.
+
+    Examples
+    --------
+    >>> weft.nn.functional.hardswish(weft.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000,  0.6667,  4.0000])
     """
     return inplace_or_not(hardswish_op.op, "hardswish_", input, inplace)
 
@@ -691,15 +929,41 @@ def _(grad, output_grad, input, alpha, scale, input_scale):
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
 
+    Parameters
+    ----------
+    input : Tensor
+    alpha : float
+        Minus the limit at minus infinity.
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1511.07289.
+
+    Examples
+    --------
+    >>> weft.nn.functional.elu(weft.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
     """
     return inplace_or_not(elu_op.op, "elu_", input, inplace, factor_of("elu", alpha, input), 1.0, 1.0)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place variant of `elu`."""
+    """In-place variant of `elu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    alpha : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> _ = weft.nn.functional.elu_(x)
+    >>> x
+    tensor([-0.6321,  2.0000])
+    """
     return elu(input, alpha, True)
 
 
@@ -710,9 +974,20 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer.
 
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> weft.nn.functional.selu(weft.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
     """
     return inplace_or_not(elu_op.op, "selu_", input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
 
@@ -723,11 +998,24 @@ def selu_(input: Tensor) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``.
+    """``x`` where it is positive, else ``alpha * (exp(x / alpha) - 1)``: smooth at 0 for every ``alpha``.
+
+    Parameters
+    ----------
+    input : Tensor
+    alpha : float
+        Minus the limit at minus infinity; not 0.
+    inplace : bool
+        Whether to write into the input.
 
     References
     ----------
     arXiv:1704.07483.
+
+    Examples
+    --------
+    >>> weft.nn.functional.celu(weft.tensor([-1.0, 2.0]), 2.0)
+    tensor([-0.7869,  2.0000])
     """
     if alpha == 0:
         raise RuntimeError("celu: ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -736,7 +1024,20 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place variant of `celu`."""
+    """In-place variant of `celu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    alpha : float
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> _ = weft.nn.functional.celu_(x)
+    >>> x
+    tensor([-0.6321,  2.0000])
+    """
     return celu(input, alpha, True)
 
 
@@ -800,7 +1101,20 @@ def _(grad, output_grad, input, beta, threshold):
 
 @composite(out=True, quick=functions.activation(softplus_op.op, (1.0, 20.0)))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``."""
+    """``log(1 + exp(beta * x)) / beta``, a smooth `relu`.
+
+    Parameters
+    ----------
+    input : Tensor
+    beta : float
+    threshold : float
+        Where ``beta * x`` is above it, x itself.
+
+    Examples
+    --------
+    >>> weft.nn.functional.softplus(weft.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
     require_numbers("softplus", beta=beta, threshold=threshold)
     beta, threshold = factor_of("softplus", beta, input), factor_of("softplus", threshold, input)
     return softplus_op.op(input, beta, threshold)
@@ -901,9 +1215,20 @@ def _(grad, output_grad, input):
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1702.03118, arXiv:1710.05941.
+
+    Examples
+    --------
+    >>> weft.nn.functional.silu(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2689,  0.0000,  1.7616])
     """
     return inplace_or_not(silu_op.op, "silu_", input, inplace)
 
@@ -958,9 +1283,20 @@ def _(grad, output_grad, input):
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``.
 
+    Parameters
+    ----------
+    input : Tensor
+    inplace : bool
+        Whether to write into the input.
+
     References
     ----------
     arXiv:1908.08681.
+
+    Examples
+    --------
+    >>> weft.nn.functional.mish(weft.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.3034,  0.0000,  1.9440])
     """
     return inplace_or_not(mish_op.op, "mish_", input, inplace)
 
@@ -1037,6 +1373,11 @@ def softsign(input: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of dimension ``dim`` times the sigmoid of the second.
 
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+
     Raises
     ------
     RuntimeError
@@ -1045,6 +1386,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     References
     ----------
     arXiv:1612.08083.
+
+    Examples
+    --------
+    >>> weft.nn.functional.glu(weft.tensor([3.0, 4.0, 0.0, 1.0]))
+    tensor([1.5000, 2.9242])
     """
     if input.ndim == 0:
         raise RuntimeError("glu: glu does not support 0-dimensional tensors")

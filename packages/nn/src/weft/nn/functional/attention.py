@@ -53,9 +53,24 @@ def scaled_dot_product_attention(
     -------
     Tensor, shape (..., H, L, E').
 
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or masks do not fit together.
+
     References
     ----------
     arXiv:1706.03762, equation 1.
+
+    Examples
+    --------
+    >>> query, key, value = weft.zeros(1, 2, 4), weft.zeros(1, 3, 4), weft.tensor([[[1.0], [2.0], [6.0]]])
+    >>> weft.nn.functional.scaled_dot_product_attention(query, key, value)  # equal weights
+    tensor([[[3.],
+             [3.]]])
+    >>> weft.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+    tensor([[[1.0000],
+             [1.5000]]])
     """
     require_flags("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     check_attention(query, key, value, attn_mask, is_causal)
@@ -319,7 +334,8 @@ def multi_head_attention_forward(
     attn_mask : Tensor, shape (L, S) or (N * num_heads, L, S), optional
         True hides that key from that query; numbers are added to the scores.
     use_separate_proj_weight : bool
-        Use ``q_proj_weight`` (E, E), ``k_proj_weight`` (E, K), ``v_proj_weight`` (E, V).
+        Use the next three in place of ``in_proj_weight``.
+    q_proj_weight, k_proj_weight, v_proj_weight : Tensor, shapes (E, E), (E, K) and (E, V), optional
     static_k, static_v : Tensor, shape (N * num_heads, S, E / num_heads), optional
         In place of the projected keys and values.
     average_attn_weights : bool
@@ -331,6 +347,16 @@ def multi_head_attention_forward(
     -------
     (output, weights)
         Of the shape of query; of shape (N, L, S), or (N, num_heads, L, S), or None.
+
+    Examples
+    --------
+    >>> layer, x = weft.nn.MultiheadAttention(8, 2), weft.randn(5, 1, 8)
+    >>> output, weights = weft.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 8, 2, layer.in_proj_weight, layer.in_proj_bias, None, None, False, 0.0,
+    ...     layer.out_proj.weight, layer.out_proj.bias,
+    ... )
+    >>> output.shape, weights.shape
+    (weft.Size([5, 1, 8]), weft.Size([1, 5, 5]))
     """
     name = "multi_head_attention_forward"
     batched = check_heads(name, query, key, value, key_padding_mask, attn_mask)

@@ -9,6 +9,7 @@ window is contiguous, and multiply all of them at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -470,7 +471,15 @@ def convolution(count: int) -> tuple[Any, Any]:
     """The op ``conv<count>d``, and its gradient with respect to the input."""
     name = f"conv{count}d"
 
-    def function(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    def function(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] | str = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
         batched = check_operands(name, count, input, weight, bias)
         if not batched:
             input = input.unsqueeze(0)
@@ -479,7 +488,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count])
+    function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count], example=CONV_EXAMPLES[count])
     forward = op(
         tensors="input weight bias",
         result="same",
@@ -603,11 +612,31 @@ CONV_DOC = """Convolve an input (N, C, {spatial}) with kernels, as a cross-corre
     groups : int
         Channels are split into as many parts, each convolved by itself.
 
+    Returns
+    -------
+    Tensor
+        Each spatial size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
     Raises
     ------
     RuntimeError
         If shapes, channels or dtypes do not fit together.
+
+    Examples
+    --------
+    {example}
     """
+
+CONV_EXAMPLES = {
+    1: """>>> weft.nn.functional.conv1d(weft.tensor([[1.0, 2.0, 4.0, 8.0]]), weft.tensor([[[-1.0, 1.0]]]))
+    tensor([[1., 2., 4.]])""",
+    2: """>>> weft.nn.functional.conv2d(weft.ones(1, 3, 3), weft.ones(1, 1, 3, 3), padding="same")
+    tensor([[[4., 6., 4.],
+             [6., 9., 6.],
+             [4., 6., 4.]]])""",
+    3: """>>> weft.nn.functional.conv3d(weft.zeros(2, 3, 8, 8, 8), weft.zeros(4, 3, 2, 2, 2), stride=2).shape
+    weft.Size([2, 4, 4, 4, 4])""",
+}
 
 
 def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
@@ -728,11 +757,11 @@ def transposed(count: int, by_input: Any) -> Any:
         input: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
         groups: int = 1,
-        dilation: Any = 1,
+        dilation: int | Sequence[int] = 1,
     ) -> Tensor:
         batched = check_operands(name, count, input, weight, bias)
         if not batched:
@@ -777,7 +806,7 @@ def transposed(count: int, by_input: Any) -> Any:
         return result if batched else result.squeeze(0)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = TRANSPOSED_DOC.format(count=count, spatial=SPATIAL[count])
+    function.__doc__ = TRANSPOSED_DOC.format(count=count, spatial=SPATIAL[count], example=TRANSPOSED_EXAMPLES[count])
     return function
 
 
@@ -803,12 +832,31 @@ TRANSPOSED_DOC = """The gradient of `conv{count}d` with respect to its input, as
     output_padding : int or tuple of {count}
         Added to one side of the output, as several sizes have the same convolution.
     groups : int
+        Channels are split into as many parts, each by itself.
+
+    Returns
+    -------
+    Tensor
+        Each spatial size is ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
 
     Raises
     ------
     RuntimeError
         If shapes, channels or dtypes do not fit together.
+
+    Examples
+    --------
+    {example}
     """
+
+TRANSPOSED_EXAMPLES = {
+    1: """>>> weft.nn.functional.conv_transpose1d(weft.tensor([[1.0, 10.0]]), weft.tensor([[[1.0, 2.0, 3.0]]]))
+    tensor([[ 1., 12., 23., 30.]])""",
+    2: """>>> weft.nn.functional.conv_transpose2d(weft.zeros(1, 8, 5, 5), weft.zeros(8, 4, 2, 2), stride=2).shape
+    weft.Size([1, 4, 10, 10])""",
+    3: """>>> weft.nn.functional.conv_transpose3d(weft.zeros(1, 8, 4, 4, 4), weft.zeros(8, 4, 2, 2, 2), stride=2).shape
+    weft.Size([1, 4, 8, 8, 8])""",
+}
 
 conv_transpose1d = in_half_precision(transposed(1, conv1d_input_gradient))
 conv_transpose2d = in_half_precision(transposed(2, conv2d_input_gradient))
@@ -816,6 +864,24 @@ conv_transpose3d = in_half_precision(transposed(3, conv3d_input_gradient))
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """`conv1d` of an input (T, N, in_channels) with a weight (kernel_size, in_channels, out_channels)."""
+    """`conv1d` of sequences with the time first.
+
+    Parameters
+    ----------
+    input : Tensor, shape (T, N, in_channels)
+    weight : Tensor, shape (kernel_size, in_channels, out_channels)
+    bias : Tensor, shape (out_channels,)
+    pad : int
+        Zeros on both sides.
+
+    Returns
+    -------
+    Tensor, shape (T_out, N, out_channels).
+
+    Examples
+    --------
+    >>> weft.conv_tbc(weft.ones(5, 2, 3), weft.ones(2, 3, 4), weft.zeros(4)).shape
+    weft.Size([4, 2, 4])
+    """
     result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return result.permute(2, 0, 1)

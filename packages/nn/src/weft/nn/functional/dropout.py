@@ -99,6 +99,16 @@ def usual_dropout(args: tuple[Any, ...]) -> Any:
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and divide the others by ``1 - p``; else do nothing.
 
+    Parameters
+    ----------
+    input : Tensor
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
     Raises
     ------
     ValueError
@@ -107,6 +117,13 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     References
     ----------
     arXiv:1207.0580.
+
+    Examples
+    --------
+    >>> sorted(set(weft.nn.functional.dropout(weft.ones(100), 0.75).tolist()))
+    [0.0, 4.0]
+    >>> weft.nn.functional.dropout(weft.ones(2), 0.75, training=False)
+    tensor([1., 1.])
     """
     check_options("dropout", input, p, training)
     if not training:
@@ -136,7 +153,33 @@ def by_channel(name: str, input: Tensor, p: float, training: bool, inplace: bool
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, L) or (C, L)."""
+    """`dropout` of whole channels.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, L) or (C, L)
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.dropout1d(weft.ones(4, 3), 0.5).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())
+    True
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input; use dropout2d or 3d"
@@ -145,7 +188,33 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, H, W)."""
+    """`dropout` of whole channels.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, H, W)
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.dropout2d(weft.ones(1, 4, 2, 2), 0.5).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())
+    True
+    """
     if input.ndim not in (3, 4):
         warn(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
@@ -161,7 +230,33 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (N, C, D, H, W) or (C, D, H, W)."""
+    """`dropout` of whole channels.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, D, H, W) or (C, D, H, W)
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1411.4280.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.dropout3d(weft.ones(4, 2, 2, 2), 0.5).reshape(4, -1)
+    >>> bool(((output == 0).all(1) | (output == 2).all(1)).all())
+    True
+    """
     if input.ndim not in (4, 5):
         warn(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
@@ -181,9 +276,30 @@ def without_batch(name: str, ndim: int, input: Tensor, p: float, training: bool,
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance behind `selu`: dropped elements take its limit at minus infinity.
 
+    Parameters
+    ----------
+    input : Tensor
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
     References
     ----------
     arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.alpha_dropout(weft.randn(10000), 0.2, training=True)
+    >>> abs(output.mean().item()) < 0.1, abs(output.std().item() - 1) < 0.1
+    (True, True)
     """
     check_options("alpha_dropout", input, p, training)
     if not training or p == 0:
@@ -192,7 +308,33 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels of an input (N, C, ...)."""
+    """`alpha_dropout` of whole channels.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    p : float
+        The probability of being dropped, in [0, 1].
+    training : bool
+        Without it nothing is dropped.
+    inplace : bool
+        Whether to write into the input.
+
+    Raises
+    ------
+    ValueError
+        If p is not in [0, 1].
+
+    References
+    ----------
+    arXiv:1706.02515.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.feature_alpha_dropout(weft.ones(1, 100, 3), 0.5, training=True)
+    >>> len(set(map(tuple, output[0].tolist())))  # channels are dropped or kept, as a whole
+    2
+    """
     check_options("feature_alpha_dropout", input, p, training)
     if not training or p == 0:
         return input

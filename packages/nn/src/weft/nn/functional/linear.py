@@ -125,6 +125,17 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Returns
     -------
     Tensor, shape (..., out_features).
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit together.
+
+    Examples
+    --------
+    >>> weight = weft.tensor([[[1.0, 0.0], [0.0, 1.0]]])  # an inner product
+    >>> weft.nn.functional.bilinear(weft.tensor([[1.0, 2.0]]), weft.tensor([[3.0, 4.0]]), weight)
+    tensor([[11.]])
     """
     if input1.ndim != input2.ndim or input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
@@ -161,7 +172,7 @@ def grouped_mm(
     *,
     offs: Tensor | None = None,
     bias: Tensor | None = None,
-    out_dtype: Any = None,
+    out_dtype: weft.dtype | None = None,
 ) -> Tensor:
     """Several matrix products at once, of groups that need not be of one size: the experts of a mixture.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from weft._engine.functions import first
 from weft._engine.tensor import local
 from weft._interception.autocast import in_full_precision
 from weft._interception.transforms import memory_of
+from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
 from weft.nn.functional._common import (
     check_floating,
     check_reduction,
@@ -226,6 +228,7 @@ def _(batch):
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -247,7 +250,7 @@ def nll_loss(
         Of each class; the mean is weighted.
     ignore_index : int
         Samples of this class count nothing.
-    reduction : "mean", "sum" or "none"
+    {reduction}
 
     Raises
     ------
@@ -255,6 +258,12 @@ def nll_loss(
         If a class is out of range.
     ValueError, RuntimeError
         If shapes do not fit together.
+
+    Examples
+    --------
+    >>> log_probs = weft.tensor([[0.5, 0.25, 0.25]]).log()
+    >>> weft.nn.functional.nll_loss(log_probs, weft.tensor([1]))  # log(4)
+    tensor(1.3863)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     return picked_loss("nll_loss", input, target, weight, reduction, ignore_index)
@@ -357,6 +366,7 @@ def usual_entropy(args: tuple[Any, ...]) -> Any:
 
 
 @composite(quick=usual_entropy, autocast="float32")
+@documented(reduction=REDUCTION)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -376,11 +386,12 @@ def cross_entropy(
     target : Tensor
         Classes as for `nll_loss`, or probabilities, of the input's shape and a floating dtype.
     weight : Tensor, shape (C,), optional
+        Of each class; the mean is weighted.
     ignore_index : int
         Samples of this class count nothing.
-    reduction : "mean", "sum" or "none"
     label_smoothing : float
         In [0, 1]: this share of each target is spread over all classes.
+    {reduction}
 
     Raises
     ------
@@ -391,7 +402,9 @@ def cross_entropy(
 
     Examples
     --------
-    >>> cross_entropy(weft.zeros(1, 4), weft.tensor([2]))
+    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([2]))  # log(4)
+    tensor(1.3863)
+    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([[0.0, 0.5, 0.5, 0.0]]))
     tensor(1.3863)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
@@ -748,6 +761,7 @@ def _(xp, output_grad, input, target, limit, curve, slope, reduction):
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -762,13 +776,13 @@ def mse_loss(
     ----------
     input, target : Tensor
         Of one shape; others that broadcast give a warning.
-    reduction : "mean", "sum" or "none"
     weight : Tensor, optional
         Of each element; the mean is weighted.
+    {reduction}
 
     Examples
     --------
-    >>> mse_loss(weft.tensor([1.0, 3.0]), weft.tensor([1.0, 1.0]))
+    >>> weft.nn.functional.mse_loss(weft.tensor([1.0, 3.0]), weft.tensor([1.0, 1.0]))
     tensor(2.)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
@@ -808,6 +822,7 @@ def weighted(name: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -816,7 +831,21 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference of each pair of elements; see `mse_loss`."""
+    """The absolute difference of each pair of elements.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; others that broadcast give a warning.
+    weight : Tensor, optional
+        Of each element; the mean is weighted.
+    {reduction}
+
+    Examples
+    --------
+    >>> weft.nn.functional.l1_loss(weft.tensor([1.0, 3.0]), weft.tensor([1.0, 1.0]))
+    tensor(1.)
+    """
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("l1_loss", input, target)
     if weight is None and in_one_pass(input, target):
@@ -826,6 +855,7 @@ def l1_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -836,9 +866,27 @@ def smooth_l1_loss(
 ) -> Tensor:
     """``0.5 d**2 / beta`` for differences d below ``beta`` in size, else ``|d| - 0.5 beta``.
 
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; others that broadcast give a warning.
+    beta : float
+        At least 0.
+    {reduction}
+
+    Raises
+    ------
+    RuntimeError
+        If ``beta`` is negative.
+
     References
     ----------
     arXiv:1504.08083.
+
+    Examples
+    --------
+    >>> weft.nn.functional.smooth_l1_loss(weft.tensor([0.5, 3.0]), weft.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     same_sizes("smooth_l1_loss", input, target)
@@ -856,12 +904,31 @@ def smooth_l1_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION_ALONE)
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """``0.5 d**2`` for differences d up to ``delta`` in size, else ``delta (|d| - 0.5 delta)``.
 
-    The result has the input's dtype. Unlike `mse_loss`, the mean of weighted losses is a plain one, as in PyTorch.
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; others that broadcast give a warning. The result has the input's dtype.
+    delta : float
+        Above 0.
+    weight : Tensor, optional
+        Of each element. Unlike `mse_loss`, the mean of weighted losses is a plain one, as in PyTorch.
+    {reduction}
+
+    Raises
+    ------
+    RuntimeError
+        If ``delta`` is not above 0.
+
+    Examples
+    --------
+    >>> weft.nn.functional.huber_loss(weft.tensor([0.5, 3.0]), weft.zeros(2), reduction="none", delta=2.0)
+    tensor([0.1250, 4.0000])
     """
     same_sizes("huber_loss", input, target)
     require_real("huber_loss", input, target)
@@ -917,6 +984,7 @@ def _(grad, input):
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -932,7 +1000,8 @@ def binary_cross_entropy(
     input, target : Tensor
         Of one shape, in [0, 1].
     weight : Tensor, broadcastable to it, optional
-    reduction : "mean", "sum" or "none"
+        Of each element.
+    {reduction}
 
     Raises
     ------
@@ -940,6 +1009,15 @@ def binary_cross_entropy(
         If the shapes differ.
     RuntimeError
         If an element is not in [0, 1].
+
+    Notes
+    -----
+    Logarithms are kept above -100, so that the loss of a certain mistake is finite.
+
+    Examples
+    --------
+    >>> weft.nn.functional.binary_cross_entropy(weft.tensor([0.5, 1.0]), weft.tensor([1.0, 0.0]), reduction="none")
+    tensor([  0.6931, 100.0000])
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     require_same_size("binary_cross_entropy", input, target)
@@ -1035,6 +1113,7 @@ def _(xp, output_grad, input, target, reduction):
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -1044,23 +1123,28 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """`binary_cross_entropy` of the sigmoid of the input, without loss of precision.
+    """`binary_cross_entropy` of the sigmoid of the input, computed without loss of precision.
 
     Parameters
     ----------
-    input : Tensor
-        Logits.
-    target : Tensor
-        Of the same shape, in [0, 1].
+    input, target : Tensor
+        Of one shape: logits, and numbers in [0, 1].
     weight : Tensor, broadcastable to it, optional
-    reduction : "mean", "sum" or "none"
+        Of each element.
     pos_weight : Tensor, broadcastable to it, optional
-        How much more a yes counts.
+        Of the positive part.
+    {reduction}
 
     Raises
     ------
     ValueError
         If the shapes differ.
+
+    Examples
+    --------
+    >>> logits, target = weft.tensor([0.0, 1000.0]), weft.tensor([1.0, 0.0])
+    >>> weft.nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    tensor([6.9315e-01, 1.0000e+03])
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     require_same_size("binary_cross_entropy_with_logits", input, target)
@@ -1085,6 +1169,7 @@ def binary_cross_entropy_with_logits(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -1093,16 +1178,27 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence of the target from the input, element by element.
+    """The Kullback-Leibler divergence of the target from the input: ``target * (log(target) - input)``.
 
     Parameters
     ----------
     input : Tensor
         Logarithms of probabilities.
-    target : Tensor
-        Probabilities, or with ``log_target`` their logarithms.
-    reduction : "batchmean", "sum", "none" or "mean"
-        The divergence of distributions is "batchmean"; "mean" divides by the number of elements.
+    target : Tensor, of the same shape
+        Probabilities.
+    log_target : bool
+        The target is given as logarithms, too.
+    {reduction}
+
+    Notes
+    -----
+    The divergence of a batch is ``reduction="batchmean"``, the sum divided by N; "mean" divides by all elements.
+
+    Examples
+    --------
+    >>> log_probs, target = weft.tensor([[0.5, 0.5]]).log(), weft.tensor([[1.0, 0.0]])
+    >>> weft.nn.functional.kl_div(log_probs, target, reduction="batchmean")  # log(2)
+    tensor(0.6931)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction == "mean":
@@ -1127,6 +1223,7 @@ def kl_div(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -1142,6 +1239,7 @@ def poisson_nll_loss(
     Parameters
     ----------
     input : Tensor
+        Expectations, or their logarithms.
     target : Tensor
         Counts.
     log_input : bool
@@ -1150,6 +1248,13 @@ def poisson_nll_loss(
         Add Stirling's approximation of the constant, for counts above 1.
     eps : float
         Added to the expectation before its logarithm is taken.
+    {reduction}
+
+    Examples
+    --------
+    >>> log_rate, count = weft.tensor([0.0, 1.0]), weft.tensor([1.0, 3.0])
+    >>> weft.nn.functional.poisson_nll_loss(log_rate, count, reduction="none")  # exp(log_rate) - count * log_rate
+    tensor([ 1.0000, -0.2817])
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     require_flags("poisson_nll_loss", log_input=log_input, full=full)
@@ -1161,8 +1266,14 @@ def poisson_nll_loss(
     return reduce_loss("poisson_nll_loss", loss, reduction)
 
 
+@documented(reduction=REDUCTION_ALONE)
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float | Tensor = 1e-6, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float | Tensor = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
     """The negated log-likelihood of normally distributed targets.
 
@@ -1173,14 +1284,21 @@ def gaussian_nll_loss(
     var : Tensor or float
         Variances: of the input's shape, or without its last dimension, or with size 1 there.
     full : bool
-        Add the constant.
+        Add the constant, ``log(2 * pi) / 2``.
     eps : float
         Smallest variance; the limit does not stop gradients.
+    {reduction}
 
     Raises
     ------
     ValueError
         If a variance is negative, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> mean, target, variance = weft.zeros(2), weft.tensor([0.0, 2.0]), weft.tensor([1.0, 4.0])
+    >>> weft.nn.functional.gaussian_nll_loss(mean, target, variance, reduction="none")
+    tensor([0.0000, 1.1931])
     """
     if not isinstance(var, Tensor):
         if var < 0:
@@ -1208,6 +1326,7 @@ def gaussian_nll_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -1216,7 +1335,22 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The distance x where the target is 1, and what it is short of ``margin`` where it is -1."""
+    """The distance x where the target is 1, and what it is short of ``margin`` where it is -1.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Distances, and 1 or -1.
+    margin : float
+        In the units of input.
+    {reduction}
+
+    Examples
+    --------
+    >>> distances, target = weft.tensor([0.3, 0.3, 2.0]), weft.tensor([1, -1, -1])
+    >>> weft.nn.functional.hinge_embedding_loss(distances, target, reduction="none")
+    tensor([0.3000, 0.7000, 0.0000])
+    """
     reduction = legacy_reduction(reduction, size_average, reduce)
     short = (margin - input).clamp_min(0)
     loss = weft.where(target != 1, short, 0.0) + weft.where(target != -1, input, 0.0)
@@ -1224,6 +1358,7 @@ def hinge_embedding_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -1233,7 +1368,28 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """What ``target * (input1 - input2)`` is short of ``margin``; the target is 1 or -1."""
+    """What ``target * (input1 - input2)`` is short of ``margin``.
+
+    Parameters
+    ----------
+    input1, input2 : Tensor
+    target : Tensor
+        1 where the first input should be the greater one, -1 where the second.
+    margin : float
+        In the units of the inputs.
+    {reduction}
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers of dimensions differ.
+
+    Examples
+    --------
+    >>> first, second = weft.tensor([1.0, 1.0]), weft.tensor([0.0, 3.0])
+    >>> weft.nn.functional.margin_ranking_loss(first, second, weft.tensor([1.0, 1.0]), reduction="none")
+    tensor([0., 2.])
+    """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -1245,6 +1401,7 @@ def margin_ranking_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -1260,6 +1417,20 @@ def cosine_embedding_loss(
     ----------
     input1, input2 : Tensor, shape (N, D) or (D,)
     target : Tensor, shape (N,) or ()
+    margin : float
+        A cosine, -1 to 1.
+    {reduction}
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit together.
+
+    Examples
+    --------
+    >>> first, second = weft.tensor([[1.0, 0.0], [1.0, 0.0]]), weft.tensor([[0.0, 1.0], [3.0, 4.0]])
+    >>> weft.nn.functional.cosine_embedding_loss(first, second, weft.tensor([1, -1]), reduction="none")
+    tensor([1.0000, 0.6000])
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
@@ -1281,6 +1452,7 @@ def cosine_embedding_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -1288,7 +1460,19 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``log(1 + exp(-target * input))``; the target is 1 or -1."""
+    """``log(1 + exp(-target * input))``.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Scores, and 1 or -1.
+    {reduction}
+
+    Examples
+    --------
+    >>> weft.nn.functional.soft_margin_loss(weft.tensor([0.0, 2.0]), weft.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.6931, 2.1269])
+    """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if broadcast_shapes("soft_margin_loss", [input._array.shape, target._array.shape]) != input._array.shape:
         raise RuntimeError(
@@ -1301,6 +1485,7 @@ def soft_margin_loss(
     return reduce_loss("soft_margin_loss", loss, reduction)
 
 
+@documented(reduction=REDUCTION)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -1309,7 +1494,21 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of `binary_cross_entropy_with_logits`, for inputs (N, C) or (C,)."""
+    """The mean over classes of `binary_cross_entropy_with_logits`.
+
+    Parameters
+    ----------
+    input, target : Tensor, shape (N, C) or (C,)
+        Logits, and 0 or 1.
+    weight : Tensor, shape (C,), optional
+        Of each class.
+    {reduction}
+
+    Examples
+    --------
+    >>> weft.nn.functional.multilabel_soft_margin_loss(weft.zeros(1, 3), weft.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.6931)
+    """
     reduction = legacy_reduction(reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -1318,6 +1517,7 @@ def multilabel_soft_margin_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -1335,7 +1535,21 @@ def multi_margin_loss(
     input : Tensor, shape (N, C) or (C,)
     target : Tensor of int64, shape (N,) or ()
     p : 1 or 2
+    margin : float
+        In the units of input.
     weight : Tensor, shape (C,), optional
+        Of each class.
+    {reduction}
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        If ``p`` is another number, or shapes do not fit together, or a class is out of range.
+
+    Examples
+    --------
+    >>> weft.nn.functional.multi_margin_loss(weft.tensor([[0.1, 0.2, 0.4, 0.8]]), weft.tensor([3]))
+    tensor(0.3250)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     check_reduction("multi_margin_loss", reduction)
@@ -1383,6 +1597,7 @@ def require_classes(name: str, target: Tensor) -> None:
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -1397,6 +1612,18 @@ def multilabel_margin_loss(
     input : Tensor, shape (N, C) or (C,)
     target : Tensor of int64, of the same shape
         Classes, ended by the first -1 of a row.
+    {reduction}
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes differ, the target is not of int64, or a class is out of range.
+
+    Examples
+    --------
+    >>> scores = weft.tensor([0.1, 0.2, 0.4, 0.8])
+    >>> weft.nn.functional.multilabel_margin_loss(scores, weft.tensor([3, 0, -1, 1]))  # the classes are 3 and 0
+    tensor(0.8500)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     check_reduction("multilabel_margin_loss", reduction)
@@ -1420,6 +1647,7 @@ def multilabel_margin_loss(
 
 
 @in_full_precision
+@documented(reduction=REDUCTION)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -1437,14 +1665,23 @@ def triplet_margin_loss(
     Parameters
     ----------
     anchor, positive, negative : Tensor, shape (N, D) or (D,)
-    p, eps
+    margin : float
+        In the units of the distances.
+    p, eps : float
         See `pairwise_distance`.
     swap : bool
         Use the distance of positive and negative where that is less.
+    {reduction}
 
     References
     ----------
     http://www.bmva.org/bmvc/2016/papers/paper119/index.html
+
+    Examples
+    --------
+    >>> anchor, positive, negative = weft.tensor([[0.0]]), weft.tensor([[1.0]]), weft.tensor([[1.5]])
+    >>> weft.nn.functional.triplet_margin_loss(anchor, positive, negative)  # 1 - 1.5 + 1
+    tensor(0.5000)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if margin <= 0:
@@ -1456,17 +1693,38 @@ def triplet_margin_loss(
     return triplets("triplet_margin_loss", anchor, positive, negative, distance, margin, swap, reduction)
 
 
+@documented(reduction=REDUCTION_ALONE)
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
     negative: Tensor,
     *,
-    distance_function: Any = None,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float | Tensor = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with any function of two tensors as the distance (default: `pairwise_distance`)."""
+    """`triplet_margin_loss` with any distance.
+
+    Parameters
+    ----------
+    anchor, positive, negative : Tensor
+    distance_function : callable, optional
+        Of two tensors; by default `pairwise_distance`.
+    margin : float
+        In the units of the distances.
+    swap : bool
+        Use the distance of positive and negative where that is less.
+    {reduction}
+
+    Examples
+    --------
+    >>> anchor, positive, negative = weft.tensor([[0.0, 0.0]]), weft.tensor([[1.0, 0.5]]), weft.tensor([[0.0, 1.5]])
+    >>> weft.nn.functional.triplet_margin_with_distance_loss(
+    ...     anchor, positive, negative, distance_function=lambda a, b: (a - b).abs().amax(-1)
+    ... )
+    tensor(0.5000)
+    """
     name = "triplet_margin_with_distance_loss"
     check_reduction(name, reduction)
     if margin <= 0:
@@ -1570,6 +1828,18 @@ def linear_cross_entropy(
     options : LinearCrossEntropyOptions, optional
         The dtype to compute in, for a matrix as ``linear_weight``, classes as target and no smoothing; ignored, with
         a warning, for others.
+
+    Raises
+    ------
+    IndexError
+        If a class is out of range.
+    ValueError, RuntimeError
+        If shapes or options do not fit together.
+
+    Examples
+    --------
+    >>> weft.nn.functional.linear_cross_entropy(weft.ones(1, 3), weft.zeros(4, 3), weft.tensor([2]))  # log(4)
+    tensor(1.3863)
     """
     *shape, features = linear_weight.shape
     if not 0.0 <= label_smoothing <= 1.0:
@@ -1750,8 +2020,8 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
@@ -1780,6 +2050,13 @@ def ctc_loss(
     ----------
     Graves et al., Connectionist temporal classification, ICML 2006. As in PyTorch the gradient is right behind a
     log-softmax only.
+
+    Examples
+    --------
+    >>> log_probs = weft.zeros(2, 1, 3).log_softmax(-1)  # two steps, each class as likely
+    >>> loss = weft.nn.functional.ctc_loss(log_probs, weft.tensor([[1]]), [2], [1], reduction="none")
+    >>> loss.neg().exp()  # the alignments -1, 1- and 11, of 9
+    tensor([0.3333])
     """
     check_reduction("ctc_loss", reduction)
     batched = log_probs.ndim == 3

@@ -7,6 +7,7 @@ itself is recorded, it is computed from the formula instead, so that derivatives
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import weft
@@ -189,12 +190,13 @@ def batch_norm(
     running_mean, running_var : Tensor, shape (C,), optional
         Used for normalization unless ``training``; else updated, the variance by the unbiased one.
     weight, bias : Tensor, shape (C,), optional
+        1 and 0 unless given.
     training : bool
         Use the batch's own statistics.
     momentum : float
         The share of this batch in the running statistics.
     eps : float
-        Added to the variance.
+        Added to the variance, in the units of input squared.
 
     Raises
     ------
@@ -206,6 +208,16 @@ def batch_norm(
     References
     ----------
     arXiv:1502.03167.
+
+    Examples
+    --------
+    >>> batch = weft.tensor([[1.0, 10.0], [3.0, 30.0]])
+    >>> weft.nn.functional.batch_norm(batch, None, None, training=True).round(decimals=3)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    >>> weft.nn.functional.batch_norm(batch, weft.tensor([0.0, 20.0]), weft.tensor([1.0, 100.0]), eps=0.0)
+    tensor([[ 1., -1.],
+            [ 3.,  1.]])
     """
     if input._array.shape == (0,):
         return input * 1  # nothing, of no channel
@@ -577,7 +589,11 @@ def usual_layer_norm(args: tuple[Any, ...]) -> Any:
 
 @composite(quick=usual_layer_norm)
 def layer_norm(
-    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Normalize the last axes of ``input`` to mean 0 and variance 1, then scale and shift.
 
@@ -587,7 +603,7 @@ def layer_norm(
     normalized_shape : int or tuple of int
     weight, bias : Tensor, shape normalized_shape, default 1 and 0
     eps : float
-        Added to the variance.
+        Added to the variance, in the units of input squared.
 
     Raises
     ------
@@ -716,7 +732,9 @@ def _(xp, output_grad, input, weight, inverse, count):
     return normal.reshape(shape), by_weight.reshape(shape[len(shape) - count :])
 
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Divide the last axes of ``input`` by the root of their mean square.
 
     Parameters
@@ -727,9 +745,19 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     eps : float, optional
         Added to the mean square; default the input dtype's machine epsilon.
 
+    Raises
+    ------
+    RuntimeError
+        If ``input.shape`` does not end in ``normalized_shape``.
+
     References
     ----------
     arXiv:1910.07467.
+
+    Examples
+    --------
+    >>> weft.nn.functional.rms_norm(weft.tensor([1.0, 7.0]), (2,))  # divided by sqrt((1 + 49) / 2) = 5
+    tensor([0.2000, 1.4000])
     """
     shape = check_normalized("rms_norm", input, normalized_shape, weight)
     element = input.dtype
@@ -849,6 +877,7 @@ def group_norm(
         Divides C.
     weight, bias : Tensor, shape (C,), optional
     eps : float
+        Added to the variance, in the units of input squared.
 
     Raises
     ------
@@ -858,6 +887,11 @@ def group_norm(
     References
     ----------
     arXiv:1803.08494.
+
+    Examples
+    --------
+    >>> weft.nn.functional.group_norm(weft.tensor([[1.0, 3.0, 10.0, 30.0]]), 2).round(decimals=3)
+    tensor([[-1.,  1., -1.,  1.]])
     """
     if input.ndim < 2:
         raise RuntimeError(f"group_norm: Expected at least 2 dimensions for input tensor but received {input.ndim}")
@@ -915,6 +949,7 @@ def instance_norm(
         Used where ``use_input_stats`` is false, else updated with the mean over the samples.
     weight, bias : Tensor, shape (C,), optional
     use_input_stats : bool
+        Normalize by each sample's own statistics.
     momentum, eps : float
         See `batch_norm`.
 
@@ -926,6 +961,12 @@ def instance_norm(
     References
     ----------
     arXiv:1607.08022.
+
+    Examples
+    --------
+    >>> weft.nn.functional.instance_norm(weft.tensor([[[1.0, 3.0], [10.0, 30.0]]])).round(decimals=3)
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
     """
     require_flags("instance_norm", use_input_stats=use_input_stats)
     if not use_input_stats:
@@ -978,11 +1019,25 @@ def local_response_norm(
     Parameters
     ----------
     input : Tensor, shape (N, C, ...), of at least 3 dimensions
+    size : int
+        How many neighbouring channels count.
+    alpha, beta, k : float
 
     Raises
     ------
     ValueError
         If there are fewer dimensions.
+
+    References
+    ----------
+    Krizhevsky, Sutskever and Hinton, ImageNet classification with deep convolutional neural networks, 2012,
+    section 3.3; there the sum rather than the mean.
+
+    Examples
+    --------
+    >>> output = weft.nn.functional.local_response_norm(weft.ones(1, 2, 1), 2, alpha=1.0, beta=1.0)
+    >>> output.flatten()  # the first channel has no neighbour before it
+    tensor([0.6667, 0.5000])
     """
     if input.ndim < 3:
         raise ValueError(
@@ -1002,13 +1057,22 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float | Tensor = 1e-12, out: Tensor | None = None
+    input: Tensor, p: float = 2.0, dim: int | Sequence[int] = 1, eps: float | Tensor = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Divide by the p-norm along a dimension, or by ``eps`` where that is less.
 
+    Parameters
+    ----------
+    input : Tensor
+    p : float
+        Of the norm.
+    dim : int or tuple of int
+    eps : float
+        The least norm to divide by.
+
     Examples
     --------
-    >>> normalize(weft.tensor([[3.0, 4.0]]))
+    >>> weft.nn.functional.normalize(weft.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
     result = input / input.norm(p, dim, keepdim=True).clamp(eps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -145,7 +146,7 @@ def _(batch):
 MODES = ("constant", "reflect", "replicate", "circular")
 
 
-def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Add values before and after the last dimensions.
 
     Parameters
@@ -158,6 +159,22 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         Where the values come from. All but the first pad the last 1, 2 or 3 dimensions of an input with channels.
     value : float, optional
         For "constant"; 0 unless given.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more amounts than dimensions, or the mode cannot reach as far.
+    NotImplementedError
+        If the mode does not take as many dimensions.
+
+    Examples
+    --------
+    >>> weft.nn.functional.pad(weft.tensor([[1.0, 2.0]]), (1, 2))
+    tensor([[0., 1., 2., 0., 0.]])
+    >>> weft.nn.functional.pad(weft.tensor([[1.0, 2.0, 3.0]]), (2, 0), mode="reflect")
+    tensor([[3., 2., 1., 2., 3.]])
+    >>> weft.nn.functional.pad(weft.tensor([[1.0, 2.0]]), (0, 0, 1, -1), value=9.0)  # a row before, and one less behind
+    tensor([[9., 9.]])
     """
     amounts = integers("pad", (tuple(pad),), "pad")
     if mode not in MODES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import floordiv, mod
 from typing import Any
@@ -340,10 +341,10 @@ def max_pooling(count: int) -> tuple[Any, Any]:
 
     def with_indices(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
         return_indices: bool = True,
     ) -> tuple[Tensor, Tensor]:
@@ -357,13 +358,13 @@ def max_pooling(count: int) -> tuple[Any, Any]:
 
     def function(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
         ceil_mode: bool = False,
         return_indices: bool = False,
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Tensor]:
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
@@ -381,7 +382,9 @@ def max_pooling(count: int) -> tuple[Any, Any]:
     function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = with_indices.__doc__ = MAX_DOC.format(spatial=SPATIAL[count], count=count)
+    function.__doc__ = with_indices.__doc__ = MAX_DOC.format(
+        spatial=SPATIAL[count], count=count, example=MAX_EXAMPLES[count]
+    )
     return function, with_indices
 
 
@@ -397,11 +400,29 @@ MAX_DOC = """The greatest element of each window of an input (N, C, {spatial}) o
     return_indices : bool
         Return as well where the elements are among the spatial ones.
 
+    Returns
+    -------
+    Tensor, or with indices a pair
+        Each size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
     Raises
     ------
     RuntimeError
         If shapes or sizes do not fit together.
+
+    Examples
+    --------
+    {example}
     """
+
+MAX_EXAMPLES = {
+    1: """>>> weft.nn.functional.max_pool1d(weft.tensor([[1.0, 5.0, 2.0, 3.0]]), 2)
+    tensor([[5., 3.]])""",
+    2: """>>> weft.nn.functional.max_pool2d(weft.tensor([[[1.0, 4.0], [2.0, 3.0]]]), 2, return_indices=True)
+    (tensor([[[4.]]]), tensor([[[1]]]))""",
+    3: """>>> weft.nn.functional.max_pool3d(weft.zeros(2, 3, 8, 9, 9), (2, 3, 3)).shape
+    weft.Size([2, 3, 4, 3, 3])""",
+}
 
 max_pool1d, max_pool1d_with_indices = max_pooling(1)
 max_pool2d, max_pool2d_with_indices = max_pooling(2)
@@ -505,9 +526,9 @@ def average_pooling(count: int) -> Any:
 
     def function(
         input: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -539,7 +560,7 @@ def average_pooling(count: int) -> Any:
 
     function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count)
+    function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count, example=AVERAGE_EXAMPLES[count])
     return function
 
 
@@ -565,11 +586,29 @@ AVERAGE_DOC = """The mean of each window of an input (N, C, {spatial}) or (C, {s
     divisor_override : int, optional
         Divide each sum by this instead.
 
+    Returns
+    -------
+    Tensor
+        Each size is ``floor((size + 2 * padding - kernel_size) / stride) + 1``.
+
     Raises
     ------
     RuntimeError
         If shapes or sizes do not fit together.
+
+    Examples
+    --------
+    {example}
     """
+
+AVERAGE_EXAMPLES = {
+    1: """>>> weft.nn.functional.avg_pool1d(weft.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[2., 6.]])""",
+    2: """>>> weft.nn.functional.avg_pool2d(weft.ones(1, 2, 2), 2, divisor_override=1)  # the sum
+    tensor([[[4.]]])""",
+    3: """>>> weft.nn.functional.avg_pool3d(weft.zeros(2, 3, 8, 9, 9), (2, 3, 3)).shape
+    weft.Size([2, 3, 4, 3, 3])""",
+}
 
 avg_pool1d = average_pooling(1)
 avg_pool2d = average_pooling(2)
@@ -646,7 +685,7 @@ def adaptive_average(count: int) -> Any:
     """The function ``adaptive_avg_pool<count>d``."""
     name = f"adaptive_avg_pool{count}d"
 
-    def function(input: Tensor, output_size: Any) -> Tensor:
+    def function(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError, False)
         check_floating(name, input)
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
@@ -671,6 +710,12 @@ def adaptive_average(count: int) -> Any:
     input : Tensor
     output_size : int, None, or tuple of {count}
         How many windows along each dimension; None as many as there are elements.
+
+    Examples
+    --------
+    >>> images = weft.arange(4.0).reshape(1, 4{", 1" * count}).expand(1, 4{", 6" * count})
+    >>> weft.nn.functional.{name}(images, 1).flatten()
+    tensor([0., 1., 2., 3.])
     """
     return function
 
@@ -712,14 +757,18 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
     """The functions ``adaptive_max_pool<count>d`` and the same with indices."""
     name = f"adaptive_max_pool{count}d"
 
-    def with_indices(input: Tensor, output_size: Any, return_indices: bool = True) -> tuple[Tensor, Tensor]:
+    def with_indices(
+        input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = True
+    ) -> tuple[Tensor, Tensor]:
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError)
         found = adaptive_max_pool_with_indices.op(input, adaptive_sizes(name, count, input, output_size))
         values, indices = (in_layout_of(each, input) for each in found)
         values = without_gradient(values)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
-    def function(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    def function(
+        input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
@@ -736,6 +785,12 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
         How many windows along each dimension; None as many as there are elements.
     return_indices : bool
         Return as well where the elements are among the spatial ones.
+
+    Examples
+    --------
+    >>> images = weft.arange({4**count}.0).reshape(1, 1{", 4" * count})
+    >>> weft.nn.functional.{name}(images, 1).flatten()
+    tensor([{4**count - 1}.])
     """
     return function, with_indices
 
@@ -755,10 +810,10 @@ def unpooling(count: int) -> Any:
     def function(
         input: Tensor,
         indices: Tensor,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        output_size: Any = None,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        output_size: Sequence[int] | None = None,
     ) -> Tensor:
         kernel = sizes(name, "kernel_size", kernel_size, count)
         stride = kernel if stride is None else sizes(name, "stride", stride, count)
@@ -804,6 +859,14 @@ def unpooling(count: int) -> Any:
     ------
     RuntimeError, ValueError
         If shapes or sizes do not fit, or an index is out of range.
+
+    Examples
+    --------
+    >>> images = weft.rand(1, 3{", 5" * count})
+    >>> pooled, indices = weft.nn.functional.max_pool{count}d(images, 2, return_indices=True)
+    >>> output = weft.nn.functional.{name}(pooled, indices, 2, output_size=images.shape[2:])
+    >>> output.shape == images.shape, weft.equal(output[output > 0], images[output > 0])
+    (True, True)
     """
     return function
 
@@ -862,7 +925,11 @@ def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
     name = f"lp_pool{count}d"
 
     def function(
-        input: Tensor, norm_type: float | Tensor, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+        input: Tensor,
+        norm_type: float | Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        ceil_mode: bool = False,
     ) -> Tensor:
         size = math.prod(sizes(name, "kernel_size", kernel_size, count))
         if not isinstance(norm_type, Tensor) and abs(norm_type) == math.inf:  # the greatest or the least, in size
@@ -881,6 +948,11 @@ def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
         p; for inf the greatest absolute value, for -inf the least.
     kernel_size, stride, ceil_mode
         See `avg_pool{count}d`.
+
+    Examples
+    --------
+    >>> weft.nn.functional.{name}(weft.ones(1, 1{", 2" * count}), 1, 2).item()  # p = 1: the sum
+    {2.0**count}
     """
     return function
 
@@ -938,9 +1010,9 @@ def fractional(count: int) -> tuple[Any, Any]:
 
     def with_indices(
         input: Tensor,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
         return_indices: bool = True,
         _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -972,12 +1044,12 @@ def fractional(count: int) -> tuple[Any, Any]:
 
     def function(
         input: Tensor,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Tensor]:
         found = with_indices(input, kernel_size, output_size, output_ratio, _random_samples=_random_samples)
         return found if return_indices else found[0]
 
@@ -997,9 +1069,19 @@ def fractional(count: int) -> tuple[Any, Any]:
     return_indices : bool
         Return as well where the elements are among the spatial ones.
 
+    Raises
+    ------
+    ValueError, RuntimeError
+        If none of the two is given, or sizes do not fit together.
+
     References
     ----------
     arXiv:1412.6071.
+
+    Examples
+    --------
+    >>> weft.nn.functional.{name}(weft.rand(1, 1{", 8" * count}), 2, output_size=5).shape
+    weft.Size([1, 1{", 5" * count}])
     """
     return function, with_indices
 

@@ -135,6 +135,7 @@ def embedding(
     max_norm : float, optional
         Rows that are looked up are first scaled down in place to at most this norm.
     norm_type : float
+        The p of that norm.
     scale_grad_by_freq : bool
         Divide each row's gradient by how often it was looked up.
     sparse : bool
@@ -147,6 +148,13 @@ def embedding(
         If an index is out of range.
     RuntimeError
         If the indices are no integers.
+
+    Examples
+    --------
+    >>> table = weft.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> weft.nn.functional.embedding(weft.tensor([2, 0]), table)
+    tensor([[5., 6.],
+            [1., 2.]])
     """
     if weight.ndim != 2:
         raise RuntimeError(
@@ -189,10 +197,23 @@ def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the place of each class along a new last dimension, and 0 elsewhere.
 
+    Parameters
+    ----------
+    tensor : Tensor of int64
+        Classes.
+    num_classes : int
+        The size of the new dimension; -1: one more than the greatest class.
+
     Raises
     ------
     RuntimeError
         If a class is negative or not below ``num_classes``.
+
+    Examples
+    --------
+    >>> weft.nn.functional.one_hot(weft.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
     """
     if tensor.dtype is not weft.int64:
         raise RuntimeError(f"one_hot: one_hot is only applicable to index tensor of dtype int64, got {tensor.dtype}")
@@ -266,6 +287,20 @@ def embedding_bag(
     Returns
     -------
     Tensor, shape (B, embedding_dim); 0 for empty bags.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    ValueError, RuntimeError
+        If shapes or options do not fit together.
+
+    Examples
+    --------
+    >>> table = weft.tensor([[1.0, 1.0], [2.0, 4.0], [5.0, 5.0]])
+    >>> weft.nn.functional.embedding_bag(weft.tensor([0, 1, 2]), table, weft.tensor([0, 2]))  # [0, 1] and [2]
+    tensor([[1.5000, 2.5000],
+            [5.0000, 5.0000]])
     """
     name = "embedding_bag"
     if mode not in ("sum", "mean", "max"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,8 +26,8 @@ Sizes = tuple[int, ...]
 
 def interpolate(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -52,6 +53,14 @@ def interpolate(
     ------
     ValueError, NotImplementedError
         If the options do not fit together, or to the input.
+
+    Examples
+    --------
+    >>> signal = weft.tensor([[[1.0, 3.0]]])
+    >>> weft.nn.functional.interpolate(signal, scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    >>> weft.nn.functional.interpolate(signal, size=3, mode="linear", align_corners=True)
+    tensor([[[1., 2., 3.]]])
     """
     count = check_mode(input, mode, align_corners, antialias)
     check_dtype(input, mode)
@@ -308,20 +317,70 @@ def _upsample_bilinear2d_aa(
 
 
 def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
 ) -> Tensor:
-    """The former name of `interpolate`."""
+    """The former name of `interpolate`.
+
+    Parameters
+    ----------
+    input, size, scale_factor, mode, align_corners
+        As of `interpolate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     weft.nn.functional.upsample(weft.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "nearest"."""
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` in mode "nearest".
+
+    Parameters
+    ----------
+    input, size, scale_factor
+        As of `interpolate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     weft.nn.functional.upsample_nearest(weft.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate` in mode "bilinear" with aligned corners."""
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """`interpolate` in mode "bilinear" with aligned corners.
+
+    Parameters
+    ----------
+    input, size, scale_factor
+        As of `interpolate`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     weft.nn.functional.upsample_bilinear(weft.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

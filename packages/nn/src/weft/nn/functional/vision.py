@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import weft
@@ -86,13 +87,38 @@ def window_places(spatial: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes
     )
 
 
-def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of an input (N, C, H, W) or (C, H, W) as columns (N, C * prod(kernel_size), places).
+def unfold(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
+    """The windows of images as columns.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, H, W) or (C, H, W)
+    kernel_size : int or tuple of 2 ints
+    dilation, padding, stride : int or tuple of 2 ints
+        As of `conv2d`.
+
+    Returns
+    -------
+    Tensor, shape (N, C * prod(kernel_size), places) or without N.
 
     Raises
     ------
     RuntimeError
         If shapes or sizes do not fit together.
+
+    Examples
+    --------
+    >>> weft.nn.functional.unfold(weft.arange(6.0).reshape(1, 2, 3), 2)
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
     """
     kernel, dilation, padding, stride = window_options("unfold", kernel_size, dilation, padding, stride)
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
@@ -115,14 +141,39 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    input: Tensor,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The sum of columns (N, C * prod(kernel_size), places) where `unfold` takes them from.
+    """The sum of columns at the places where `unfold` takes them from.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C * prod(kernel_size), places) or without N
+    output_size : int or tuple of 2 ints
+        (H, W).
+    kernel_size : int or tuple of 2 ints
+    dilation, padding, stride : int or tuple of 2 ints
+        As of `conv2d`.
+
+    Returns
+    -------
+    Tensor, shape (N, C, H, W) or (C, H, W).
 
     Raises
     ------
     RuntimeError
         If shapes or sizes do not fit together.
+
+    Examples
+    --------
+    >>> columns = weft.nn.functional.unfold(weft.ones(1, 2, 3), 2)
+    >>> weft.nn.functional.fold(columns, (2, 3), 2)  # the middle is in two windows
+    tensor([[[1., 2., 1.],
+             [1., 2., 1.]]])
     """
     spatial = sizes("fold", "output_size", output_size, 2)
     kernel, dilation, padding, stride = window_options("fold", kernel_size, dilation, padding, stride)
@@ -159,11 +210,32 @@ def packed(input: Tensor) -> Tensor:
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C * r * r, H, W) rearranged as (..., C, H * r, W * r).
+    """Channels rearranged as pixels, by the factor r.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., C * r * r, H, W)
+    upscale_factor : int
+        r.
+
+    Returns
+    -------
+    Tensor, shape (..., C, H * r, W * r).
+
+    Raises
+    ------
+    RuntimeError
+        If the channels are not divisible by r * r.
 
     References
     ----------
     arXiv:1609.05158.
+
+    Examples
+    --------
+    >>> weft.nn.functional.pixel_shuffle(weft.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
     """
     r = upscale_factor
     if input.ndim < 3:
@@ -186,7 +258,28 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H * r, W * r) rearranged as (..., C * r * r, H, W)."""
+    """Pixels rearranged as channels: the inverse of `pixel_shuffle`.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., C, H * r, W * r)
+    downscale_factor : int
+        r.
+
+    Returns
+    -------
+    Tensor, shape (..., C * r * r, H, W).
+
+    Raises
+    ------
+    RuntimeError
+        If a size is not divisible by r.
+
+    Examples
+    --------
+    >>> weft.nn.functional.pixel_unshuffle(weft.tensor([[[0.0, 1.0], [2.0, 3.0]]]), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
     r = downscale_factor
     if input.ndim < 3:
         raise RuntimeError(
@@ -208,11 +301,26 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels (N, C, ...) in groups, dealt out so that neighbours come from different groups.
+    """Channels in groups, dealt out so that neighbours come from different groups.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, ...)
+    groups : int
+
+    Raises
+    ------
+    RuntimeError
+        If the channels are not divisible by ``groups``.
 
     References
     ----------
     arXiv:1707.01083.
+
+    Examples
+    --------
+    >>> weft.nn.functional.channel_shuffle(weft.arange(6.0).reshape(1, 6, 1), 2).flatten()
+    tensor([0., 3., 1., 4., 2., 5.])
     """
     if input.ndim < 3:
         raise RuntimeError(
@@ -238,7 +346,7 @@ native_channel_shuffle = channel_shuffle
 # Grids
 
 
-def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The places, in [-1, 1], that affine maps give each pixel of an output.
 
     Parameters
@@ -252,6 +360,13 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     Returns
     -------
     Tensor, shape (N, H, W, 2) or (N, D, H, W, 3), the last dimension in the order x, y, z.
+
+    Examples
+    --------
+    >>> identity = weft.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> weft.nn.functional.affine_grid(identity, (1, 1, 1, 2), align_corners=False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
     """
     size = [int(each) for each in size]
     count = len(size) - 2
@@ -345,6 +460,12 @@ def grid_sample(
     ------
     ValueError, RuntimeError
         If shapes, dtypes or modes do not fit together.
+
+    Examples
+    --------
+    >>> image, grid = weft.tensor([[[[1.0, 3.0]]]]), weft.tensor([[[[0.0, 0.0]]]])
+    >>> weft.nn.functional.grid_sample(image, grid, align_corners=True)  # between the two pixels
+    tensor([[[[2.]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(f"grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
