@@ -297,6 +297,8 @@ def static_names(module: ModuleType) -> set[str]:
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            names |= {each.asname or each.name for each in node.names}
         elif isinstance(node, ast.Assign):
             names |= {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
     return names

@@ -8,6 +8,7 @@ from typing import assert_type
 
 import weft
 from weft import Tensor, return_types
+from weft.nn import functional as F
 
 
 def functions(x: Tensor, y: Tensor) -> None:
@@ -43,3 +44,25 @@ def operators(x: Tensor, y: Tensor) -> None:
     x @ 2  # type: ignore[operator]
     x += y
     assert_type(x, Tensor)
+
+
+def functional(x: Tensor, y: Tensor) -> None:
+    assert_type(F.relu(x), Tensor)
+    assert_type(F.gelu(x, approximate="tanh"), Tensor)
+    assert_type(F.softmax(x, dim=-1), Tensor)
+    assert_type(F.conv2d(x, y, stride=2, padding="same"), Tensor)
+    assert_type(F.conv_transpose1d(x, y, output_padding=(1,)), Tensor)
+    assert_type(F.linear(x, y), Tensor)
+    assert_type(F.layer_norm(x, (3,)), Tensor)
+    assert_type(F.batch_norm(x, None, None, training=True), Tensor)
+    assert_type(F.cross_entropy(x, y), Tensor)
+    assert_type(F.avg_pool2d(x, 2), Tensor)
+    assert_type(F.max_pool2d(x, 2), Tensor)
+    assert_type(F.max_pool2d(x, (2, 3), return_indices=True), tuple[Tensor, Tensor])
+    assert_type(F.interpolate(x, scale_factor=2), Tensor)
+    assert_type(F.scaled_dot_product_attention(x, y, y), Tensor)
+    assert_type(F.embedding_bag(x, y), Tensor)
+    assert_type(weft.conv2d(x, y), Tensor)
+    F.relu("x")  # type: ignore[arg-type]
+    F.conv2d(x, y, groups=1.5)  # type: ignore[arg-type]
+    F.cross_entropy(x, y, reduction=True)  # type: ignore[arg-type]

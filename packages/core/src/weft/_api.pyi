@@ -104,13 +104,26 @@ from weft._tensor.printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._tensor.interop import tensor as tensor
 from weft.nn.toplevel import _native_batch_norm_legit as _native_batch_norm_legit
+from weft.nn.toplevel import adaptive_avg_pool1d as adaptive_avg_pool1d
+from weft.nn.toplevel import adaptive_max_pool1d as adaptive_max_pool1d
 from weft.nn.toplevel import affine_grid_generator as affine_grid_generator
 from weft.nn.toplevel import alpha_dropout as alpha_dropout
 from weft.nn.toplevel import alpha_dropout_ as alpha_dropout_
+from weft.nn.toplevel import avg_pool1d as avg_pool1d
 from weft.nn.toplevel import batch_norm as batch_norm
 from weft.nn.toplevel import batch_norm_update_stats as batch_norm_update_stats
+from weft.nn.toplevel import bilinear as bilinear
 from weft.nn.toplevel import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from weft.nn.toplevel import celu as celu
+from weft.nn.toplevel import celu_ as celu_
+from weft.nn.toplevel import channel_shuffle as channel_shuffle
+from weft.nn.toplevel import conv1d as conv1d
+from weft.nn.toplevel import conv2d as conv2d
+from weft.nn.toplevel import conv3d as conv3d
+from weft.nn.toplevel import conv_tbc as conv_tbc
+from weft.nn.toplevel import conv_transpose1d as conv_transpose1d
+from weft.nn.toplevel import conv_transpose2d as conv_transpose2d
+from weft.nn.toplevel import conv_transpose3d as conv_transpose3d
 from weft.nn.toplevel import convolution as convolution
 from weft.nn.toplevel import cosine_embedding_loss as cosine_embedding_loss
 from weft.nn.toplevel import ctc_loss as ctc_loss
@@ -129,6 +142,7 @@ from weft.nn.toplevel import grid_sampler_3d as grid_sampler_3d
 from weft.nn.toplevel import group_norm as group_norm
 from weft.nn.toplevel import gru as gru
 from weft.nn.toplevel import gru_cell as gru_cell
+from weft.nn.toplevel import hardshrink as hardshrink
 from weft.nn.toplevel import hinge_embedding_loss as hinge_embedding_loss
 from weft.nn.toplevel import instance_norm as instance_norm
 from weft.nn.toplevel import kl_div as kl_div
@@ -136,11 +150,20 @@ from weft.nn.toplevel import layer_norm as layer_norm
 from weft.nn.toplevel import lstm as lstm
 from weft.nn.toplevel import lstm_cell as lstm_cell
 from weft.nn.toplevel import margin_ranking_loss as margin_ranking_loss
+from weft.nn.toplevel import max_pool1d as max_pool1d
+from weft.nn.toplevel import max_pool1d_with_indices as max_pool1d_with_indices
+from weft.nn.toplevel import max_pool2d as max_pool2d
+from weft.nn.toplevel import max_pool3d as max_pool3d
 from weft.nn.toplevel import native_batch_norm as native_batch_norm
+from weft.nn.toplevel import native_channel_shuffle as native_channel_shuffle
 from weft.nn.toplevel import native_dropout as native_dropout
 from weft.nn.toplevel import native_group_norm as native_group_norm
 from weft.nn.toplevel import native_layer_norm as native_layer_norm
+from weft.nn.toplevel import pixel_shuffle as pixel_shuffle
+from weft.nn.toplevel import pixel_unshuffle as pixel_unshuffle
 from weft.nn.toplevel import poisson_nll_loss as poisson_nll_loss
+from weft.nn.toplevel import prelu as prelu
+from weft.nn.toplevel import rms_norm as rms_norm
 from weft.nn.toplevel import rnn_relu as rnn_relu
 from weft.nn.toplevel import rnn_relu_cell as rnn_relu_cell
 from weft.nn.toplevel import rnn_tanh as rnn_tanh
@@ -148,6 +171,7 @@ from weft.nn.toplevel import rnn_tanh_cell as rnn_tanh_cell
 from weft.nn.toplevel import rrelu as rrelu
 from weft.nn.toplevel import rrelu_ as rrelu_
 from weft.nn.toplevel import selu as selu
+from weft.nn.toplevel import selu_ as selu_
 from weft.nn.toplevel import threshold as threshold
 from weft.nn.toplevel import threshold_ as threshold_
 from weft.nn.toplevel import triplet_margin_loss as triplet_margin_loss
@@ -209,6 +233,9 @@ from weft.ops.views import _neg_view as _neg_view
 from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._tensor.mapped_files import from_file as from_file
+from weft.func import vmap as vmap
+from weft.amp import GradScaler as GradScaler
+from weft.amp import autocast as autocast
 from weft.amp._autocast import clear_autocast_cache as clear_autocast_cache
 from weft.amp._autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp._autocast import get_autocast_dtype as get_autocast_dtype
@@ -290,30 +317,6 @@ uint16: _dtype
 uint32: _dtype
 uint64: _dtype
 uint8: _dtype
-adaptive_avg_pool1d: Any
-adaptive_max_pool1d: Any
-avg_pool1d: Any
-bilinear: Any
-celu_: Any
-channel_shuffle: Any
-conv1d: Any
-conv2d: Any
-conv3d: Any
-conv_tbc: Any
-conv_transpose1d: Any
-conv_transpose2d: Any
-conv_transpose3d: Any
-hardshrink: Any
-max_pool1d: Any
-max_pool1d_with_indices: Any
-max_pool2d: Any
-max_pool3d: Any
-native_channel_shuffle: Any
-pixel_shuffle: Any
-pixel_unshuffle: Any
-prelu: Any
-rms_norm: Any
-selu_: Any
 BFloat16Storage: Any
 BFloat16Tensor: Any
 BoolStorage: Any
@@ -427,9 +430,6 @@ _foreach_tanh_: Any
 _foreach_trunc: Any
 _foreach_trunc_: Any
 _foreach_zero_: Any
-vmap: Any
-GradScaler: Any
-autocast: Any
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element; real for complex input."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import weft
 from weft import Tensor
@@ -285,7 +285,14 @@ tensor([[1., 1.],
 """
 
 
-def dropping(name: str, rule: Callable[..., Tensor], by_features: bool) -> tuple[Any, Any]:
+class Dropping(Protocol):
+    """The type of the functions of dropout."""
+
+    def __call__(self, input: Tensor, p: float, train: bool) -> Tensor:
+        """Drop."""
+
+
+def dropping(name: str, rule: Callable[..., Tensor], by_features: bool) -> tuple[Dropping, Dropping]:
     """A kind of dropout and its in-place variant, both with ``train`` as a required argument."""
 
     def run(name: str, input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
@@ -1153,7 +1160,7 @@ def convolution(
 # Recurrent networks
 
 
-def layers(name: str, mode: str) -> Any:
+def layers(name: str, mode: str) -> Callable[..., tuple[Tensor, ...]]:
     """The function of a recurrent network: over stacked sequences, or over packed ones."""
 
     def function(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
