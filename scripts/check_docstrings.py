@@ -58,7 +58,6 @@ MISSING = {
     "weft.ops.pointwise": 27,
     "weft.ops.queries": 2,
     "weft.ops.random": 10,
-    "weft.ops.reductions": 21,
     "weft.ops.segments": 2,
     "weft.ops.softmax": 4,
     "weft.ops.sorting": 12,

@@ -14,11 +14,15 @@ from weft.nn import functional as F
 def functions(x: Tensor, y: Tensor) -> None:
     assert_type(weft.exp(x), Tensor)
     assert_type(weft.mul(x, 2), Tensor)
+    assert_type(weft.sum(x), Tensor)
+    assert_type(weft.mean(x, dim=(0, 1), keepdim=True), Tensor)
     assert_type(weft.max(x), Tensor)
     assert_type(weft.max(x, y), Tensor)
     assert_type(weft.max(x, 0), return_types.max)
     assert_type(weft.max(x, dim=0, keepdim=True).indices, Tensor)
     assert_type(weft.median(x), Tensor)
+    weft.sum("x")  # type: ignore[arg-type]
+    weft.sum(x, dim="x")  # type: ignore[arg-type]
     weft.exp("x")  # type: ignore[arg-type]
     weft.exp(2)  # type: ignore[arg-type]
     weft.mul(x, "2")  # type: ignore[arg-type]

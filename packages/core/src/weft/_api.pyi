@@ -1,6 +1,7 @@
 """What ``import weft`` offers. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
 
 from builtins import bool as _bool
+from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
@@ -482,25 +483,25 @@ def adjoint(input: Tensor) -> Tensor:
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`alias`, in new memory."""
 
-def all(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true (not 0), over some dimensions or in all."""
 
 def allclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
     """Whether all elements are close, see `isclose`."""
 
-def amax(input: Any, dim: Any = ..., keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-def amin(input: Any, dim: Any = ..., keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-def aminmax(input: Any, *, dim: Any = None, keepdim: Any = False, out: Tensor | None = None) -> Any:
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.aminmax:
     """The smallest and the largest element."""
 
 def angle(input: Any, *, out: Tensor | None = None) -> Any:
     """The angle of each element as a complex number: pi for negative real ones."""
 
-def any(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true (not 0), over some dimensions or in all."""
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
@@ -545,10 +546,10 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-def argmax(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The position of the largest element along a dimension, or in the flat tensor."""
 
-def argmin(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The position of the smallest element along a dimension, or in the flat tensor."""
 
 def argsort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
@@ -1016,7 +1017,7 @@ def hamming_window(window_length: Any, periodic: Any = True, alpha: Any = 0.54, 
 def hann_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
     """Hann's window: one period of a cosine, raised and turned over."""
 
-def hash_tensor(input: Any, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0, out: Tensor | None = None) -> Any:
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
 def heaviside(input: Any, values: Any, *, out: Tensor | None = None) -> Any:
@@ -1235,7 +1236,7 @@ def logit_(input: Any, eps: Any = None, *, out: Tensor | None = None) -> Tensor:
 def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
-def logsumexp(input: Any, dim: Any, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials over some dimensions, without overflow."""
 
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1270,18 +1271,18 @@ def matrix_power(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
 
 @_overload
 def max(input: Tensor, *, out: Tensor | None=None) -> Tensor:
-    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The maximum over all elements, along a dimension with its position, or of two tensors."""
 @_overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor:
-    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The maximum over all elements, along a dimension with its position, or of two tensors."""
 @_overload
 def max(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.max:
-    """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The maximum over all elements, along a dimension with its position, or of two tensors."""
 
 def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of each pair of elements; nan if one is nan."""
 
-def mean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None, out: Tensor | None = None) -> Any:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """The mean over some dimensions, or over all."""
 
 @_overload
@@ -1296,13 +1297,13 @@ def meshgrid(*tensors: Any, indexing: Any = None) -> Any:
 
 @_overload
 def min(input: Tensor, *, out: Tensor | None=None) -> Tensor:
-    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The minimum over all elements, along a dimension with its position, or of two tensors."""
 @_overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None=None) -> Tensor:
-    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The minimum over all elements, along a dimension with its position, or of two tensors."""
 @_overload
 def min(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.min:
-    """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+    """The minimum over all elements, along a dimension with its position, or of two tensors."""
 
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of each pair of elements; nan if one is nan."""
@@ -1310,8 +1311,8 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 def mm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
     """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
 
-def mode(input: Any, dim: Any = -1, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
-    """The most frequent value along a dimension (the smallest of several), and a position of it."""
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.mode:
+    """The most frequent value along a dimension, and a position of it."""
 
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Some dimensions moved to other places; the others keep their order."""
@@ -1343,20 +1344,20 @@ def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = No
 def nan_to_num_(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
-def nanmean(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the elements that are not nan."""
 
 @_overload
 def nanmedian(input: Tensor) -> Tensor:
-    """The lower median over all elements, or along a dimension with its position; nan is left out."""
+    """The lower median over all elements, or along a dimension with its position."""
 @_overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.nanmedian:
-    """The lower median over all elements, or along a dimension with its position; nan is left out."""
+    """The lower median over all elements, or along a dimension with its position."""
 
 def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear', out: Tensor | None = None) -> Any:
     """`quantile` of the elements that are not nan."""
 
-def nansum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not nan."""
 
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
@@ -1455,7 +1456,7 @@ def positive(input: Any) -> Any:
 def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Any:
     """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
-def prod(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The product over one dimension, or over all."""
 
 def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
@@ -1677,10 +1678,10 @@ def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out
 def stack(tensors: Any, dim: Any = 0, *, out: Tensor | None = None) -> Any:
     """Tensors of one shape along a new dimension."""
 
-def std(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None, out: Tensor | None = None) -> Any:
+def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of `var`."""
 
-def std_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
     """`std` and `mean`."""
 
 def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
@@ -1692,10 +1693,10 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
 def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``input - alpha * other``, element by element."""
 
-def sum(input: Any, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None, out: Tensor | None = None) -> Any:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:
     """The sum over some dimensions, or over all."""
 
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Tensor, *size: _int | Sequence[_int]) -> Tensor:
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
 
 def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Tensor | None = None) -> Any:
@@ -1839,10 +1840,10 @@ def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Te
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     """The powers of the elements of a vector as columns."""
 
-def var(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None, out: Tensor | None = None) -> Any:
+def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
     """The variance over some dimensions, or over all."""
 
-def var_mean(input: Any, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
     """`var` and `mean`."""
 
 def vdot(input: Any, other: Any, *, out: Tensor | None = None) -> Any:

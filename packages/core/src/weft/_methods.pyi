@@ -331,25 +331,25 @@ class Methods(TensorBase):
     def adjoint(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
 
-    def all(self, dim: Any = None, keepdim: Any = False) -> Any:
+    def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are true (not 0), over some dimensions or in all."""
 
     def allclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
         """Whether all elements are close, see `isclose`."""
 
-    def amax(self, dim: Any = ..., keepdim: Any = False) -> Any:
+    def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False) -> Tensor:
         """The largest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-    def amin(self, dim: Any = ..., keepdim: Any = False) -> Any:
+    def amin(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False) -> Tensor:
         """The smallest element over some dimensions, or over all; gradients are shared by equal elements."""
 
-    def aminmax(self, *, dim: Any = None, keepdim: Any = False) -> Any:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _return_types.aminmax:
         """The smallest and the largest element."""
 
     def angle(self) -> Any:
         """The angle of each element as a complex number: pi for negative real ones."""
 
-    def any(self, dim: Any = None, keepdim: Any = False) -> Any:
+    def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is true (not 0), over some dimensions or in all."""
 
     def apply_(self, callable: Any) -> Tensor:
@@ -397,10 +397,10 @@ class Methods(TensorBase):
     def arctanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-    def argmax(self, dim: Any = None, keepdim: Any = False) -> Any:
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the largest element along a dimension, or in the flat tensor."""
 
-    def argmin(self, dim: Any = None, keepdim: Any = False) -> Any:
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the smallest element along a dimension, or in the flat tensor."""
 
     def argsort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
@@ -894,7 +894,7 @@ class Methods(TensorBase):
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """0 for elements in [-lambd, lambd]; the others as they are."""
 
-    def hash_tensor(self, dim: Any = ..., *, keepdim: Any = False, mode: Any = 0) -> Any:
+    def hash_tensor(self, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
         """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
     def heaviside(self, values: Any) -> Any:
@@ -1202,7 +1202,7 @@ class Methods(TensorBase):
     def logit_(self, eps: Any = None) -> Tensor:
         """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
-    def logsumexp(self, dim: Any, keepdim: Any = False) -> Any:
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
         """The logarithm of the sum of exponentials over some dimensions, without overflow."""
 
     def long(self, memory_format: Any = None) -> Any:
@@ -1261,18 +1261,18 @@ class Methods(TensorBase):
 
     @_overload
     def max(self) -> Tensor:
-        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The maximum over all elements, along a dimension with its position, or of two tensors."""
     @_overload
     def max(self, other: Tensor) -> Tensor:
-        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The maximum over all elements, along a dimension with its position, or of two tensors."""
     @_overload
     def max(self, dim: _int, keepdim: _bool=False) -> _return_types.max:
-        """The maximum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The maximum over all elements, along a dimension with its position, or of two tensors."""
 
     def maximum(self, other: Tensor) -> Tensor:
         """The larger of each pair of elements; nan if one is nan."""
 
-    def mean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None) -> Tensor:
         """The mean over some dimensions, or over all."""
 
     @_overload
@@ -1284,13 +1284,13 @@ class Methods(TensorBase):
 
     @_overload
     def min(self) -> Tensor:
-        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The minimum over all elements, along a dimension with its position, or of two tensors."""
     @_overload
     def min(self, other: Tensor) -> Tensor:
-        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The minimum over all elements, along a dimension with its position, or of two tensors."""
     @_overload
     def min(self, dim: _int, keepdim: _bool=False) -> _return_types.min:
-        """The minimum over all elements; along a dimension with its position; or of each pair of elements."""
+        """The minimum over all elements, along a dimension with its position, or of two tensors."""
 
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of each pair of elements; nan if one is nan."""
@@ -1298,8 +1298,8 @@ class Methods(TensorBase):
     def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
         """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
 
-    def mode(self, dim: Any = -1, keepdim: Any = False) -> Any:
-        """The most frequent value along a dimension (the smallest of several), and a position of it."""
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _return_types.mode:
+        """The most frequent value along a dimension, and a position of it."""
 
     def module_load(self, other: Any, assign: Any = False) -> Any:
         """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
@@ -1346,20 +1346,20 @@ class Methods(TensorBase):
     def nan_to_num_(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
         """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
-    def nanmean(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The mean of the elements that are not nan."""
 
     @_overload
     def nanmedian(self) -> Tensor:
-        """The lower median over all elements, or along a dimension with its position; nan is left out."""
+        """The lower median over all elements, or along a dimension with its position."""
     @_overload
     def nanmedian(self, dim: _int, keepdim: _bool=False) -> _return_types.nanmedian:
-        """The lower median over all elements, or along a dimension with its position; nan is left out."""
+        """The lower median over all elements, or along a dimension with its position."""
 
     def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
         """`quantile` of the elements that are not nan."""
 
-    def nansum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The sum of the elements that are not nan."""
 
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
@@ -1473,7 +1473,7 @@ class Methods(TensorBase):
     def prelu(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.prelu` of this tensor."""
 
-    def prod(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None) -> Any:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The product over one dimension, or over all."""
 
     def put(self, index: Any, source: Any, accumulate: Any = False) -> Any:
@@ -1715,7 +1715,7 @@ class Methods(TensorBase):
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
-    def std(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The standard deviation: the square root of `var`."""
 
     def stft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
@@ -1742,10 +1742,10 @@ class Methods(TensorBase):
     def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
-    def sum(self, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, axis: Any = None, keepdims: Any = None) -> Any:
+    def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None) -> Tensor:
         """The sum over some dimensions, or over all."""
 
-    def sum_to_size(self, *size: Any) -> Any:
+    def sum_to_size(self, *size: _int | Sequence[_int]) -> Tensor:
         """The sum over the dimensions that broadcasting would have to expand from ``size``."""
 
     def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
@@ -1892,7 +1892,7 @@ class Methods(TensorBase):
     def untyped_storage(self) -> Any:
         """Return the memory that this tensor is a view of, as bytes."""
 
-    def var(self, dim: Any = None, unbiased: Any = None, keepdim: Any = False, *, correction: Any = None) -> Any:
+    def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The variance over some dimensions, or over all."""
 
     def vdot(self, other: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
+from weft.types import DType, Number
 
 REAL = "bool int float"
 
@@ -156,16 +158,24 @@ def peaks(xp: Any, input: Any, axis: Any) -> Any:
     linear="input",
     quick=dimensions.reduction,
 )
-def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
+def sum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
     """The sum over some dimensions, or over all.
 
     Parameters
     ----------
     input : Tensor
-    dim : int or tuple of int, optional
-        Default (and the empty tuple): all.
+    dim : int or sequence of int, optional
+        Default (and the empty sequence): all.
     keepdim : bool
-        Keep the reduced dimensions with size 1.
+        Keep the reduced dimensions, with size 1.
     dtype : dtype, optional
         Convert before summing. Integers and bool are summed as int64 unless it is given.
 
@@ -192,7 +202,7 @@ def is_narrow(input: Any) -> bool:
 
 
 @op(name="integer_sum", dtypes="bool int", gradient=None, vmap="along_dims")
-def integer_sum(input, dim, keepdim):
+def integer_sum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
     """The sum of bool or narrow integers as int64, without a copy of them in that dtype."""
     return integer_sum.op(input, dim, keepdim)
 
@@ -261,8 +271,31 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     vmap="along_dims",
     quick=dimensions.reduction,
 )
-def nansum(input, dim=None, keepdim=False, *, dtype=None):
-    """The sum of the elements that are not nan."""
+def nansum(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum of the elements that are not nan.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int or sequence of int, optional
+        Default: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    dtype : dtype, optional
+        Convert before summing. Integers and bool are summed as int64 unless it is given.
+
+    Raises
+    ------
+    RuntimeError
+        For complex input.
+
+    Examples
+    --------
+    >>> weft.nansum(weft.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
     if input._key.is_complex:
         raise RuntimeError("nansum: nansum does not support complex inputs")
     if dtype is bool_:
@@ -290,8 +323,30 @@ def _(grad, input, dim, keepdim):
     linear="input",
     quick=dimensions.reduction,
 )
-def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
+def mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool | None = None,
+) -> Tensor:
     """The mean over some dimensions, or over all.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or sequence of int, optional
+        Default: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    dtype : dtype, optional
+        Convert before summing.
+
+    Returns
+    -------
+    Tensor; nan where there is nothing to average.
 
     Raises
     ------
@@ -332,8 +387,31 @@ def _(grad, input_shape, dim, keepdim):
 
 
 @composite("nanmean", out=True, error_type=NotImplementedError)
-def nanmean(input, dim=None, keepdim=False, *, dtype=None):
-    """The mean of the elements that are not nan."""
+def nanmean(
+    input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The mean of the elements that are not nan.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int, optional
+        Default: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    dtype : dtype, optional
+        Convert before summing.
+
+    Raises
+    ------
+    RuntimeError
+        If input or ``dtype`` is not a floating-point or complex one.
+
+    Examples
+    --------
+    >>> weft.nanmean(weft.tensor([1.0, float("nan"), 3.0]))
+    tensor(2.)
+    """
     if not input._key.is_differentiable:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
     if dtype is not None and dtype.category < 2:
@@ -351,8 +429,29 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     autocast="float32",
     quick=dimensions.reduction,
 )
-def prod(input, dim=None, keepdim=False, *, dtype=None):
-    """The product over one dimension, or over all."""
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+    """The product over one dimension, or over all.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int, optional
+        Default: all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+    dtype : dtype, optional
+        Convert before multiplying. Integers and bool are multiplied as int64 unless it is given.
+
+    Raises
+    ------
+    TypeError
+        For several dimensions.
+
+    Examples
+    --------
+    >>> weft.prod(weft.tensor([[1, 2], [3, 4]]), dim=1)
+    tensor([ 2, 12])
+    """
     if isinstance(dim, (tuple, list)):
         raise TypeError("prod(): argument 'dim' must be int, not tuple; multiply along one dimension at a time")
     dims = reduced("prod", input, dim)
@@ -362,7 +461,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
 
 
 @op(name="integer_prod", dtypes="bool int", gradient=None, vmap="along_dims")
-def integer_prod(input, dim, keepdim):
+def integer_prod(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
     """The product of bool or narrow integers as int64, without a copy of them in that dtype."""
     return integer_prod.op(input, dim, keepdim)
 
@@ -436,13 +535,32 @@ def refuse_empty(name: str, input: Any, dim: Any) -> None:
 def extreme(name: str, xp_name: str, what: str) -> Any:
     """The op that finds an extreme over several dims; the gradient is shared by equal elements."""
 
-    def function(input, dim=(), keepdim=False):
+    def function(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
         dims = reduced(name, input, dim)
         refuse_empty(name, input, dim)
         return declared.op(input, dims, keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {what} over some dimensions, or over all; gradients are shared by equal elements."
+    function.__doc__ = f"""The {what} over some dimensions, or over all; gradients are shared by equal elements.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int or sequence of int, optional
+        Default: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+
+    Raises
+    ------
+    RuntimeError, IndexError
+        If there are no elements to compare.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([[3, 1], [2, 4]]), dim=1)
+    tensor([{"3, 4" if xp_name == "max" else "1, 2"}])
+    """
     declared = op(
         name,
         out="exact",
@@ -472,8 +590,33 @@ amin = extreme("amin", "min", "smallest element")
 
 
 @composite(out="exact")
-def aminmax(input, *, dim=None, keepdim=False):
-    """The smallest and the largest element."""
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The smallest and the largest element.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int, optional
+        Default: over all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    named tuple (min, max) of Tensor
+
+    Raises
+    ------
+    RuntimeError
+        If there are no elements to compare.
+
+    Examples
+    --------
+    >>> weft.aminmax(weft.tensor([[3, 1], [2, 4]]), dim=1)
+    weft.return_types.aminmax(
+    min=tensor([1, 2]),
+    max=tensor([3, 4]))
+    """
     if dim is None and not input.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
@@ -488,7 +631,7 @@ Tensor.aminmax = aminmax
 def finder(name: str, xp_name: str) -> Any:
     """The op that gives the position of an extreme along a dim."""
 
-    def function(input, dim=None, keepdim=False):
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         if input._key.is_complex:
             raise RuntimeError(f"{name}: does not support complex input, which has no order")
         if input._key.dtype is bool_:
@@ -504,7 +647,31 @@ def finder(name: str, xp_name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     which = "largest" if "max" in name else "smallest"
-    function.__doc__ = f"The position of the {which} element along a dimension, or in the flat tensor."
+    function.__doc__ = f"""The position of the {which} element along a dimension, or in the flat tensor.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype, not bool
+    dim : int, optional
+        Default: over all elements, in row-major order.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    Tensor of int64
+        Of equal elements, the position of the first.
+
+    Raises
+    ------
+    IndexError
+        If there are no elements to compare.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([[3, 1], [2, 4]]), dim=1)
+    tensor([{"0, 1" if "max" in name else "1, 0"}])
+    """
     declared = op(
         name, out="exact", compute_dtype="float32", gradient=None, vmap="along_dims", quick=dimensions.position
     )(function)
@@ -529,7 +696,9 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     """The function with three uses: over all, along a dim (with positions), and of two tensors."""
     pair = named(name, "values indices")
 
-    def function(input, dim=None, keepdim=False, *, other=None):
+    def function(
+        input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *, other: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
         require_tensors(name, input=input)
         if isinstance(dim, TensorBase) or other is not None:
             from weft.ops import pointwise
@@ -551,10 +720,36 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         return pair(*declared.op(input, dim, keepdim))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"The {name}imum over all elements; along a dimension with its position; or of each pair of elements.\n\n"
-        f"    Returns\n    -------\n    Tensor, or with ``dim`` a named tuple (values, indices).\n    "
-    )
+    function.__doc__ = f"""The {name}imum over all elements, along a dimension with its position, or of two tensors.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int, optional
+        Default: over all. A Tensor here is ``other``.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+    other : Tensor, broadcastable with input, optional
+        Compare element by element, as `{pointwise_name}` does.
+
+    Returns
+    -------
+    Tensor, or with ``dim`` a named tuple (values, indices) of Tensor.
+        Over all elements, gradients are shared by equal ones; along a dimension they go to the one that was found.
+
+    Raises
+    ------
+    RuntimeError, IndexError
+        If there are no elements to compare.
+
+    Examples
+    --------
+    >>> x = weft.tensor([[3, 1], [2, 4]])
+    >>> x.{name}()
+    tensor({"4" if name == "max" else "1"})
+    >>> x.{name}(dim=1).indices
+    tensor([{"0, 1" if name == "max" else "1, 0"}])
+    """
 
     def over(input):
         return whole.op(input)
@@ -630,7 +825,7 @@ min = extreme_along("min", "argmin", "minimum", amin)
 
 
 @op(name="median_of", compute_dtype="float32", vmap="along_dims")
-def median_along(input, dim, keepdim, skip_nan):
+def median_along(input: Tensor, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Tensor, Tensor]:
     """The lower median along a dim, and its position."""
     return median_along.op(input, dim, keepdim, skip_nan)
 
@@ -667,7 +862,7 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
 
 
 @op(name="median_all", compute_dtype="float32")
-def median_of_all(input, skip_nan):
+def median_of_all(input: Tensor, skip_nan: bool) -> Tensor:
     """The lower median of all elements."""
     return median_of_all.op(input, skip_nan)
 
@@ -700,7 +895,7 @@ def _(batch):
 def middle(name: str, skip_nan: bool) -> Any:
     pair = named(name, "values indices")
 
-    def function(input, dim=None, keepdim=False):
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         if input._key.is_complex or input._key.dtype is bool_:
             raise NotImplementedError(f"{name}: not implemented for '{input._key.dtype.scalar_type_name}'")
         if dim is None:
@@ -714,9 +909,33 @@ def middle(name: str, skip_nan: bool) -> Any:
         return pair(*median_along.op(input, dim, keepdim, skip_nan))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The lower median over all elements, or along a dimension with its position" + (
-        "; nan is left out." if skip_nan else "."
-    )
+    function.__doc__ = f"""The lower median over all elements, or along a dimension with its position.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype, not bool
+    dim : int, optional
+        Default: over all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    Tensor, or with ``dim`` a named tuple (values, indices) of Tensor.
+        Of an even number of elements, the lower of the two in the middle. {
+        "Those that are nan are left out." if skip_nan else "It is nan where an element is."
+    }
+
+    Raises
+    ------
+    IndexError
+        If the dimension is empty.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([4.0, 1.0, {"float('nan')" if skip_nan else "9.0"}, 2.0]))
+    tensor(2.)
+    """
     return composite(name, out="exact")(function)
 
 
@@ -725,8 +944,35 @@ nanmedian = middle("nanmedian", True)
 
 
 @composite("mode", out="exact")
-def mode(input, dim=-1, keepdim=False):
-    """The most frequent value along a dimension (the smallest of several), and a position of it."""
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The most frequent value along a dimension, and a position of it.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    named tuple (values, indices) of Tensor
+        Of values that are equally frequent, the smallest; of its positions, the last.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex input.
+    IndexError
+        If the dimension is empty.
+
+    Examples
+    --------
+    >>> weft.mode(weft.tensor([2, 1, 1, 2, 3]))
+    weft.return_types.mode(
+    values=tensor(1),
+    indices=tensor(2))
+    """
     if input._key.is_complex:
         raise NotImplementedError(
             f"mode: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
@@ -738,7 +984,7 @@ def mode(input, dim=-1, keepdim=False):
 
 
 @op(name="mode", compute_dtype="float32", vmap="along_dims")
-def most_frequent(input, dim, keepdim):
+def most_frequent(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The most frequent value along a dim, and its last position."""
     return most_frequent.op(input, dim, keepdim)
 
@@ -770,7 +1016,7 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
 
 
 @op("hash_tensor", out="exact", dtypes="bool int float", gradient=None, vmap="along_dims")
-def hash_tensor(input, dim=(), *, keepdim=False, mode=0):
+def hash_tensor(input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or.
 
     Parameters
@@ -812,13 +1058,31 @@ def _(xp, input, dim, keepdim):
 # Whether they hold
 
 
-def truth_over(name: str, doc: str) -> Any:
-    def function(input, dim=None, keepdim=False):
+def truth_over(name: str, doc: str, example: str) -> Any:
+    def function(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
         none = isinstance(dim, (tuple, list)) and not dim  # unlike other reductions, nothing is reduced
         return declared.op(input, () if none else reduced(name, input, dim), keepdim)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"""{doc}, over some dimensions or in all.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or sequence of int, optional
+        Default: all. The empty sequence reduces nothing.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+
+    Returns
+    -------
+    Tensor of bool; of uint8 for uint8.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([[True, False], [True, True]]), dim=1)
+    tensor([{example}])
+    """
     declared = op(
         name,
         out="exact",
@@ -837,8 +1101,8 @@ def truth_over(name: str, doc: str) -> Any:
     return declared
 
 
-all = truth_over("all", "Whether all elements are true (not 0), over some dimensions or in all.")
-any = truth_over("any", "Whether any element is true (not 0), over some dimensions or in all.")
+all = truth_over("all", "Whether all elements are true (not 0)", "False,  True")
+any = truth_over("any", "Whether any element is true (not 0)", "True, True")
 
 
 # Spread
@@ -852,7 +1116,7 @@ def freedom(correction: Any, unbiased: Any) -> Any:
 
 
 @op(name="var", result="real", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
-def variance(input, dim, correction, keepdim):
+def variance(input: Tensor, dim: tuple[int, ...], correction: Number, keepdim: bool) -> Tensor:
     """The variance over some dims, with so many degrees of freedom taken off."""
     return variance.op(input, dim, correction, keepdim)
 
@@ -883,7 +1147,7 @@ def _(grad, input, dim, correction, keepdim):
 
 
 @op(name="std", compute_dtype="float32", vmap="elementwise")
-def root(variance_):
+def root(variance_: Tensor) -> Tensor:
     """The square root of a variance."""
     return root.op(variance_)
 
@@ -915,32 +1179,78 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     return dims, off
 
 
-@composite("var", out=True, quick=dimensions.variance(variance.op), scalars="correction")
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+@composite("var", out=True, quick=dimensions.variance(variance.op))
+def var(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
     """The variance over some dimensions, or over all.
 
     Parameters
     ----------
-    input : Tensor
-    dim : int or tuple of int, optional
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int, optional
+        Default: all. A bool here is ``unbiased``.
     unbiased : bool, optional
         True is ``correction=1``, False ``correction=0``.
     keepdim : bool
-    correction : number, default 1
+        Keep the reduced dimensions, with size 1.
+    correction : float, default 1
         Taken off the number of elements in the divisor.
+
+    Raises
+    ------
+    RuntimeError
+        For bool and integers.
 
     Examples
     --------
     >>> weft.var(weft.tensor([1.0, 3.0]))
     tensor(2.)
+    >>> weft.var(weft.tensor([1.0, 3.0]), correction=0)
+    tensor(1.)
     """
     dims, off = spread_arguments("var", input, dim, unbiased, correction)
     return variance.op(input, dims, off, keepdim)
 
 
-@composite("std", out=True, quick=dimensions.variance(variance.op, root.op), scalars="correction")
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """The standard deviation: the square root of `var`."""
+@composite("std", out=True, quick=dimensions.variance(variance.op, root.op))
+def std(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation: the square root of `var`.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int, optional
+        Default: all. A bool here is ``unbiased``.
+    unbiased : bool, optional
+        True is ``correction=1``, False ``correction=0``.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    correction : float, default 1
+        Taken off the number of elements in the divisor.
+
+    Raises
+    ------
+    RuntimeError
+        For bool and integers.
+
+    Examples
+    --------
+    >>> weft.std(weft.tensor([[1.0, 3.0], [2.0, 6.0]]), dim=1, correction=0)
+    tensor([1., 2.])
+    """
     dims, off = spread_arguments("std", input, dim, unbiased, correction)
     return deviation_of(variance.op(input, dims, off, keepdim))
 
@@ -950,22 +1260,80 @@ def deviation_of(variance_: Any) -> Any:
     return root.op(variance_)
 
 
-@composite(scalars="correction")
-def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """`var` and `mean`."""
+@composite()
+def var_mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`var` and `mean`.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int, optional
+        Default: all. A bool here is ``unbiased``.
+    unbiased : bool, optional
+        True is ``correction=1``, False ``correction=0``.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    correction : float, default 1
+        Taken off the number of elements in the divisor of the variance.
+
+    Returns
+    -------
+    tuple (variance, mean) of Tensor
+
+    Examples
+    --------
+    >>> weft.var_mean(weft.tensor([1.0, 3.0]))
+    (tensor(2.), tensor(2.))
+    """
     dims, off = spread_arguments("var_mean", input, dim, unbiased, correction)
     return variance.op(input, dims, off, keepdim), mean.op(input, dims, keepdim)
 
 
-@composite(scalars="correction")
-def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
-    """`std` and `mean`."""
+@composite()
+def std_mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`std` and `mean`.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int, optional
+        Default: all. A bool here is ``unbiased``.
+    unbiased : bool, optional
+        True is ``correction=1``, False ``correction=0``.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    correction : float, default 1
+        Taken off the number of elements in the divisor of the variance.
+
+    Returns
+    -------
+    tuple (standard deviation, mean) of Tensor
+
+    Examples
+    --------
+    >>> weft.std_mean(weft.tensor([1.0, 3.0]), correction=0)
+    (tensor(1.), tensor(2.))
+    """
     dims, off = spread_arguments("std_mean", input, dim, unbiased, correction)
     return root.op(variance.op(input, dims, off, keepdim)), mean.op(input, dims, keepdim)
 
 
 @op(name="logsumexp", result="same", compute_dtype="float32", vmap="along_dims")
-def log_sum(input, dim, keepdim):
+def log_sum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
     """The logarithm of the sum of exponentials."""
     return log_sum.op(input, dim, keepdim)
 
@@ -989,8 +1357,21 @@ def _(grad, input, output, dim, keepdim):
 
 
 @composite("logsumexp", out=True, quick=dimensions.reduction(log_sum.op))
-def logsumexp(input, dim, keepdim=False):
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over some dimensions, without overflow.
+
+    Parameters
+    ----------
+    input : Tensor
+        Integers and bool are converted to the default dtype.
+    dim : int or sequence of int
+        The empty sequence: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+
+    Returns
+    -------
+    Tensor; minus infinity where there is nothing to add up.
 
     Examples
     --------
@@ -1005,8 +1386,29 @@ def logsumexp(input, dim, keepdim=False):
 
 
 @composite("sum_to_size")
-def sum_to_size(input, *size):
-    """The sum over the dimensions that broadcasting would have to expand from ``size``."""
+def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+    """The sum over the dimensions that broadcasting would have to expand from ``size``.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : ints, or one sequence of int
+        A shape that is expandable to that of input.
+
+    Returns
+    -------
+    Tensor, shape size; integers and bool are summed as int64.
+
+    Raises
+    ------
+    RuntimeError
+        If ``size`` is not expandable to the shape of input.
+
+    Examples
+    --------
+    >>> weft.sum_to_size(weft.ones(2, 3), 1, 3)
+    tensor([[2., 2., 2.]])
+    """
     shape = integers("sum_to_size", size)
     if not shape:
         return sum(input)
