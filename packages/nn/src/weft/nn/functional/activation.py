@@ -15,11 +15,14 @@ from weft.nn.functional._common import check_floating, inplace_or_not, require_f
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops._numerics import in_blocks
+from weft.ops.activation import relu as core_relu
 from weft.ops.activation import threshold_backward
 from weft.ops.comparison import keep_where
 from weft.ops.creation import factor, fitting
 from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
+from weft.ops.pointwise import sigmoid as core_sigmoid
+from weft.ops.pointwise import tanh as core_tanh
 from weft.ops.softmax import log_softmax as core_log_softmax
 from weft.ops.softmax import log_softmax_op, softmax_op
 from weft.ops.softmax import softmax as core_softmax
@@ -48,7 +51,7 @@ def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
     return in_blocks(xp, function, output_grad, input)
 
 
-@composite(quick=functions.activation(weft.relu.op))
+@composite(quick=functions.activation(core_relu.op))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, element by element.
 
@@ -762,7 +765,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return shrink_op.op(input, lambd, True)
 
 
-Tensor.hardshrink = hardshrink
+Tensor.hardshrink = hardshrink  # type: ignore[method-assign]  # the stub has it already
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="hardsigmoid", vmap="elementwise")
@@ -1304,13 +1307,13 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 # Compositions
 
 
-@composite(quick=functions.activation(weft.sigmoid.op))
+@composite(quick=functions.activation(core_sigmoid.op))
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``."""
     return input.sigmoid()
 
 
-@composite(quick=functions.activation(weft.tanh.op))
+@composite(quick=functions.activation(core_tanh.op))
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     return input.tanh()

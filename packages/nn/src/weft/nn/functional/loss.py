@@ -1303,20 +1303,22 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if var < 0:
             raise ValueError("gaussian_nll_loss: var has negative entry/entries")
-        var = var * weft.ones_like(input)
-    elif var.shape != input.shape:
-        if input.shape[:-1] == var.shape:
-            var = var.unsqueeze(-1)
-        elif input.ndim != var.ndim or [one for size, one in zip(input.shape, var.shape) if size != one] != [1]:
+        variance: Tensor = var * weft.ones_like(input)
+    elif input.shape[:-1] == var.shape != input.shape:
+        variance = var.unsqueeze(-1)
+    else:
+        variance = var
+        differing = [one for size, one in zip(input.shape, var.shape) if size != one]
+        if input.ndim != var.ndim or differing not in ([], [1]):
             raise ValueError(
                 f"gaussian_nll_loss: var is of incorrect size: {tuple(var.shape)} for input {tuple(input.shape)}"
             )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"gaussian_nll_loss: {reduction} is not valid; choose 'none', 'mean' or 'sum'")
-    if not var._key.wrapped and bool((var < 0).any()):
+    if not variance._key.wrapped and bool((variance < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
-    var = var + (var.detach().clamp_min(eps) - var.detach())
-    loss = 0.5 * (var.log() + (input - target).square() / var)
+    variance = variance + (variance.detach().clamp_min(eps) - variance.detach())
+    loss = 0.5 * (variance.log() + (input - target).square() / variance)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduce_loss("gaussian_nll_loss", loss, reduction)
