@@ -10,11 +10,40 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft._engine.tensor import TensorBase
+from weft._interception.interceptors import Interceptor, operations, write_of
 from weft._interception.torch_function import flatten
+from weft._tensor.base import Tensor
 from weft.autograd.function import Function
-from weft.ops._declare import composite, op, pointwise
+from weft.ops._declare import composite, op, pointwise, registry
 
-__all__ = ["CustomOpDef", "composite", "custom_op", "op", "pointwise"]
+__all__ = ["CustomOpDef", "Interceptor", "composite", "custom_op", "get_op", "op", "pointwise"]
+
+
+def get_op(name: str) -> Callable[..., Any]:
+    """The op that interceptors see under a name, which is called with its named arguments.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::add"``.
+
+    Raises
+    ------
+    KeyError
+        If there is none, or the function that declares it has not been imported.
+
+    Examples
+    --------
+    >>> weft.library.get_op("core::add")(input=weft.ones(2), other=2)
+    tensor([3., 3.])
+    """
+    found = registry.get(name) or operations.get(name)
+    if found is None:
+        method = getattr(Tensor, name.removeprefix("core::"), None) if name.endswith("_") else None
+        if method is None:
+            raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
+        found = write_of(name.removeprefix("core::"), method)
+    return found
 
 
 class CustomOpDef:

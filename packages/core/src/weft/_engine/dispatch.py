@@ -1,7 +1,7 @@
 """From a call to the backend's kernel, and the record of it that backward needs.
 
 `Op` is the runtime half of a declaration. The fast path (tensors of one dtype and device, nobody watching) is
-here, in few frames; whatever else may happen to a call is behind one branch, in `Op.slow`.
+here, in few frames; whatever else may happen to a call is behind one branch, in `Declaration.dispatch`.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Op:
     def __call__(self, *args: Any) -> Any:
         """Run the op on the arguments of its kernel."""
         if state.intercepting or self.promotes:
-            return self.declaration.slow(args)
+            return self.declaration.dispatch(args)
         return self.execute(args)
 
     def execute(self, args: tuple[Any, ...]) -> Any:
@@ -211,9 +211,9 @@ class Op:
                 if key is None:
                     key = other
                     if not key.plain:
-                        return self.declaration.slow(args)
+                        return self.declaration.dispatch(args)
                 elif other is not key and (other.device is not key.device or not other.plain):
-                    return self.declaration.slow(args)
+                    return self.declaration.dispatch(args)
                 arrays[position] = tensor._array
                 if tensor._requires_grad:
                     mask |= 1 << position
@@ -224,18 +224,18 @@ class Op:
                         group.append(None)
                         continue
                     if not isinstance(member, TensorBase):
-                        return self.declaration.slow(args)
+                        return self.declaration.dispatch(args)
                     other = member._key
                     if key is None:
                         key = other
                     if not other.plain or other.device is not key.device:
-                        return self.declaration.slow(args)
+                        return self.declaration.dispatch(args)
                     group.append(member._array)
                     if member._requires_grad:
                         mask |= 1 << position
                 arrays[position] = group
         if key is None:
-            return self.declaration.slow(args)
+            return self.declaration.dispatch(args)
         kernel = self.kernels[key.index]
         if kernel is None:
             kernel = self.kernel(key)
@@ -847,7 +847,7 @@ def binary_with_scalar(op: Op, tensor: TensorBase, number: Any, reflected: bool)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
     if (value >= MOST or value <= LEAST) and type(number) is int:  # most likely an error
-        return op.declaration.slow(args)
+        return op.declaration.dispatch(args)
     arrays = (value, tensor._array) if reflected else (tensor._array, value)
     run = state.run_two
     try:
@@ -1139,7 +1139,7 @@ def unary_operator(op: Op) -> Any:
     """The function behind ``x.exp()`` and its like."""
     kernels = op.kernels
     keys = op.result_keys
-    slow = op.declaration.slow
+    slow = op.declaration.dispatch
     run = state.run_one
     tensor_class = state.tensor_class
 

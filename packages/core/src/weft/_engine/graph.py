@@ -288,7 +288,13 @@ class BackwardPass:
         leaf = self.leaves.get(id(tensor))
         if leaf is None:
             self.leaves[id(tensor)] = Leaf(tensor, grad, owned)
-        elif leaf.owned and not self.create_graph and leaf.grad._key is grad._key and grad._key.plain:
+        elif (
+            leaf.owned
+            and not self.create_graph
+            and leaf.grad._key is grad._key
+            and grad._key.plain
+            and (state.intercepting == 0)
+        ):
             total = leaf.grad._array
             run = state.run
             try:

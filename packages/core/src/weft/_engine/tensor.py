@@ -327,6 +327,7 @@ class Local(_thread._local):  # threading.local, by the name under which mypyc f
     autocast_dtypes: Any = {}  # noqa: RUF012  # replaced, never changed: half types that were set, by type of device
     plain_only = False  # subclasses are not asked
     devices: Any = ()
+    interceptors: Any = ()  # that see each op, the innermost last
     levels: Any = ()  # the function transforms that run, the innermost last
     context: Any = None  # in which kernels run, once threads have contexts of their own
     run: Any = None  # its method

@@ -1,6 +1,6 @@
 """Conjugate and negative views: ``x.conj()``, and ``x.conj().imag``, share the memory of ``x``.
 
-Such a tensor has a kind of its own, off the fast path, and an `Unresolved` in place of an array. `Declaration.slow`
+Such a tensor has a kind of its own, off the fast path, and an `Unresolved` in place of an array. `Declaration.dispatch`
 comes here: an op that makes views makes them of the memory, and they have the bits too; every other op gets the values.
 """
 

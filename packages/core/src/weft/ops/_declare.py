@@ -61,6 +61,7 @@ from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
 from weft._interception import transforms
 from weft._interception.autocast import in_precision
+from weft._interception.interceptors import Operation, intercepted, is_watched
 from weft._interception.profiling import watched
 from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
 from weft._plugins.kernel_checks import checked_kernel, note
@@ -324,7 +325,7 @@ class Declaration:
 
     # Calls that the fast path leaves
 
-    def slow(self, args: tuple[Any, ...]) -> Any:
+    def dispatch(self, args: tuple[Any, ...]) -> Any:
         """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
         tensors = flatten(args)
         hidden = [each for each in tensors if each._key.has_torch_function]
@@ -349,22 +350,29 @@ class Declaration:
             args = tuple(conjugation.in_op(arg) for arg in args)
         args = self.promote(args) if self.promotes else self.one_device(args)
         wrapped = any(each._key.wrapped for position in self.op.positions for each in members(args[position]))
-        result = transforms.run(self, args) if wrapped else self.op.execute(args)
+        if wrapped:
+            result = transforms.run(self, args)
+        elif is_watched():
+            result = intercepted(self, dict(zip(self.arguments, args)), lambda: self.op.execute(args))
+        else:
+            result = self.op.execute(args)
         if state.intercepting:
             observe(result)
         return result
 
-    def slow_operator(self, args: tuple[Any, ...]) -> Any:
-        """As `slow`, for Python's operators: what is unknown may know how to combine with a tensor."""
+    def dispatch_operator(self, args: tuple[Any, ...]) -> Any:
+        """As `dispatch`, for Python's operators: what is unknown may know how to combine with a tensor."""
         for arg in args:
             if isinstance(arg, OPERANDS):
                 continue
             if hasattr(type(arg), "__torch_function__"):
                 break  # check_types comes to it
             if isinstance(arg, numpy.ndarray) and self.short in ("eq", "ne") and arg.dtype in BY_NUMPY:
-                return self.slow(tuple(tensor_of_array(each) for each in args))  # NumPy would give one truth for all
+                return self.dispatch(
+                    tuple(tensor_of_array(each) for each in args)
+                )  # NumPy would give one truth for all
             return NotImplemented
-        return self.slow(args)
+        return self.dispatch(args)
 
     def check_types(self, args: tuple[Any, ...]) -> None:
         some = False
@@ -481,8 +489,8 @@ class Declaration:
             note(said, self.name, key)
         raise said
 
-    def __call__(self, *args: Any) -> Any:
-        return self.op(*args)
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        return self.op(*args, *[named[name] for name in self.arguments[len(args) :]])
 
 
 def tensor_of_array(value: Any) -> Any:
@@ -850,18 +858,18 @@ def unary(declaration: Declaration) -> tuple[Any, Any]:
     call = unary_operator(declaration.op)
 
     def function(input: Any, *, out: Any = None) -> Any:
-        result = call(input) if isinstance(input, TensorBase) else declaration.slow((input,))
+        result = call(input) if isinstance(input, TensorBase) else declaration.dispatch((input,))
         return result if out is None else written_out(declaration, out, result, (input,))
 
     return function, lambda reflected, exchanged: call
 
 
 def binary(declaration: Declaration, allow_scalars: bool) -> tuple[Any, Any]:
-    call = binary_operator(declaration.op, declaration.slow)
+    call = binary_operator(declaration.op, declaration.dispatch)
     op = declaration.op
-    number_first = partial(of_numbers, declaration) if allow_scalars else lambda *args: declaration.slow(args)
-    operator = binary_operator(op, declaration.slow_operator)
-    slow = declaration.slow_operator
+    number_first = partial(of_numbers, declaration) if allow_scalars else lambda *args: declaration.dispatch(args)
+    operator = binary_operator(op, declaration.dispatch_operator)
+    slow = declaration.dispatch_operator
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
         result = call(input, other) if isinstance(input, TensorBase) else number_first(input, other)
@@ -897,7 +905,7 @@ def of_numbers(declaration: Declaration, input: Any, other: Any) -> Any:
         from weft.ops.creation import tensor
 
         input = tensor(input)
-    return declaration.slow((input, other))
+    return declaration.dispatch((input, other))
 
 
 def nary(declaration: Declaration) -> Any:
@@ -906,7 +914,7 @@ def nary(declaration: Declaration) -> Any:
             args = (*args, *[kwargs.pop(name) for name in declaration.arguments[len(args) :] if name in kwargs])
         if kwargs or len(args) != len(declaration.arguments):
             raise TypeError(f"{declaration.short}(): takes {', '.join(declaration.arguments)} and out")
-        result = declaration.slow(args)
+        result = declaration.dispatch(args)
         return result if out is None else written_out(declaration, out, result, args)
 
     return function
@@ -1045,19 +1053,23 @@ def composite(
     autocast: str = "",
     quick: Any = None,
     scalars: str = "",
+    leaf: str = "",
 ) -> Callable[[Any], Any]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``inplace_op`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
     function then writes directly. ``data_dependent``: the function reads values (sizes, bounds) from its tensors, so
     that `vmap` runs it for each example. ``autocast``, ``scalars``: see `op`; ``quick``: what runs most calls.
+    ``leaf``: the name by which interceptors see it as one op, where its result is not made by ops.
     """
 
     def declare(source: Any) -> Any:
         inner = reads_values(source) if data_dependent else source
         inner = in_precision(inner, autocast) if autocast else inner
         function = (
-            with_out(inner, out, error_type, quick, scalars) if out else with_error_context(inner, quick, scalars)
+            with_out(inner, out, error_type, quick, scalars, leaf)
+            if out
+            else with_error_context(inner, quick, scalars, leaf)
         )
         set_metadata(function, source, None, True)
         method = inner if view and not out else function
@@ -1068,9 +1080,14 @@ def composite(
 
 
 def with_out(
-    source: Any, rule: bool | str, error_type: type[Exception] = RuntimeError, quick: Any = None, scalars: str = ""
+    source: Any,
+    rule: bool | str,
+    error_type: type[Exception] = RuntimeError,
+    quick: Any = None,
+    scalars: str = "",
+    leaf: str = "",
 ) -> Any:
-    """The function with an ``out=`` argument; ``quick`` is tried first; ``scalars``: see `guarded`."""
+    """The function with an ``out=`` argument; ``quick`` is tried first; ``scalars``: see `with_error_context`."""
     short = source.__name__
     named = with_names(source, quick)
     scalars = f"{scalars} {annotated_numbers(source)}"
@@ -1082,6 +1099,8 @@ def with_out(
             found = quick(args)
             if found is not None:
                 return found
+        if operation is not None and state.intercepting and local.interceptors:
+            return operation.run(args, kwargs)
         out = kwargs.pop("out", None)
         if first is not None:
             for value in (*args[first:], *kwargs.values()):
@@ -1124,10 +1143,11 @@ def with_out(
         return write_out(short, out, result, exact, error_type, apart, given)
 
     function.takes_out = True  # type: ignore[attr-defined]
+    operation = Operation(leaf, function, source) if leaf else None
     return function
 
 
-def with_error_context(source: Any, quick: Any = None, scalars: str = "") -> Any:
+def with_error_context(source: Any, quick: Any = None, scalars: str = "", leaf: str = "") -> Any:
     """The function, with exceptions that know nothing of it put into its words; ``quick`` is tried first.
 
     ``scalars`` are parameters that take numbers only, see `with_numbers`.
@@ -1144,6 +1164,8 @@ def with_error_context(source: Any, quick: Any = None, scalars: str = "") -> Any
             found = named(args, kwargs) if kwargs else quick(args)
             if found is not None:
                 return found
+        if operation is not None and state.intercepting and local.interceptors:
+            return operation.run(args, kwargs)
         if first is not None:
             for value in (*args[first:], *kwargs.values()):
                 if isinstance(value, TensorBase):
@@ -1161,6 +1183,7 @@ def with_error_context(source: Any, quick: Any = None, scalars: str = "") -> Any
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
     function.__annotations__ = source.__annotations__  # its own speak of the names of this module
+    operation = Operation(leaf, function, source) if leaf else None
     return function
 
 

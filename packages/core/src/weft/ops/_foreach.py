@@ -22,9 +22,10 @@ from typing import Any
 
 from weft._devices.devices import backend_of
 from weft._engine.dispatch import make
-from weft._engine.tensor import local, run_quietly, state
+from weft._engine.tensor import local, run_quietly
+from weft._interception.interceptors import Operation, is_watched
 from weft._interception.profiling import watched
-from weft._interception.torch_function import offer, overridable
+from weft._interception.torch_function import flatten, offer, overridable
 from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
 
@@ -65,7 +66,7 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
     first = columns[0][0]._key
     if local.grad_enabled and any(each.requires_grad for each in tensors_in(columns)):
         return None
-    if state.intercepting or not first.plain or any(each._key is not first for each in tensors_in(columns)):
+    if not first.plain or any(each._key is not first for each in tensors_in(columns)):
         return None
     kernel = find_kernel(first, f"foreach::{name}")
     if kernel is None:
@@ -116,12 +117,20 @@ _names: list[str] = []
 
 
 def declared(name: str, function: Any, summary: str) -> None:
-    """Make a function public under its name."""
-    function = overridable(function)
-    function.__name__ = function.__qualname__ = f"_foreach_{name}"
-    function.__doc__ = summary
-    globals()[function.__name__] = function
-    _names.append(function.__name__)
+    """Make a function public under its name, and one op for interceptors where no gradient is recorded."""
+    operation = Operation(f"foreach::{name}", function)
+
+    @functools.wraps(function)
+    def seen(*args: Any, **kwargs: Any) -> Any:
+        if is_watched() and not (local.grad_enabled and any(each.requires_grad for each in flatten(args))):
+            return operation.run(args, kwargs)
+        return function(*args, **kwargs)
+
+    public = overridable(seen)
+    public.__name__ = public.__qualname__ = f"_foreach_{name}"
+    public.__doc__ = summary
+    globals()[public.__name__] = public
+    _names.append(public.__name__)
 
 
 def method(name: str) -> Callable[..., Any]:

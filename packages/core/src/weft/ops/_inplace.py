@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -24,9 +25,10 @@ from weft._engine.dispatch import (
     untold,
 )
 from weft._engine.dispatch import bump as bump
-from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad
+from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad, state
 from weft._engine.unresolved import memory_of, values_of
 from weft._interception import transforms
+from weft._interception.interceptors import intercepted, is_watched, write_of
 from weft._interception.torch_function import flatten
 from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
@@ -252,6 +254,11 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
         )
 
 
+def copy_watched(target: Any, source: Any, run: Callable[[], Any]) -> None:
+    """Copy a tensor's values into another, seen by interceptors as ``copy_``."""
+    intercepted(write_of("copy_", run), {"input": target, "other": source}, run)
+
+
 def write_array(target: Any, array: Any) -> None:
     """Copy an array into a tensor's memory, converting its dtype."""
     run_quietly(copy_into, target._array, values_of(array))
@@ -317,13 +324,14 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         refuse_shared(name, self, others if name not in FILLING else with_dimensions(others), name in APART)
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
     if not recorded:
-        result = into(name, self, function, args, kwargs)
-        if result._array is not self._array:
-            check_fits(name, self, result._array.shape, result._key.dtype)
-            write_result(name, self, result._array)
-        bump(self, name)
-        return self
+        if is_watched():
+            op = write_of(name, function)
+            run = partial(replace_values, name, self, function, args, kwargs)
+            return intercepted(op, op.named((self, *args), kwargs), run)
+        return replace_values(name, self, function, args, kwargs)
     before = alias(self)
+    if is_watched():
+        before._array = state.clone(self.detach())._array
     if self._view_base is not None and before._node is not None and before._node._extra is not None:
         # Without the hooks on the view, which was another tensor: what is written is a view of the base by itself.
         again = apply_view_fn(self._view_fn, self._view_base)
@@ -333,9 +341,19 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     check_fits(name, self, result._array.shape, result._key.dtype)
     if result._key.dtype is not self._key.dtype:
         result = result.to(self._key.dtype)
-    # What the node saved of self must not change with it: it keeps the array of before.
-    before._array = before._array.copy()
+    if before._array is self._array:  # what the node saved of self must not change with it
+        before._array = before._array.copy()
     assign(name, self, result)
+    return self
+
+
+def replace_values(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Write a function's result into its tensor, where nothing is recorded."""
+    result = into(name, self, function, args, kwargs)
+    if result._array is not self._array:
+        check_fits(name, self, result._array.shape, result._key.dtype)
+        write_result(name, self, result._array)
+    bump(self, name)
     return self
 
 
@@ -410,7 +428,10 @@ def frozen(tensor: Any) -> Any:
 
 def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
-    write_result(name, self, result._array)
+    if is_watched():
+        copy_watched(self, result, partial(write_result, name, self, result._array))
+    else:
+        write_result(name, self, result._array)
     bump(self, name)
     rebase_history(self, result)
 
@@ -510,7 +531,10 @@ def write_out(
             resize_out(name, target, value)
             refuse_overlap(name, (target,), apart)  # it may have grown into its neighbour
     for target, value in zip(targets, values):
-        write_array(target, value._array)
+        if is_watched():
+            copy_watched(target, value, partial(write_array, target, value._array))
+        else:
+            write_array(target, value._array)
         bump(target, f"{name}(out=)")
     if not several:
         return out

@@ -36,6 +36,7 @@ from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import memory_of
 from weft._errors import warn_caller
+from weft._interception.interceptors import Operation, is_watched, operations
 from weft._interception.transforms import batched_like
 from weft._settings import state as settings
 from weft._settings import warn_of_lost_part
@@ -106,7 +107,7 @@ def sparse_zeros(shape: Any, dtype: Any, device: Any, requires_grad: bool) -> An
     return sparse_coo_tensor(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-@composite(out="dtype")
+@composite(out="dtype", leaf="core::empty")
 def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
     """An uninitialised tensor.
 
@@ -212,7 +213,7 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
     return finished(made, requires_grad)
 
 
-@composite(out="dtype", quick=creation.zeros)
+@composite(out="dtype", quick=creation.zeros, leaf="core::zeros")
 def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of zeros.
 
@@ -229,7 +230,7 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=creation.constant(1.0))
+@composite(out="dtype", quick=creation.constant(1.0), leaf="core::ones")
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of ones."""
     if layout is not None:
@@ -239,7 +240,7 @@ def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_m
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=creation.full)
+@composite(out="dtype", quick=creation.full, leaf="core::full")
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor with one value everywhere.
 
@@ -301,7 +302,7 @@ def permutation_of(input: Any) -> Any:
     return order if array.transpose(order).flags.c_contiguous else None
 
 
-@composite()
+@composite(leaf="core::empty_like")
 def empty_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -311,7 +312,7 @@ def empty_like(
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=creation.constant_like(0.0))
+@composite(quick=creation.constant_like(0.0), leaf="core::zeros_like")
 def zeros_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -321,7 +322,7 @@ def zeros_like(
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=creation.constant_like(1.0))
+@composite(quick=creation.constant_like(1.0), leaf="core::ones_like")
 def ones_like(
     input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
 ):
@@ -331,7 +332,7 @@ def ones_like(
     return like(input, 1, dtype, device, requires_grad, memory_format)
 
 
-@composite()
+@composite(leaf="core::full_like")
 def full_like(
     input,
     fill_value,
@@ -350,7 +351,7 @@ def full_like(
     return like(input, value, dtype, device, requires_grad, memory_format)
 
 
-@composite("new_empty")
+@composite("new_empty", leaf="core::new_empty")
 def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor of this one's dtype and device."""
     if layout is not None and not is_strided("new_empty", layout, True):
@@ -359,7 +360,7 @@ def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout
     return beside(self, finished(made, requires_grad))
 
 
-@composite("new_zeros")
+@composite("new_zeros", leaf="core::new_zeros")
 def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Zeros of this tensor's dtype and device."""
     if layout is not None and not is_strided("new_zeros", layout, True):
@@ -367,7 +368,7 @@ def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout
     return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
 
 
-@composite("new_ones")
+@composite("new_ones", leaf="core::new_ones")
 def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Ones of this tensor's dtype and device."""
     if layout is not None:
@@ -375,7 +376,7 @@ def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=
     return beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
 
 
-@composite("new_full")
+@composite("new_full", leaf="core::new_full")
 def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """One value everywhere, of this tensor's dtype and device."""
     if layout is not None:
@@ -384,7 +385,7 @@ def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=
     return beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
 
 
-@composite("new_empty_strided")
+@composite("new_empty_strided", leaf="core::new_empty_strided")
 def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor with these strides, of this one's dtype and device."""
     if layout is not None:
@@ -402,7 +403,7 @@ def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, lay
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-@composite()
+@composite(leaf="core::empty_strided")
 def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """An uninitialised tensor with these strides, counted in elements."""
     if layout is not None:
@@ -417,7 +418,7 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
     return finished(make(with_strides(xp, flat._array, size, strides), flat._key), requires_grad)
 
 
-@composite(out="dtype", quick=creation.counting)
+@composite(out="dtype", quick=creation.counting, leaf="core::arange")
 def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """Numbers from ``start`` to before ``end``, ``step`` apart.
 
@@ -508,7 +509,7 @@ def counted(count: int, element: Any) -> Any:
     return values
 
 
-@composite(out="dtype")
+@composite(out="dtype", leaf="core::range")
 def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
     """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
     if layout is not None:
@@ -594,7 +595,7 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out="dtype", data_dependent=True, quick=creation.spaced)
+@composite(out="dtype", data_dependent=True, quick=creation.spaced, leaf="core::linspace")
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -613,7 +614,7 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype", data_dependent=True)
+@composite(out="dtype", data_dependent=True, leaf="core::logspace")
 def logspace(
     start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
@@ -633,7 +634,7 @@ def logspace(
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype", quick=creation.identity)
+@composite(out="dtype", quick=creation.identity, leaf="core::eye")
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """The identity matrix, with n rows and m columns (default n)."""
     if layout is not None:
@@ -645,7 +646,7 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
     return finished(made, requires_grad)
 
 
-@composite(out=False)
+@composite(out=False, leaf="core::scalar_tensor")
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A 0-d tensor of the default dtype."""
     if layout is not None:
@@ -654,7 +655,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=Non
     return filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
 
 
-@composite()
+@composite(leaf="core::tril_indices")
 def tril_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
     if layout is not None:
@@ -662,7 +663,7 @@ def tril_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
     return triangle_indices("tril_indices", numpy.tril_indices, row, col, offset, dtype, device)
 
 
-@composite()
+@composite(leaf="core::triu_indices")
 def triu_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
     if layout is not None:
@@ -1007,12 +1008,16 @@ Tensor.fill_, Tensor.zero_ = in_place("fill_", Tensor.fill_), in_place("zero_", 
 
 
 def zeros_of(shape: tuple[int, ...], key: Any) -> Any:
-    """Zeros of a shape and kind."""
+    """Zeros of a shape and dtype."""
+    if is_watched():
+        return zeros(shape, dtype=key.dtype, device=key.device)
     return filled("zeros", (shape,), 0, key.dtype, key.device, False)
 
 
 def clone_like(source: Any, model: Any) -> Any:
     """A copy, without history, whose elements are in the order in which a dense tensor of that shape has them."""
+    if is_watched():
+        return operations["core::clone_like"].run((source, model), {})
     if source.is_sparse:
         return source.clone()
     copy = make(
@@ -1025,6 +1030,8 @@ def clone_like(source: Any, model: Any) -> Any:
 
 def ones_without_dims(model: Any) -> Any:
     """One, as a tensor without dimensions of a model's kind: where backward begins."""
+    if is_watched():
+        return ones_like(model)
     array = model._array
     if type(array) is numpy.ndarray:
         return make(numpy.array(1, array.dtype), model._key)
@@ -1035,4 +1042,5 @@ def ones_without_dims(model: Any) -> Any:
 state.clone = clone.op
 state.ones_like = ones_without_dims
 state.clone_like = clone_like
+Operation("core::clone_like", clone_like)
 state.zeros = zeros_of

@@ -6,7 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy
@@ -18,6 +18,7 @@ from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local
+from weft._interception.interceptors import intercepted, is_watched, write_of
 from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import memory_of, stands_for_batch
 from weft._settings import warn_caller_once
@@ -30,6 +31,7 @@ from weft.ops._inplace import (
     bump,
     check_out,
     check_writable,
+    copy_watched,
     fill_array,
     refuse_shared,
     write_array,
@@ -600,7 +602,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if number and indices is None and not target._key.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("copy_", target, False)
-        fill_array(target._array, written_number(value, target._key.dtype), target._key)
+        value = written_number(value, target._key.dtype)
+        if is_watched():
+            run = partial(fill_array, target._array, value, target._key)
+            intercepted(write_of("fill_", run), {"input": target, "value": value}, run)
+        else:
+            fill_array(target._array, value, target._key)
         bump(target, "copy_")
         return
     value = as_value(value, self) if number else value
@@ -627,11 +634,21 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         write_inplace("index_put_", target, put_written, (tuple(indices), value), {})
         return
     check_writable("index_put_", target, False)
+    if is_watched():
+        run = partial(write_at_positions, target, indices, value)
+        args = {"input": target, "indices": tuple(indices), "values": value}
+        intercepted(write_of("index_put_", run), args, run)
+    else:
+        write_at_positions(target, indices, value)
+    bump(self, "index_put_")
+
+
+def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
+    """Write values where tensors of indices say, in the memory of a target."""
     arrays = [None if each is None else each._array for each in indices]
     if not written_by_backend(target, arrays, value):
         key_arrays = tuple(FULL if each is None else each for each in arrays)
         positioned("index_put", IndexError, write_at, target._array, arrays, key_arrays, value._array)
-    bump(self, "index_put_")
 
 
 def without_leading_ones(value: Any, ndim: int) -> Any:
@@ -794,10 +811,18 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
         return write_inplace(name, target, _replaced, (source,), {})
     if source._key.device is not target._key.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
-    if source._key is not target._key or not moved_by_backend(target, source._array):
-        write_array(target, source._array)
+    if is_watched():
+        copy_watched(target, source, partial(move_values, target, source))
+    else:
+        move_values(target, source)
     bump(target, name)
     return target
+
+
+def move_values(target: Any, source: Any) -> None:
+    """Write a tensor's values into one of the same shape."""
+    if source._key is not target._key or not moved_by_backend(target, source._array):
+        write_array(target, source._array)
 
 
 def check_enlarges(name: str, shape: tuple[int, ...], have: tuple[int, ...]) -> None:

@@ -104,7 +104,7 @@ def quick_fill(sampler: str, *defaults: float) -> Any:
     return fill
 
 
-@composite(quick=quick_samples("uniform"))
+@composite(quick=quick_samples("uniform"), leaf="core::rand")
 def rand(
     *size,
     generator=None,
@@ -144,7 +144,7 @@ def rand(
     return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
 
 
-@composite(quick=quick_samples("normal"))
+@composite(quick=quick_samples("normal"), leaf="core::randn")
 def randn(
     *size,
     generator=None,
@@ -168,7 +168,7 @@ def randn(
     return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
 
 
-@composite(quick=quick_integers)
+@composite(quick=quick_integers, leaf="core::randint")
 def randint(
     *args,
     low=None,
@@ -225,7 +225,7 @@ def randint(
     return sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
 
 
-@composite(quick=quick_order)
+@composite(quick=quick_order, leaf="core::randperm")
 def randperm(
     n,
     *,
@@ -271,7 +271,7 @@ def randperm(
     return finished("randperm", made, out, requires_grad)
 
 
-@composite()
+@composite(leaf="core::rand_like")
 def rand_like(
     input,
     *,
@@ -289,7 +289,7 @@ def rand_like(
     return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
 
 
-@composite()
+@composite(leaf="core::randn_like")
 def randn_like(
     input,
     *,
@@ -307,7 +307,7 @@ def randn_like(
     return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
 
 
-@composite()
+@composite(leaf="core::randint_like")
 def randint_like(
     input,
     *args,
@@ -739,7 +739,7 @@ def _(xp, input, p, generator):
 _bernoulli_each.gradient("input")(no_gradient)
 
 
-@composite()
+@composite(leaf="core::normal")
 def normal(
     mean,
     std=1.0,

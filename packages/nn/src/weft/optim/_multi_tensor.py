@@ -2,7 +2,7 @@
 
 An optimizer's formula is written once, in a tensor's in-place methods. It runs in one of three ways:
 
-- Where gradients are recorded (``differentiable=True``) or something intercepts ops, on the tensors themselves.
+- Where gradients are recorded (``differentiable=True``), on the tensors themselves.
 - By the backend's own kernel for the whole list, if its ``kernels`` have one under the formula's name, as
   ``"optim::adam_step"``. It is called with what the formula takes, each parameter of the formula replaced by the list
   of its values (arrays, numbers, or None), and with the same options; it writes into the arrays.
@@ -22,7 +22,8 @@ import numpy as np
 from weft import Tensor
 from weft._devices.devices import backend_of
 from weft._engine.dispatch_keys import DispatchKey
-from weft._engine.tensor import local, run_quietly, state
+from weft._engine.tensor import local, run_quietly
+from weft._interception.interceptors import Operation, is_watched
 from weft._interception.profiling import watched
 from weft.ops._inplace import bump
 
@@ -58,6 +59,7 @@ class MultiTensorStep:
         functools.update_wrapper(self, formula)
         self.formula = formula
         self.name = f"optim::{formula.__name__}"
+        self._operation = Operation(self.name, self, formula)
 
     def __call__(self, *columns: Row, **options: Any) -> None:
         """Step all parameters.
@@ -69,7 +71,10 @@ class MultiTensorStep:
         **options
             Of the formula.
         """
-        if local.grad_enabled or state.intercepting:
+        if not local.grad_enabled and is_watched():
+            self._operation.run(columns, options)
+            return
+        if local.grad_enabled:
             for values in zip(*columns, strict=True):
                 self.formula(*values, **options)
             return

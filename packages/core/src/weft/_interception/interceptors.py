@@ -1,0 +1,155 @@
+"""Interceptors: objects that see each op of a thread, with its named arguments, before and after it runs.
+
+The stack is empty by default, and nobody asks it then: while an interceptor is entered no dispatch key is on the fast
+path, so that calls come to `Declaration.dispatch`, which comes here. Below it are autograd, autocast and the function
+transforms: an interceptor sees the ops that forward and backward are made of, on tensors without wrappers. What is no
+declared op (creation, writes, reads of values, steps over lists) is an `Operation`, which shows itself here.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Self
+
+from weft._engine.tensor import intercept, local, state
+
+__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations"]
+
+
+class Interceptor:
+    """Sees each op that the block runs in this thread: tracers, exporters and counters are such.
+
+    Override any of the three methods. While one runs, only the interceptors that were entered before see ops, so that
+    a method may compute with tensors. ``op`` has a ``name``, as ``"core::mul"``, and can be called with named
+    arguments; `get_op` finds it by its name. ``args`` maps names to tensors, lists of tensors, numbers, strings,
+    dtypes, slices and tuples of them. It is the caller's own: read it only.
+
+    Examples
+    --------
+    >>> class Names(weft.library.Interceptor):
+    ...     def before(self, op, args):
+    ...         print(op.name, *args)
+    >>> x = weft.ones(2)
+    >>> with Names():
+    ...     y = x * 2 + weft.zeros(2)
+    core::mul input other
+    core::zeros size
+    core::add input other
+    """
+
+    def before(self, op: Any, args: dict[str, Any]) -> None:
+        """Look at a call that is about to run."""
+
+    def instead(self, op: Any, args: dict[str, Any]) -> Any:
+        """Give the result of a call in its stead; NotImplemented, as by default: it runs."""
+        return NotImplemented
+
+    def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
+        """Look at the result: a tensor, a tuple of them, or a value that was read."""
+
+    def __enter__(self) -> Self:
+        local.interceptors = (*local.interceptors, self)
+        intercept(1)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        intercept(-1)
+        local.interceptors = tuple(each for each in local.interceptors if each is not self)
+
+
+class Operation:
+    """A function that interceptors see as one op, and not the ops that it is made of.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::zeros"``.
+    function : callable
+        Runs it.
+    signature : callable, optional
+        Whose parameters name its arguments; default: those of the function.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], signature: Callable[..., Any] | None = None) -> None:
+        self.name = name
+        self.function = function
+        self._source = signature or function
+        operations[name] = self
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name}>"
+
+    def __call__(self, /, **args: Any) -> Any:
+        positional, options = self.unnamed(args)
+        return self.function(*positional, **options)
+
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._source)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name; keywords without a parameter, as ``out``, stand beside the others."""
+        known = self._signature.parameters
+        bound = self._signature.bind(*args, **{name: value for name, value in kwargs.items() if name in known})
+        return bound.arguments | {name: value for name, value in kwargs.items() if name not in known}
+
+    def unnamed(self, args: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The positional and other arguments for named ones."""
+        known = self._signature.parameters
+        given = OrderedDict((name, args[name]) for name in known if name in args)
+        bound = inspect.BoundArguments(self._signature, given)
+        return bound.args, bound.kwargs | {name: value for name, value in args.items() if name not in known}
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function, seen by this thread's interceptors."""
+        return intercepted(self, self.named(args, kwargs), lambda: self.function(*args, **kwargs))
+
+
+operations: dict[str, Operation] = {}
+
+
+class Write(Operation):
+    """A method that writes into its tensor, which is the first of the named arguments."""
+
+    def __call__(self, /, **args: Any) -> Any:
+        tensor, *_ = args.values()
+        name = next(iter(args))
+        others = {key: value for key, value in args.items() if key != name}
+        return getattr(tensor, self.name.partition("::")[2])(**others)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        declaration = getattr(self.function, "declaration", None)
+        if declaration is None:
+            return super().named(args, kwargs)
+        return dict(zip(declaration.arguments, args)) | kwargs
+
+
+def write_of(name: str, function: Callable[..., Any]) -> Operation:
+    """The operation of a method that writes what a function returns."""
+    return operations.get(f"core::{name}") or Write(f"core::{name}", function)
+
+
+def is_watched() -> bool:
+    """Whether an interceptor wants to see what this thread runs."""
+    return bool(state.intercepting and local.interceptors)
+
+
+def intercepted(op: Any, args: dict[str, Any], run: Callable[[], Any]) -> Any:
+    """Run a call, with this thread's interceptors around it: the innermost is asked first."""
+    stack = local.interceptors
+    if not stack:
+        return run()
+    interceptor: Interceptor = stack[-1]
+    local.interceptors = stack[:-1]
+    try:
+        interceptor.before(op, args)
+        result = interceptor.instead(op, args)
+        if result is NotImplemented:
+            result = intercepted(op, args, run)
+        interceptor.after(op, args, result)
+        return result
+    finally:
+        local.interceptors = stack

@@ -1,0 +1,157 @@
+"""Interceptors see all that a training step does: a recording of one, replayed on other tensors, gives its bits."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import weft
+import weft.nn.functional as F
+from weft import nn
+
+PATH = Path(__file__).resolve().parent.parent / "examples" / "recorder.py"
+
+
+@pytest.fixture(scope="module")
+def recorder():
+    spec = importlib.util.spec_from_file_location("recorder", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm, self.inner_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.project, self.out, self.drop = nn.Linear(width, 3 * width), nn.Linear(width, width), nn.Dropout(0.1)
+        self.inner = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        parts = self.project(self.norm(x)).split(width, dim=2)
+        parts = [each.view(batch, length, self.heads, -1).transpose(1, 2) for each in parts]
+        y = F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).contiguous()
+        x = x + self.drop(self.out(y.view(batch, length, width)))
+        return x + self.inner(self.inner_norm(x))
+
+
+class GPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token, self.place = nn.Embedding(32, 16), nn.Embedding(12, 16)
+        self.blocks = nn.ModuleList([Attention(16, 2) for _ in range(2)])
+        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 32, bias=False)
+
+    def forward(self, index):
+        x = self.token(index) + self.place(weft.arange(index.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)).flatten(0, 1)
+
+
+class CNN(nn.Sequential):
+    def __init__(self):
+        super().__init__(
+            *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2)),
+            *(nn.Dropout(0.2), nn.Conv2d(4, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10)),
+        )
+
+
+class LSTM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.rnn = nn.Embedding(20, 8), nn.LSTM(8, 12, num_layers=2, dropout=0.3, batch_first=True)
+        self.head = nn.Linear(12, 10)
+
+    def forward(self, index):
+        return self.head(self.rnn(self.embed(index))[0][:, -1])
+
+
+def indices(classes, *shape):
+    return lambda: weft.randint(0, classes, shape)
+
+
+CASES = {
+    "GPT": (GPT, indices(32, 2, 12), indices(32, 24)),
+    "CNN": (CNN, lambda: weft.randn(4, 1, 8, 8), indices(10, 4)),
+    "LSTM": (LSTM, indices(20, 4, 6), indices(10, 4)),
+}
+
+
+class Run:
+    """A model, its optimizer, and data, after a first step; `step` does the next."""
+
+    def __init__(self, case, seed):
+        make, inputs, targets = CASES[case]
+        weft.manual_seed(seed)
+        self.model = make()
+        self.optimizer = weft.optim.AdamW(self.model.parameters(), lr=0.01)
+        self.step(inputs(), targets())
+        self.data = inputs(), targets()
+        weft.manual_seed(7)
+
+    def step(self, inputs, targets):
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self.model(inputs), targets)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.detach()
+
+    def tensors(self):
+        """All that a step reads, in one order for each run: data, parameters, buffers, the optimizer's state."""
+        states = [state[name] for state in self.optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+        return [*self.data, *self.model.parameters(), *self.model.buffers(), *states]
+
+
+def bits(tensors):
+    return [each.detach().clone() for each in tensors]
+
+
+def equal(ours, others):
+    return all(weft.equal(a, b) for a, b in zip(ours, others, strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recorded_step_gives_the_same_bits_on_new_data_and_parameters(recorder, case):
+    first, second, expected = Run(case, 1), Run(case, 2), Run(case, 2)
+    assert equal(second.tensors(), expected.tensors()) and not equal(first.tensors()[2:4], second.tensors()[2:4])
+    record = recorder.Recorder()
+    with record:
+        loss = first.step(*first.data)
+    given = {record.number(ours): others for ours, others in zip(first.tensors(), second.tensors(), strict=True)}
+    weft.manual_seed(7)
+    found = recorder.replay(record.calls, {number: record.tensors[number] for number in record.inputs} | given)
+    weft.manual_seed(7)
+    assert weft.equal(found[record.number(loss)], expected.step(*expected.data))
+    assert equal(second.tensors(), expected.tensors())
+    left = set(record.inputs) - given.keys()
+    assert all(record.tensors[number].dtype is weft.int64 for number in left), [record.tensors[n] for n in left]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_watching_runs_no_other_kernels(recorder, case):
+    run = Run(case, 1)
+    with weft.profiler.profile() as profile:
+        run.step(*run.data)
+    plain = sum(each.count for each in profile.key_averages() if each.key.startswith(("aten::", "optim::")))
+    record = recorder.Recorder()
+    with weft.profiler.profile() as profile, record:
+        run.step(*run.data)
+    watched = sum(each.count for each in profile.key_averages() if each.key.startswith(("aten::", "optim::")))
+    assert plain <= watched <= 1.05 * plain
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_recorded_forward_pass_is_json(recorder, case):
+    run = Run(case, 1)
+    run.model.eval()
+    record = recorder.Recorder()
+    with weft.no_grad(), record:
+        result = run.model(run.data[0])
+    calls = json.loads(json.dumps(record.calls))
+    found = recorder.replay(calls, {number: record.tensors[number] for number in record.inputs})
+    assert weft.equal(found[record.number(result)], result)
