@@ -65,13 +65,6 @@ MISSING = {
     "weft.ops.windows": 5,
     "weft.sparse._products": 4,
     "weft.sparse._tensor": 1,
-    "weft.vision.ops.boxes": 6,
-    "weft.vision.ops.focal_loss": 1,
-    "weft.vision.ops.stochastic_depth": 1,
-    "weft.vision.transforms.functional.color": 7,
-    "weft.vision.transforms.functional.conversion": 3,
-    "weft.vision.transforms.functional.filtering": 1,
-    "weft.vision.transforms.functional.geometry": 7,
 }
 
 NAMESPACES = (

@@ -7,7 +7,16 @@ from weft import Tensor
 
 
 def box_area(boxes: Tensor) -> Tensor:
-    """Return the areas (N,).
+    """Return the areas of boxes.
+
+    Parameters
+    ----------
+    boxes : Tensor, shape (N, 4)
+        Corners x1, y1, x2, y2.
+
+    Returns
+    -------
+    Tensor, shape (N,)
 
     Examples
     --------
@@ -36,7 +45,16 @@ def _intersection(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Return the intersection over the union of each box of the first with each of the second, (N, M).
+    """Return the intersection over the union of each box of the first with each of the second.
+
+    Parameters
+    ----------
+    boxes1, boxes2 : Tensor, shapes (N, 4) and (M, 4)
+        Corners x1, y1, x2, y2.
+
+    Returns
+    -------
+    Tensor, shape (N, M)
 
     Examples
     --------
@@ -48,7 +66,28 @@ def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
-    """Return the IoU less the share of the hull that neither box covers, (N, M) (arXiv:1902.09630)."""
+    """Return the IoU less the share of the hull that neither box covers.
+
+    Parameters
+    ----------
+    boxes1, boxes2 : Tensor, shapes (N, 4) and (M, 4)
+        Corners x1, y1, x2, y2.
+
+    Returns
+    -------
+    Tensor, shape (N, M)
+        From -1 to 1.
+
+    References
+    ----------
+    arXiv:1902.09630.
+
+    Examples
+    --------
+    >>> left, right = weft.tensor([[0.0, 0.0, 1.0, 1.0]]), weft.tensor([[3.0, 0.0, 4.0, 1.0]])
+    >>> generalized_box_iou(left, right)  # no overlap, and half of the hull is empty
+    tensor([[-0.5000]])
+    """
     inter, union = _intersection(boxes1, boxes2)
     low = weft.min(boxes1[:, None, :2], boxes2[:, :2])
     high = weft.max(boxes1[:, None, 2:], boxes2[:, 2:])
@@ -58,7 +97,17 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
 
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Convert between ``xyxy`` (corners), ``xywh`` (corner and size) and ``cxcywh`` (centre and size).
+    """Convert boxes between formats.
+
+    Parameters
+    ----------
+    boxes : Tensor, shape (N, 4)
+    in_fmt, out_fmt : "xyxy", "xywh" or "cxcywh"
+        Corners; corner and size; centre and size.
+
+    Returns
+    -------
+    Tensor, shape (N, 4)
 
     Raises
     ------
@@ -90,7 +139,20 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
-    """Return the boxes without what is outside of a picture of size (height, width)."""
+    """Return the boxes without what is outside of a picture.
+
+    Parameters
+    ----------
+    boxes : Tensor, shape (..., 4)
+        Corners x1, y1, x2, y2.
+    size : (int, int)
+        Height and width.
+
+    Examples
+    --------
+    >>> clip_boxes_to_image(weft.tensor([[-1.0, 2.0, 9.0, 5.0]]), (4, 6))
+    tensor([[0., 2., 6., 4.]])
+    """
     height, width = size
     x = boxes[..., 0::2].clamp(min=0, max=width)
     y = boxes[..., 1::2].clamp(min=0, max=height)
@@ -98,7 +160,24 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 
 
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
-    """Return the indices of the boxes whose sides are at least ``min_size``."""
+    """Return the indices of the boxes that are large enough.
+
+    Parameters
+    ----------
+    boxes : Tensor, shape (N, 4)
+        Corners x1, y1, x2, y2.
+    min_size : float
+        What both sides have at least.
+
+    Returns
+    -------
+    Tensor of int64
+
+    Examples
+    --------
+    >>> remove_small_boxes(weft.tensor([[0.0, 0.0, 5.0, 1.0], [0.0, 0.0, 5.0, 5.0]]), 2.0)
+    tensor([1])
+    """
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return weft.where((width >= min_size) & (height >= min_size))[0]
 
@@ -118,8 +197,14 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     Parameters
     ----------
     boxes : Tensor, shape (N, 4)
+        Corners x1, y1, x2, y2.
     scores : Tensor, shape (N,)
     iou_threshold : float
+        An intersection over the union.
+
+    Returns
+    -------
+    Tensor of int64
 
     Examples
     --------
@@ -139,7 +224,28 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 
 def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """`nms` within each class: boxes of different ``idxs`` do not compete."""
+    """`nms` within each class: boxes of different classes do not compete.
+
+    Parameters
+    ----------
+    boxes : Tensor, shape (N, 4)
+        Corners x1, y1, x2, y2.
+    scores : Tensor, shape (N,)
+    idxs : Tensor, shape (N,)
+        Classes.
+    iou_threshold : float
+        An intersection over the union.
+
+    Returns
+    -------
+    Tensor of int64
+
+    Examples
+    --------
+    >>> boxes = weft.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 5.0], [0.0, 0.0, 4.0, 4.0]])
+    >>> batched_nms(boxes, weft.tensor([0.5, 0.9, 0.7]), weft.tensor([0, 0, 1]), 0.5)
+    tensor([1, 2])
+    """
     if boxes.numel() == 0:
         return weft.empty((0,), dtype=weft.int64, device=boxes.device)
     apart = idxs.to(boxes) * (boxes.max() + 1)

@@ -20,6 +20,12 @@ def sigmoid_focal_loss(
     gamma : float
         How much what is easy is weighted down.
     reduction : "none", "mean" or "sum"
+
+    Examples
+    --------
+    >>> logits, targets = weft.tensor([0.0, 1.0]), weft.tensor([1.0, 1.0])
+    >>> sigmoid_focal_loss(logits, targets, alpha=-1)  # what is right already counts little
+    tensor([0.1733, 0.0227])
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(

@@ -22,6 +22,12 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
     ------
     ValueError
         For a probability outside of 0 to 1 or another mode.
+
+    Examples
+    --------
+    >>> output = stochastic_depth(weft.ones(100, 2), 0.5, "row")
+    >>> sorted(set(map(tuple, output.tolist())))  # a row is dropped or kept, as a whole
+    [(0.0, 0.0), (2.0, 2.0)]
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")

@@ -28,6 +28,11 @@ def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
         If ``num_output_channels`` is another number.
     TypeError
         If a tensor has not one or three channels.
+
+    Examples
+    --------
+    >>> rgb_to_grayscale(weft.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)).flatten()
+    tensor([0.2989])
     """
     img = checked_picture(img, "rgb_to_grayscale")
     if num_output_channels not in (1, 3):
@@ -40,14 +45,51 @@ def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
 
 
 def to_grayscale(img: Image.Image, num_output_channels: int = 1) -> Image.Image:
-    """Turn a PIL image grey; `rgb_to_grayscale` takes tensors too."""
+    """Turn a PIL image grey; `rgb_to_grayscale` takes tensors too.
+
+    Parameters
+    ----------
+    img : PIL image
+    num_output_channels : 1 or 3
+        Three equal channels, for what wants an RGB picture.
+
+    Raises
+    ------
+    ValueError
+        If ``num_output_channels`` is another number.
+    TypeError
+        If ``img`` is no PIL image.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> to_grayscale(Image.new("RGB", (2, 2), (255, 0, 0))).getpixel((0, 0))
+    76
+    """
     if not isinstance(img, Image.Image):
         raise TypeError(f"to_grayscale: img must be a PIL image, got {type(img).__name__}; use rgb_to_grayscale")
     return rgb_to_grayscale(img, num_output_channels)
 
 
 def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
-    """Multiply the values by a factor: 0 gives black, 1 the picture, 2 twice the brightness."""
+    """Multiply the values by a factor.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    brightness_factor : float
+        0 gives black, 1 the picture, 2 twice the brightness.
+
+    Raises
+    ------
+    ValueError
+        If it is negative.
+
+    Examples
+    --------
+    >>> adjust_brightness(weft.tensor([[[0.2, 0.6]]]).expand(3, 1, 2), 2)[0]  # white is the limit
+    tensor([[0.4000, 1.0000]])
+    """
     img = checked_picture(img, "adjust_brightness")
     if isinstance(img, Image.Image):
         return ImageEnhance.Brightness(img).enhance(brightness_factor)
@@ -56,7 +98,24 @@ def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
 
 
 def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
-    """Move the values away from the mean grey: factor 0 gives plain grey, 1 the picture, 2 twice the contrast."""
+    """Move the values away from the mean grey.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    contrast_factor : float
+        0 gives plain grey, 1 the picture, 2 twice the contrast.
+
+    Raises
+    ------
+    ValueError
+        If it is negative.
+
+    Examples
+    --------
+    >>> adjust_contrast(weft.tensor([[[0.4, 0.6]]]).expand(3, 1, 2), 2)[0]
+    tensor([[0.3000, 0.7000]])
+    """
     img = checked_picture(img, "adjust_contrast")
     if isinstance(img, Image.Image):
         return ImageEnhance.Contrast(img).enhance(contrast_factor)
@@ -67,7 +126,25 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
 
 
 def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
-    """Move the colours away from grey: factor 0 gives a grey picture, 1 the picture, 2 twice the saturation."""
+    """Move the colours away from grey.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    saturation_factor : float
+        0 gives a grey picture, 1 the picture, 2 twice the saturation.
+
+    Raises
+    ------
+    ValueError
+        If it is negative.
+
+    Examples
+    --------
+    >>> red = weft.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)
+    >>> adjust_saturation(red, 0).flatten()
+    tensor([0.2989, 0.2989, 0.2989])
+    """
     img = checked_picture(img, "adjust_saturation")
     if isinstance(img, Image.Image):
         return ImageEnhance.Color(img).enhance(saturation_factor)
@@ -76,12 +153,24 @@ def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
 
 
 def adjust_hue(img: Picture, hue_factor: float) -> Picture:
-    """Turn the wheel of colours: by ``hue_factor`` of a turn, from -0.5 to 0.5.
+    """Turn the wheel of colours.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    hue_factor : float
+        From -0.5 to 0.5, in turns.
 
     Raises
     ------
     ValueError
         If ``hue_factor`` is outside of that range.
+
+    Examples
+    --------
+    >>> red = weft.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)
+    >>> adjust_hue(red, 1 / 3).flatten()  # green
+    tensor([0., 1., 0.])
     """
     img = checked_picture(img, "adjust_hue")
     if not -0.5 <= hue_factor <= 0.5:
@@ -106,6 +195,12 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool 
         Of a shape that broadcasts to (C, h, w).
     inplace : bool, default False
         Overwrite ``img`` itself.
+
+    Examples
+    --------
+    >>> erase(weft.ones(1, 2, 3), 0, 1, 2, 2, weft.tensor(0.0))
+    tensor([[[1., 0., 0.],
+             [1., 0., 0.]]])
     """
     if not isinstance(img, Tensor):
         raise TypeError(f"erase: img must be a tensor, got {type(img).__name__}; apply ToTensor first")

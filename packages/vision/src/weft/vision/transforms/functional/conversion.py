@@ -82,6 +82,12 @@ def to_pil_image(pic: Tensor | np.ndarray[Any, Any], mode: str | None = None) ->
         If ``pic`` is neither, or its dtype has no mode.
     ValueError
         If the shape, or ``mode`` for this number of channels, is wrong.
+
+    Examples
+    --------
+    >>> image = to_pil_image(weft.zeros(3, 4, 6))
+    >>> image.mode, image.size  # Pillow's sizes are width and height
+    ('RGB', (6, 4))
     """
     values = _channels_last(pic, mode)
     channels = values.shape[2]
@@ -103,10 +109,20 @@ def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
 
     The range is 0..1 for floating dtypes, 0..the greatest value for integers.
 
+    Parameters
+    ----------
+    image : Tensor
+    dtype : dtype
+
     Raises
     ------
     RuntimeError
         If a floating picture is cast to integers that it cannot represent (float32 to int32, any to int64).
+
+    Examples
+    --------
+    >>> convert_image_dtype(weft.tensor([0.0, 0.5, 1.0]), weft.uint8)
+    tensor([  0, 127, 255], dtype=weft.uint8)
     """
     if not isinstance(image, Tensor):
         raise TypeError(f"convert_image_dtype: image must be a tensor, got {type(image).__name__}")
@@ -137,6 +153,11 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
         If ``tensor`` is not a floating tensor.
     ValueError
         If it has fewer than three axes, or a deviation is 0.
+
+    Examples
+    --------
+    >>> normalize(weft.tensor([[[0.25]], [[0.75]]]), mean=[0.5, 0.5], std=[0.25, 0.5]).flatten()
+    tensor([-1.0000,  0.5000])
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"normalize: tensor must be a tensor, got {type(tensor).__name__}; apply ToTensor first")

@@ -30,6 +30,15 @@ def gaussian_blur(
     ------
     ValueError
         If a size is even or not positive, or a deviation not positive.
+
+    Examples
+    --------
+    >>> picture = weft.zeros(1, 5, 5)
+    >>> picture[0, 2, 2] = 1.0
+    >>> gaussian_blur(picture, 3)[0, 1:4, 1:4].round(decimals=2)
+    tensor([[0.0600, 0.1200, 0.0600],
+            [0.1200, 0.2700, 0.1200],
+            [0.0600, 0.1200, 0.0600]])
     """
     img = checked_picture(img, "gaussian_blur")
     sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)

@@ -55,6 +55,13 @@ def resize(
     ------
     TypeError, ValueError
         If ``size``, ``max_size`` or ``interpolation`` cannot be used.
+
+    Examples
+    --------
+    >>> resize(weft.rand(3, 40, 60), 20).shape  # the shorter edge
+    weft.Size([3, 20, 30])
+    >>> resize(weft.rand(3, 40, 60), (20, 20)).shape
+    weft.Size([3, 20, 20])
     """
     img = checked_picture(img, "resize")
     mode = _checked_interpolation(interpolation, "resize")
@@ -85,6 +92,11 @@ def pad(img: Picture, padding: int | Sequence[int], fill: Fill = 0, padding_mode
     ------
     TypeError, ValueError
         If an argument has the wrong type, number of entries or name.
+
+    Examples
+    --------
+    >>> pad(weft.tensor([[[1.0, 2.0, 3.0]]]), (2, 0), padding_mode="reflect")
+    tensor([[[3., 2., 1., 2., 3., 2., 1.]]])
     """
     img = checked_picture(img, "pad")
     sides = _four_sides(padding)
@@ -98,7 +110,20 @@ def pad(img: Picture, padding: int | Sequence[int], fill: Fill = 0, padding_mode
 
 
 def crop(img: Picture, top: int, left: int, height: int, width: int) -> Picture:
-    """Cut a rectangle out of a picture; where it reaches outside, there is zero (black)."""
+    """Cut a rectangle out of a picture; where it reaches outside, there is zero (black).
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    top, left, height, width : int
+        In pixels.
+
+    Examples
+    --------
+    >>> crop(weft.arange(9.0).reshape(1, 3, 3), 1, 1, 2, 3)
+    tensor([[[4., 5., 0.],
+             [7., 8., 0.]]])
+    """
     img = checked_picture(img, "crop")
     if isinstance(img, Image.Image):
         return img.crop((left, top, left + width, top + height))
@@ -111,7 +136,18 @@ def crop(img: Picture, top: int, left: int, height: int, width: int) -> Picture:
 
 
 def center_crop(img: Picture, output_size: int | Sequence[int]) -> Picture:
-    """Cut the middle out of a picture; a picture that is smaller is padded with zero (black)."""
+    """Cut the middle out of a picture; a picture that is smaller is padded with zero (black).
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    output_size : int or (height, width)
+
+    Examples
+    --------
+    >>> center_crop(weft.arange(9.0).reshape(1, 3, 3), 1)
+    tensor([[[4.]]])
+    """
     height, width = _height_and_width(output_size, "center_crop")
     _, rows, columns = get_dimensions(img)
     if width > columns or height > rows:
@@ -133,7 +169,21 @@ def resized_crop(
     interpolation: InterpolationMode = InterpolationMode.BILINEAR,
     antialias: bool | None = True,
 ) -> Picture:
-    """Cut a rectangle out of a picture and resize it."""
+    """Cut a rectangle out of a picture and resize it.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    top, left, height, width : int
+        Of the rectangle, in pixels.
+    size, interpolation, antialias
+        As of `resize`.
+
+    Examples
+    --------
+    >>> resized_crop(weft.rand(3, 32, 32), 4, 4, 16, 8, (10, 10)).shape
+    weft.Size([3, 10, 10])
+    """
     return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
@@ -177,6 +227,12 @@ def rotate(
     ------
     TypeError, ValueError
         If an argument cannot be used.
+
+    Examples
+    --------
+    >>> rotate(weft.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 90)
+    tensor([[[2., 4.],
+             [1., 3.]]])
     """
     img = checked_picture(img, "rotate")
     mode = _checked_interpolation(interpolation, "rotate")
@@ -219,6 +275,11 @@ def affine(
     ------
     TypeError, ValueError
         If an argument cannot be used.
+
+    Examples
+    --------
+    >>> affine(weft.tensor([[[1.0, 2.0, 3.0]]]), angle=0, translate=(1, 0), scale=1, shear=0)
+    tensor([[[0., 1., 2.]]])
     """
     img = checked_picture(img, "affine")
     mode = _checked_interpolation(interpolation, "affine")
