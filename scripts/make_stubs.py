@@ -48,22 +48,34 @@ COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # ob
 
 FLAG, EITHER = "return_indices: bool = False", "Tensor | tuple[Tensor, Tensor]"
 # Functions whose result is of another type for other arguments, form by form.
-OVERLOADS = {
-    name: (
-        "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
-        "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
-        "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
-        f" -> _return_types.{name}",
-    )
-    for name in ("max", "min")
-} | {
-    name: (
-        "(input: Tensor) -> Tensor",
-        "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
-        f" -> _return_types.{name}",
-    )
-    for name in ("median", "nanmedian")
-}
+OVERLOADS = (
+    {
+        name: (
+            "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
+            "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
+            "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
+            f" -> _return_types.{name}",
+        )
+        for name in ("max", "min")
+    }
+    | {
+        name: (
+            "(input: Tensor) -> Tensor",
+            "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
+            f" -> _return_types.{name}",
+        )
+        for name in ("median", "nanmedian")
+    }
+    | {
+        name: (
+            f"(input: Tensor, {sort}return_inverse: Literal[False] = False, return_counts: Literal[False] = False, "
+            "dim: int | None = None) -> Tensor",
+            f"(input: Tensor, {sort}return_inverse: bool = False, return_counts: bool = False, dim: int | None = None)"
+            " -> tuple[Tensor, ...]",
+        )
+        for name, sort in (("unique", "sorted: bool = True, "), ("unique_consecutive", ""))
+    }
+)
 
 
 def default(value: Any) -> str:

@@ -21,6 +21,10 @@ def functions(x: Tensor, y: Tensor) -> None:
     assert_type(weft.max(x, 0), return_types.max)
     assert_type(weft.max(x, dim=0, keepdim=True).indices, Tensor)
     assert_type(weft.median(x), Tensor)
+    assert_type(weft.sort(x).values, Tensor)
+    assert_type(weft.topk(x, 2), return_types.topk)
+    assert_type(weft.unique(x, dim=0), Tensor)
+    assert_type(weft.unique(x, return_counts=True), tuple[Tensor, ...])
     weft.sum("x")  # type: ignore[arg-type]
     weft.sum(x, dim="x")  # type: ignore[arg-type]
     weft.exp("x")  # type: ignore[arg-type]
@@ -35,6 +39,7 @@ def methods(x: Tensor, y: Tensor) -> None:
     assert_type(x.mul_(y), Tensor)
     assert_type(x.max(), Tensor)
     assert_type(x.max(0).values, Tensor)
+    assert_type(x.topk(2).indices, Tensor)
     x.exp(2)  # type: ignore[call-arg]
     x.mul("2")  # type: ignore[arg-type]
 

@@ -5,6 +5,7 @@ from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
+from typing import Literal
 from typing import overload as _overload
 from weft import return_types as _return_types
 from weft.types import DType
@@ -552,7 +553,7 @@ def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The position of the smallest element along a dimension, or in the flat tensor."""
 
-def argsort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
     """The positions that put the elements in order along a dimension."""
 
 def argwhere(input: Any) -> Any:
@@ -615,7 +616,7 @@ def bartlett_window(window_length: Any, periodic: Any = True, *, dtype: Any = No
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
 
-def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
 
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
@@ -648,7 +649,7 @@ def block_diag(*tensors: Any) -> Any:
 def bmm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
     """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The shape that shapes (or sizes) broadcast to."""
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -657,7 +658,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
 def broadcast_to(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
     """`expand` under NumPy's name."""
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: Any = False, right: Any = False, out: Tensor | None = None) -> Any:
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """Which interval between sorted boundaries each element lies in."""
 
 def cartesian_prod(*tensors: Any) -> Any:
@@ -774,19 +775,19 @@ def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any 
 def cross(input: Any, other: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
     """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
 
-def cummax(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
+def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.cummax:
     """The largest element up to each one along a dimension, and where it is."""
 
-def cummin(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
+def cummin(input: Tensor, dim: _int, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.cummin:
     """The smallest element up to each one along a dimension, and where it is."""
 
-def cumprod(input: Any, dim: Any, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def cumprod(input: Tensor, dim: _int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The products of all elements up to each one, along a dimension."""
 
-def cumsum(input: Any, dim: Any, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def cumsum(input: Tensor, dim: _int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The sums of all elements up to each one, along a dimension."""
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1) -> Tensor:
     """The running integral along a dimension by the trapezoidal rule."""
 
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -825,13 +826,13 @@ def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 
 def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with a diagonal replaced."""
 
-def diff(input: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None, *, out: Tensor | None = None) -> Any:
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """The differences of neighbours along a dimension, n times over."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
 
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
     """The p-norm of ``input - other``."""
 
 def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Tensor | None = None) -> Any:
@@ -969,8 +970,8 @@ def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def frexp(input: Any, *, out: Tensor | None = None) -> Any:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
-def frobenius_norm(input: Any, dim: Any, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
-    """The root of the sum of squares over some dimensions; over all if ``dim`` is empty."""
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of squares over some dimensions."""
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
     """A tensor with one value everywhere."""
@@ -996,7 +997,7 @@ def geqrf(input: Any, *, out: Tensor | None = None) -> Any:
 def ger(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
     """The products of all pairs of elements of two vectors."""
 
-def get_device(input: Any) -> Any:
+def get_device(input: Tensor) -> _int:
     """The index of a tensor's device; -1 for the CPU."""
 
 def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
@@ -1023,7 +1024,7 @@ def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, keepd
 def heaviside(input: Any, values: Any, *, out: Tensor | None = None) -> Any:
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
-def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None) -> Any:
+def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False, out: Tensor | None = None) -> Any:
@@ -1083,28 +1084,28 @@ def inner(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
 def inverse(input: Any, *, out: Tensor | None = None) -> Any:
     """The inverse of each square matrix of a batch."""
 
-def is_complex(input: Any) -> Any:
+def is_complex(input: Tensor) -> _bool:
     """Whether a tensor's dtype is complex."""
 
 def is_conj(input: Tensor) -> _bool:
     """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
-def is_floating_point(input: Any) -> Any:
+def is_floating_point(input: Tensor) -> _bool:
     """Whether a tensor's dtype is floating (complex is not)."""
 
 def is_neg(input: Tensor) -> _bool:
     """Whether the tensor is a view whose values are the negatives of what is in memory."""
 
-def is_nonzero(input: Any) -> Any:
+def is_nonzero(input: Tensor) -> _bool:
     """Whether the only element of a tensor is not 0."""
 
-def is_same_size(input: Any, other: Any) -> Any:
+def is_same_size(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape."""
 
-def is_signed(input: Any) -> Any:
+def is_signed(input: Tensor) -> _bool:
     """Whether a tensor's dtype has negative numbers."""
 
-def is_tensor(obj: Any) -> Any:
+def is_tensor(obj: object) -> _bool:
     """Whether an object is a tensor."""
 
 def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
@@ -1140,7 +1141,7 @@ def kaiser_window(window_length: Any, periodic: Any = True, beta: Any = 12.0, *,
 def kron(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
-def kthvalue(input: Any, k: Any, dim: Any = -1, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.kthvalue:
     """The k-th smallest element along a dimension, and where it is."""
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1200,8 +1201,8 @@ def log2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-def log_softmax(input: Any, dim: Any, dtype: Any = None, *, out: Tensor | None = None) -> Any:
-    """The logarithm of `softmax`, computed in one go."""
+def log_softmax(input: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of `softmax`, accurate where that is close to 0."""
 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow."""
@@ -1209,7 +1210,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log2(2 ** input + 2 ** other)`` without overflow."""
 
-def logcumsumexp(input: Any, dim: Any, *, out: Tensor | None = None) -> Any:
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
 def logdet(input: Any) -> Any:
@@ -1320,7 +1321,7 @@ def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | S
 def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Some dimensions moved to other places; the others keep their order."""
 
-def msort(input: Any, *, out: Tensor | None = None) -> Any:
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements in order along the first dimension."""
 
 def mul(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -1354,7 +1355,7 @@ def nanmedian(input: Tensor) -> Tensor:
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.nanmedian:
     """The lower median over all elements, or along a dimension with its position."""
 
-def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear', out: Tensor | None = None) -> Any:
+def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """`quantile` of the elements that are not nan."""
 
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -1390,10 +1391,10 @@ def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
 def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Tensor | None = None) -> Any:
     """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
-def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None, *, out: Tensor | None = None) -> Any:
+def norm(input: Tensor, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
     """The p-norm over some dimensions, or over all."""
 
-def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``."""
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
@@ -1402,10 +1403,10 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 def not_equal(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements differ."""
 
-def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False, *, out: Tensor | None = None) -> Any:
-    """The sum of the singular values of matrices; those of the last two dimensions by default."""
+def nuclear_norm(input: Tensor, dim: Sequence[_int] | _bool | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values of matrices."""
 
-def numel(input: Any) -> Any:
+def numel(input: Tensor) -> _int:
     """The number of elements of a tensor."""
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
@@ -1465,7 +1466,7 @@ def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
 def qr(input: Any, some: Any = True, *, out: Tensor | None = None) -> Any:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
-def quantile(input: Any, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear', out: Tensor | None = None) -> Any:
+def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The value below which a share q of the elements lies, along a dimension or over all."""
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1519,8 +1520,8 @@ def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down: it has the divisor's sign."""
 
-def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Tensor | None = None) -> Any:
-    """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
+    """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``."""
 
 def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
     """Each element (or slice along ``dim``) repeated, one after the other."""
@@ -1540,7 +1541,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
-def result_type(tensor: Any, other: Any) -> Any:
+def result_type(tensor: Tensor | Scalar, other: Tensor | Scalar) -> dtype:
     """The dtype that two tensors or numbers are brought to when they meet."""
 
 def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
@@ -1579,7 +1580,7 @@ def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Tensor | Non
 def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: Any = False, right: Any = False, side: Any = None, sorter: Any = None, out: Tensor | None = None) -> Any:
+def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
 
 def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: Any = 0, unsafe: Any = False, initial: Any = None) -> Any:
@@ -1636,10 +1637,10 @@ def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: An
 def slogdet(input: Any, *, out: Tensor | None = None) -> Any:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
-def softmax(input: Any, dim: Any, dtype: Any = None, *, out: Tensor | None = None) -> Any:
+def softmax(input: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
-def sort(input: Any, dim: Any = -1, descending: Any = False, stable: Any = False, *, out: Tensor | None = None) -> Any:
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.sort:
     """The elements in order along a dimension, and where they were."""
 
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1750,8 +1751,8 @@ def tile(input: Any, *args: Any, dims: Any = None) -> Any:
 def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
     """The tensor with another dtype or on another device; itself if nothing changes."""
 
-def topk(input: Any, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True, *, out: Tensor | None = None) -> Any:
-    """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.topk:
+    """The k largest (or smallest) elements along a dimension, and where they are."""
 
 def trace(input: Any) -> Any:
     """The sum of a matrix's diagonal."""
@@ -1765,10 +1766,10 @@ def transpose_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
     """`transpose`, in new memory."""
 
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
 
-def trapz(y: Any, x: Any = None, *, dx: Any = None, dim: Any = -1) -> Any:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
 
 def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False, *, out: Tensor | None = None) -> Any:
@@ -1810,10 +1811,18 @@ def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
     """`unfold`, in new memory."""
 
-def unique(input: Any, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
-    """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+@_overload
+def unique(input: Tensor, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor:
+    """The distinct elements in order, or the distinct slices along a dimension."""
+@_overload
+def unique(input: Tensor, sorted: _bool=True, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
+    """The distinct elements in order, or the distinct slices along a dimension."""
 
-def unique_consecutive(input: Any, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+@_overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor:
+    """Without the elements (or slices along ``dim``) that equal the one before."""
+@_overload
+def unique_consecutive(input: Tensor, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
     """Without the elements (or slices along ``dim``) that equal the one before."""
 
 def unravel_index(indices: Any, shape: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from numpy import ndarray
 from typing import Any
+from typing import Literal
 from typing import overload as _overload
 from weft import return_types as _return_types
 from weft._engine.tensor import TensorBase
@@ -403,7 +404,7 @@ class Methods(TensorBase):
     def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The position of the smallest element along a dimension, or in the flat tensor."""
 
-    def argsort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+    def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
         """The positions that put the elements in order along a dimension."""
 
     def argwhere(self) -> Any:
@@ -466,7 +467,7 @@ class Methods(TensorBase):
     def bfloat16(self, memory_format: Any = None) -> Any:
         """The tensor as bfloat16."""
 
-    def bincount(self, weights: Any = None, minlength: Any = 0) -> Any:
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each integer from 0 on occurs, or the sum of the weights at its places."""
 
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
@@ -628,22 +629,22 @@ class Methods(TensorBase):
     def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> Any:
         """The tensor on a CUDA device."""
 
-    def cummax(self, dim: Any) -> Any:
+    def cummax(self, dim: _int) -> _return_types.cummax:
         """The largest element up to each one along a dimension, and where it is."""
 
-    def cummin(self, dim: Any) -> Any:
+    def cummin(self, dim: _int) -> _return_types.cummin:
         """The smallest element up to each one along a dimension, and where it is."""
 
-    def cumprod(self, dim: Any, *, dtype: Any = None) -> Any:
+    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements up to each one, along a dimension."""
 
-    def cumprod_(self, dim: Any, *, dtype: Any = None) -> Tensor:
+    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """In-place variant of `weft.cumprod`: writes into ``self`` and returns it."""
 
-    def cumsum(self, dim: Any, *, dtype: Any = None) -> Any:
+    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements up to each one, along a dimension."""
 
-    def cumsum_(self, dim: Any, *, dtype: Any = None) -> Tensor:
+    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """In-place variant of `weft.cumsum`: writes into ``self`` and returns it."""
 
     def data_ptr(self) -> Any:
@@ -682,7 +683,7 @@ class Methods(TensorBase):
     def diagonal_scatter(self, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
         """A copy of ``input`` with a diagonal replaced."""
 
-    def diff(self, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The differences of neighbours along a dimension, n times over."""
 
     def digamma(self) -> Tensor:
@@ -694,7 +695,7 @@ class Methods(TensorBase):
     def dim_order(self, *, ambiguity_check: Any = False) -> Any:
         """The dimensions from the outermost to the innermost in memory."""
 
-    def dist(self, other: Any, p: Any = 2) -> Any:
+    def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The p-norm of ``input - other``."""
 
     def div(self, other: Any, *, rounding_mode: Any = None) -> Any:
@@ -903,7 +904,7 @@ class Methods(TensorBase):
     def heaviside_(self, values: Any) -> Tensor:
         """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
 
-    def histc(self, bins: Any = 100, min: Any = 0, max: Any = 0) -> Any:
+    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
     def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
@@ -1019,7 +1020,7 @@ class Methods(TensorBase):
     @property
     def is_nested(self) -> Any: ...
 
-    def is_nonzero(self) -> Any:
+    def is_nonzero(self) -> _bool:
         """Whether the only element of a tensor is not 0."""
 
     def is_pinned(self, device: Any = None) -> Any:
@@ -1028,7 +1029,7 @@ class Methods(TensorBase):
     @property
     def is_quantized(self) -> Any: ...
 
-    def is_same_size(self, other: Any) -> Any:
+    def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
 
     def is_set_to(self, tensor: Any) -> Any:
@@ -1085,7 +1086,7 @@ class Methods(TensorBase):
     def kron(self, other: Any) -> Any:
         """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
-    def kthvalue(self, k: Any, dim: Any = -1, keepdim: Any = False) -> Any:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _return_types.kthvalue:
         """The k-th smallest element along a dimension, and where it is."""
 
     def lcm(self, other: Tensor) -> Tensor:
@@ -1157,8 +1158,8 @@ class Methods(TensorBase):
     def log_normal_(self, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
         """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
 
-    def log_softmax(self, dim: Any, dtype: Any = None) -> Any:
-        """The logarithm of `softmax`, computed in one go."""
+    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+        """The logarithm of `softmax`, accurate where that is close to 0."""
 
     def logaddexp(self, other: Tensor) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow."""
@@ -1166,7 +1167,7 @@ class Methods(TensorBase):
     def logaddexp2(self, other: Tensor) -> Tensor:
         """``log2(2 ** input + 2 ** other)`` without overflow."""
 
-    def logcumsumexp(self, dim: Any) -> Any:
+    def logcumsumexp(self, dim: _int) -> Tensor:
         """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
     def logdet(self) -> Any:
@@ -1310,7 +1311,7 @@ class Methods(TensorBase):
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Some dimensions moved to other places; the others keep their order."""
 
-    def msort(self) -> Any:
+    def msort(self) -> Tensor:
         """The elements in order along the first dimension."""
 
     def mul(self, other: Tensor | Scalar) -> Tensor:
@@ -1356,7 +1357,7 @@ class Methods(TensorBase):
     def nanmedian(self, dim: _int, keepdim: _bool=False) -> _return_types.nanmedian:
         """The lower median over all elements, or along a dimension with its position."""
 
-    def nanquantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
         """`quantile` of the elements that are not nan."""
 
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
@@ -1419,7 +1420,7 @@ class Methods(TensorBase):
     def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
         """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
-    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
+    def norm(self, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
         """The p-norm over some dimensions, or over all."""
 
     def normal_(self, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Tensor:
@@ -1485,7 +1486,7 @@ class Methods(TensorBase):
     def qr(self, some: Any = True) -> Any:
         """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
-    def quantile(self, q: Any, dim: Any = None, keepdim: Any = False, *, interpolation: Any = 'linear') -> Any:
+    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The value below which a share q of the elements lies, along a dimension or over all."""
 
     def rad2deg(self) -> Tensor:
@@ -1535,10 +1536,10 @@ class Methods(TensorBase):
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
-    def renorm(self, p: Any, dim: Any, maxnorm: Any) -> Any:
-        """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``."""
 
-    def renorm_(self, p: Any, dim: Any, maxnorm: Any) -> Tensor:
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
 
     def repeat(self, *args: Any, repeats: Any = None) -> Any:
@@ -1676,13 +1677,13 @@ class Methods(TensorBase):
     def slogdet(self) -> Any:
         """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
-    def softmax(self, dim: Any, dtype: Any = None) -> Any:
+    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """`weft.solve` of this tensor."""
 
-    def sort(self, dim: Any = -1, descending: Any = False, stable: Any = False) -> Any:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> _return_types.sort:
         """The elements in order along a dimension, and where they were."""
 
     def sparse_dim(self) -> Any:
@@ -1811,8 +1812,8 @@ class Methods(TensorBase):
     def tolist(self) -> Any:
         """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
 
-    def topk(self, k: Any, dim: Any = -1, largest: Any = True, sorted: Any = True) -> Any:
-        """The k largest (or smallest) elements along a dimension, in order, and where they are."""
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _return_types.topk:
+        """The k largest (or smallest) elements along a dimension, and where they are."""
 
     def trace(self) -> Any:
         """The sum of a matrix's diagonal."""
@@ -1868,10 +1869,18 @@ class Methods(TensorBase):
     def uniform_(self, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
 
-    def unique(self, sorted: Any = True, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
-        """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+    @_overload
+    def unique(self, sorted: _bool=True, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor:
+        """The distinct elements in order, or the distinct slices along a dimension."""
+    @_overload
+    def unique(self, sorted: _bool=True, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
+        """The distinct elements in order, or the distinct slices along a dimension."""
 
-    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: Any = None) -> Any:
+    @_overload
+    def unique_consecutive(self, return_inverse: Literal[False]=False, return_counts: Literal[False]=False, dim: _int | None=None) -> Tensor:
+        """Without the elements (or slices along ``dim``) that equal the one before."""
+    @_overload
+    def unique_consecutive(self, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
         """Without the elements (or slices along ``dim``) that equal the one before."""
 
     def unsafe_chunk(self, chunks: Any, dim: Any = 0) -> Any:

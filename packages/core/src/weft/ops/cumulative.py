@@ -8,12 +8,14 @@ from weft._dtypes.dtypes import finfo, int64
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import is_wrapped
+from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.pointwise import conj, log_of_sum
 from weft.ops.reductions import summable
+from weft.types import DType
 
 
 @op(
@@ -26,8 +28,15 @@ from weft.ops.reductions import summable
     quick=dimensions.along,
     linear="input",
 )
-def cumsum(input, dim, *, dtype=None):
+def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The sums of all elements up to each one, along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    dtype : dtype, optional
+        Convert before summing. Integers and bool are summed as int64 unless it is given.
 
     Examples
     --------
@@ -91,8 +100,21 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     vmap="along_dims",
     quick=dimensions.along,
 )
-def cumprod(input, dim, *, dtype=None):
-    """The products of all elements up to each one, along a dimension."""
+def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """The products of all elements up to each one, along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    dtype : dtype, optional
+        Convert before multiplying. Integers and bool are multiplied as int64 unless it is given.
+
+    Examples
+    --------
+    >>> weft.cumprod(weft.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
+    """
     return cumprod.op(summable(input, dtype), wrap_dim("cumprod", dim, input.ndim))
 
 
@@ -143,8 +165,19 @@ def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
 
 
 @op("logcumsumexp", out="exact", result="same", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
-def logcumsumexp(input, dim):
-    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int
+
+    Examples
+    --------
+    >>> weft.logcumsumexp(weft.tensor([100.0, 100.0]), 0)
+    tensor([100.0000, 100.6931])
+    """
     return logcumsumexp.op(input, wrap_dim("logcumsumexp", dim, input.ndim))
 
 
@@ -185,7 +218,7 @@ def reversed_logcumsumexp(tensor: Any, dim: int) -> Any:
 def running(name: str, pick: str) -> Any:
     pair = named(name, "values indices")
 
-    def function(input, dim):
+    def function(input: Tensor, dim: int) -> tuple[Tensor, Tensor]:
         if input._key.is_complex:
             raise NotImplementedError(
                 f"{name}: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
@@ -194,7 +227,23 @@ def running(name: str, pick: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     which = "largest" if pick == "maximum" else "smallest"
-    function.__doc__ = f"The {which} element up to each one along a dimension, and where it is."
+    function.__doc__ = f"""The {which} element up to each one along a dimension, and where it is.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int
+
+    Returns
+    -------
+    named tuple (values, indices) of Tensor
+        Of equal elements, the position of the last.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([2, 3, 1]), 0).values
+    tensor([{"2, 3, 3" if pick == "maximum" else "2, 2, 1"}])
+    """
     declared = op(name, out="exact", compute_dtype="float32", vmap="along_dims")(function)
 
     @declared.kernel
@@ -221,8 +270,36 @@ cummin = running("cummin", "minimum")
 
 
 @composite("diff", out=True)
-def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """The differences of neighbours along a dimension, n times over."""
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The differences of neighbours along a dimension, n times over.
+
+    Parameters
+    ----------
+    input : Tensor
+    n : int
+    dim : int
+    prepend, append : Tensor, optional
+        Put before and behind input first; of its shape, but for any size along ``dim``.
+
+    Returns
+    -------
+    Tensor, shorter by n along ``dim``; of bool, where neighbours differ.
+
+    Raises
+    ------
+    RuntimeError
+        If input has no dimensions, n is negative, or a shape does not fit.
+
+    Examples
+    --------
+    >>> x = weft.tensor([1, 4, 9, 16])
+    >>> weft.diff(x)
+    tensor([3, 5, 7])
+    >>> weft.diff(x, n=2)
+    tensor([2, 2])
+    """
     from weft.ops.joining import cat
 
     if not input.ndim:
@@ -276,9 +353,35 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return diff(x, dim=dim if x.ndim == y.ndim else dim - y.ndim), dim
 
 
-@composite(scalars="dx")
-def trapezoid(y, x=None, *, dx=None, dim=-1):
-    """The integral along a dimension by the trapezoidal rule."""
+@composite()
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : Tensor, shape (..., n)
+        The values at the sample points.
+    x : Tensor, shape (n,) or broadcastable with y, optional
+        The sample points.
+    dx : float, default 1
+        Their distance, if ``x`` is not given.
+    dim : int
+
+    Raises
+    ------
+    RuntimeError
+        If y is bool, or x has another size.
+    TypeError
+        If both ``x`` and ``dx`` are given.
+
+    Examples
+    --------
+    >>> y = weft.tensor([1.0, 2.0, 3.0])
+    >>> weft.trapezoid(y)
+    tensor(4.)
+    >>> weft.trapezoid(y, weft.tensor([0.0, 1.0, 3.0]))
+    tensor(6.5000)
+    """
     steps, dim = spacing("trapezoid", y, x, dx, dim)
     size = y.shape[dim]
     if not size:
@@ -292,9 +395,29 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
 trapz = trapezoid
 
 
-@composite(scalars="dx")
-def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
-    """The running integral along a dimension by the trapezoidal rule."""
+@composite()
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
+    """The running integral along a dimension by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : Tensor, shape (..., n)
+        The values at the sample points.
+    x : Tensor, shape (n,) or broadcastable with y, optional
+        The sample points.
+    dx : float, default 1
+        Their distance, if ``x`` is not given.
+    dim : int
+
+    Returns
+    -------
+    Tensor, shape (..., n - 1): the integral up to the second point, and so on.
+
+    Examples
+    --------
+    >>> weft.cumulative_trapezoid(weft.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
     steps, dim = spacing("cumulative_trapezoid", y, x, dx, dim)
     size = max(y.shape[dim], 1)
     pairs = y[(slice(None),) * dim + (slice(1, None),)] + y.narrow(dim, 0, size - 1)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite
 from weft.ops._geometry import wrap_dim
 
 
 @composite(out="exact")
-def frobenius_norm(input, dim, keepdim=False):
-    """The root of the sum of squares over some dimensions; over all if ``dim`` is empty.
+def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares over some dimensions.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point or complex dtype
+    dim : int or sequence of int
+        The empty sequence: all.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
 
     Raises
     ------
@@ -28,10 +38,18 @@ def frobenius_norm(input, dim, keepdim=False):
 
 
 @composite(out="exact")
-def nuclear_norm(input, dim=None, keepdim=False):
-    """The sum of the singular values of matrices; those of the last two dimensions by default.
+def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of matrices.
 
     Called as ``nuclear_norm(input, keepdim)`` or ``nuclear_norm(input, dim, keepdim)``.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, n)
+    dim : two ints, optional
+        The dimensions of the matrices. Default: the last two.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
 
     Examples
     --------
@@ -46,7 +64,7 @@ def nuclear_norm(input, dim=None, keepdim=False):
 
 
 @composite()
-def norm_except_dim(v, pow=2, dim=0):
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``.
 
     Parameters

@@ -3,54 +3,56 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
-from weft._dtypes.dtypes import result_dtype
+from weft._dtypes.dtypes import dtype, result_dtype
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
 from weft._tensor.size import Size
 from weft.ops import _geometry
 from weft.ops._declare import composite
+from weft.types import Scalar
 
 
 @composite()
-def is_tensor(obj):
+def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
 @composite()
-def numel(input):
+def numel(input: Tensor) -> int:
     """The number of elements of a tensor."""
     return input.numel()
 
 
 @composite()
-def is_floating_point(input):
+def is_floating_point(input: Tensor) -> bool:
     """Whether a tensor's dtype is floating (complex is not)."""
     return input.is_floating_point()
 
 
 @composite()
-def is_complex(input):
+def is_complex(input: Tensor) -> bool:
     """Whether a tensor's dtype is complex."""
     return input.is_complex()
 
 
 @composite()
-def is_signed(input):
+def is_signed(input: Tensor) -> bool:
     """Whether a tensor's dtype has negative numbers."""
     return input.is_signed()
 
 
 @composite()
-def get_device(input):
+def get_device(input: Tensor) -> int:
     """The index of a tensor's device; -1 for the CPU."""
     return input.get_device()
 
 
 @composite("is_nonzero")
-def is_nonzero(input):
+def is_nonzero(input: Tensor) -> bool:
     """Whether the only element of a tensor is not 0.
 
     Raises
@@ -65,25 +67,42 @@ def is_nonzero(input):
 
 
 @composite("is_same_size")
-def is_same_size(input, other):
-    """Whether two tensors have the same shape."""
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape.
+
+    Parameters
+    ----------
+    input, other : Tensor
+
+    Examples
+    --------
+    >>> weft.is_same_size(weft.ones(2, 1), weft.ones(2))
+    False
+    """
     return input._array.shape == other._array.shape
 
 
 @composite()
-def result_type(tensor, other):
+def result_type(tensor: Tensor | Scalar, other: Tensor | Scalar) -> dtype:
     """The dtype that two tensors or numbers are brought to when they meet.
+
+    Parameters
+    ----------
+    tensor, other : Tensor or number
+        A number, or a tensor without dimensions, counts only where it is of a higher category.
 
     Examples
     --------
     >>> weft.result_type(weft.tensor([1, 2]), 1.0)
     weft.float32
+    >>> weft.result_type(weft.ones(2, dtype=weft.float16), weft.tensor(1.0))
+    weft.float16
     """
     return result_dtype((tensor, other))
 
 
 @composite()
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that shapes (or sizes) broadcast to.
 
     Raises

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from weft._dtypes.dtypes import check_bits
@@ -15,6 +16,7 @@ from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
 from weft.ops.creation import zeros_like
 from weft.ops.reductions import axes, peaks, reduce, total
+from weft.types import DType
 
 
 def exponentials(xp: Any, input: Any, dim: int) -> Any:
@@ -24,7 +26,7 @@ def exponentials(xp: Any, input: Any, dim: int) -> Any:
 
 
 @op(name="softmax", result="same", compute_dtype="float32", dtypes="float", vmap="along_dims")
-def softmax_op(input, dim):
+def softmax_op(input: Tensor, dim: int) -> Tensor:
     """``exp(input) / exp(input).sum(dim)``."""
     return softmax_op.op(input, dim)
 
@@ -51,7 +53,7 @@ def _(grad, output, dim):
     dtypes="float",
     vmap="along_dims",
 )
-def softmax_backward(output_grad, result, dim):
+def softmax_backward(output_grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of `softmax` with respect to its input, by its result."""
     return softmax_backward.op(output_grad, result, dim)
 
@@ -77,7 +79,7 @@ def _(grad, output_grad, result, dim):
 
 
 @op(name="log_softmax", result="same", compute_dtype="float32", dtypes="float", vmap="along_dims")
-def log_softmax_op(input, dim):
+def log_softmax_op(input: Tensor, dim: int) -> Tensor:
     """The logarithm of `softmax`."""
     return log_softmax_op.op(input, dim)
 
@@ -105,7 +107,7 @@ def _(grad, output, dim):
     dtypes="float",
     vmap="along_dims",
 )
-def log_softmax_backward(output_grad, result, dim):
+def log_softmax_backward(output_grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of `log_softmax` with respect to its input, by its result."""
     return log_softmax_backward.op(output_grad, result, dim)
 
@@ -136,7 +138,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
 
 
 @composite("softmax", out="exact", quick=dimensions.along(softmax_op.op))
-def softmax(input, dim, dtype=None):
+def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
     Parameters
@@ -156,13 +158,27 @@ def softmax(input, dim, dtype=None):
 
 
 @composite("log_softmax", out="exact", quick=dimensions.along(log_softmax_op.op))
-def log_softmax(input, dim, dtype=None):
-    """The logarithm of `softmax`, computed in one go."""
+def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of `softmax`, accurate where that is close to 0.
+
+    Parameters
+    ----------
+    input : Tensor of floating-point dtype
+    dim : int
+        Along it the exponentials of the results sum to 1.
+    dtype : dtype, optional
+        Convert first.
+
+    Examples
+    --------
+    >>> weft.log_softmax(weft.tensor([0.0, 1000.0]), dim=0)
+    tensor([-1000.,     0.])
+    """
     return normalizing("log_softmax", input, dim, dtype, log_softmax_op)
 
 
 @composite()
-def _safe_softmax(input, dim, dtype=None):
+def _safe_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """`softmax`, with zeros in place of nan where all elements along the dimension are minus infinity.
 
     Examples
@@ -175,7 +191,7 @@ def _safe_softmax(input, dim, dtype=None):
 
 
 @composite()
-def _softmax_backward_data(grad_output, output, dim, input_dtype):
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of `softmax` with respect to its input.
 
     Parameters
@@ -210,7 +226,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 
 
 @op(name="vector_norm", result="real", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
-def vector_norm(input, ord, dim, keepdim):
+def vector_norm(input: Tensor, ord: float, dim: tuple[int, ...], keepdim: bool) -> Tensor:
     """The p-norm of the elements over some dims."""
     return vector_norm.op(input, ord, dim, keepdim)
 
@@ -259,12 +275,38 @@ def _(grad, input, output, ord, dim, keepdim):
 
 
 @composite("norm", out="exact", quick=dimensions.norm(vector_norm.op), scalars="p")
-def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
     """The p-norm over some dimensions, or over all.
 
     Parameters
     ----------
-    p : number, "fro" or "nuc"
+    input : Tensor of floating-point or complex dtype
+    p : float, "fro" or "nuc"
+        ``"fro"`` and None are 2; infinite: the largest (or smallest) size; 0: how many are not 0; ``"nuc"``: the
+        sum of the singular values of matrices.
+    dim : int or sequence of int, optional
+        Default: all elements as one vector; for ``"nuc"`` the last two dimensions.
+    keepdim : bool
+        Keep the reduced dimensions, with size 1.
+    dtype : dtype, optional
+        Convert first.
+
+    Raises
+    ------
+    RuntimeError
+        For bool and integers.
+
+    Examples
+    --------
+    >>> x = weft.tensor([3.0, -4.0])
+    >>> weft.norm(x), weft.norm(x, p=1), weft.norm(x, p=float("inf"))
+    (tensor(5.), tensor(7.), tensor(4.))
     """
     if dtype is not None:
         input = input.to(dtype)
@@ -301,18 +343,51 @@ def exponent(name: str, value: Any) -> float:
     return float(value)
 
 
-@composite(scalars="p")
-def dist(input, other, p=2):
-    """The p-norm of ``input - other``."""
+@composite()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    Parameters
+    ----------
+    input, other : Tensor, broadcastable
+    p : float
+        The order, see `norm`.
+
+    Examples
+    --------
+    >>> weft.dist(weft.tensor([1.0, 2.0]), weft.tensor([4.0, 6.0]))
+    tensor(5.)
+    """
     return norm(input - other, p)
 
 
 Tensor.dist = dist
 
 
-@composite("renorm", "renorm_", out="exact", scalars="p maxnorm")
-def renorm(input, p, dim, maxnorm):
-    """Each slice along a dimension scaled down to a p-norm of at most ``maxnorm``."""
+@composite("renorm", "renorm_", out="exact")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``.
+
+    Parameters
+    ----------
+    input : Tensor of two or more dimensions
+    p : float
+        The order of the norm, above 0.
+    dim : int
+        ``input.select(dim, i)`` are the slices.
+    maxnorm : float
+
+    Raises
+    ------
+    RuntimeError
+        If p is not positive, maxnorm is negative, or input has fewer dimensions.
+
+    Examples
+    --------
+    >>> weft.renorm(weft.tensor([[3.0, 4.0], [0.3, 0.4]]), p=2, dim=0, maxnorm=1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     order = exponent("renorm", p)
     if order <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported; got p={p}")

@@ -11,6 +11,7 @@ import numpy
 from weft._dtypes.dtypes import float64, int32, int64, result_dtype
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
+from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
@@ -19,6 +20,7 @@ from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
 from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions, reduce, taken_along
+from weft.types import Number
 
 
 def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
@@ -119,7 +121,7 @@ def last_to(xp: Any, keys: Any, dim: int) -> Any:
 
 
 @op(name="sort", compute_dtype="float32", vmap="along_dims")
-def ordered(input, dim, descending):
+def ordered(input: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The elements in order along a dim, and where they were."""
     return ordered.op(input, dim, descending)
 
@@ -138,17 +140,34 @@ def _(grad, later_outputs, input_shape, dim):
 
 
 @composite("sort", out="exact", quick=dimensions.ordering(ordered.op, named("sort", "values indices")))
-def sort(input, dim=-1, descending=False, stable=False):
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
     """The elements in order along a dimension, and where they were.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int
+    descending : bool
+        The largest first. nan counts as larger than any number.
+    stable : bool
+        Equal elements stay in their order, as they do without it.
 
     Returns
     -------
-    named tuple (values, indices)
+    named tuple (values, indices) of Tensor
+
+    Raises
+    ------
+    RuntimeError
+        For complex input.
 
     Examples
     --------
-    >>> weft.sort(weft.tensor([3, 1, 2])).values
+    >>> values, indices = weft.sort(weft.tensor([3, 1, 2]))
+    >>> values
     tensor([1, 2, 3])
+    >>> indices
+    tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' must be int, not bool")
@@ -160,19 +179,38 @@ def sort(input, dim=-1, descending=False, stable=False):
 
 
 @composite("msort", out="exact")
-def msort(input):
+def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
     return sort(input, 0).values
 
 
 @composite("argsort")
-def argsort(input, dim=-1, descending=False, stable=False):
-    """The positions that put the elements in order along a dimension."""
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The positions that put the elements in order along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int
+    descending : bool
+        The largest first. nan counts as larger than any number.
+    stable : bool
+        Equal elements stay in their order, as they do without it.
+
+    Returns
+    -------
+    Tensor of int64
+
+    Examples
+    --------
+    >>> weft.argsort(weft.tensor([3, 1, 2]), descending=True)
+    tensor([0, 2, 1])
+    """
     return sort(input, dim, descending).indices
 
 
 @op(name="topk", compute_dtype="float32", vmap="along_dims")
-def top(input, k, dim, largest_, sorted_):
+def top(input: Tensor, k: int, dim: int, largest_: bool, sorted_: bool) -> tuple[Tensor, Tensor]:
     """The k largest or smallest elements along a dim, and where they are."""
     return top.op(input, k, dim, largest_, sorted_)
 
@@ -207,13 +245,34 @@ def _(grad, later_outputs, input_shape, dim):
 
 
 @composite("topk", out="exact", quick=dimensions.largest(top.op, named("topk", "values indices")))
-def topk(input, k, dim=-1, largest=True, sorted=True):
-    """The k largest (or smallest) elements along a dimension, in order, and where they are.
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) elements along a dimension, and where they are.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype, not bool
+    k : int
+    dim : int
+    largest : bool
+        False: the smallest.
+    sorted : bool
+        In order, as they are without it.
+
+    Returns
+    -------
+    named tuple (values, indices) of Tensor, of size k along ``dim``
 
     Raises
     ------
     RuntimeError
         If k is negative or larger than the dimension.
+
+    Examples
+    --------
+    >>> weft.topk(weft.tensor([1, 4, 2, 3]), 2)
+    weft.return_types.topk(
+    values=tensor([4, 3]),
+    indices=tensor([1, 3]))
     """
     if input._key.is_complex:
         raise RuntimeError(f"topk: does not support complex dtypes, which have no order; got {input._key.dtype}")
@@ -229,8 +288,32 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 @composite("kthvalue", out="exact")
-def kthvalue(input, k, dim=-1, keepdim=False):
-    """The k-th smallest element along a dimension, and where it is."""
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The k-th smallest element along a dimension, and where it is.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    k : int
+        From 1 on.
+    dim : int
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    named tuple (values, indices) of Tensor
+
+    Raises
+    ------
+    RuntimeError
+        If k is not between 1 and the size of the dimension.
+
+    Examples
+    --------
+    >>> weft.kthvalue(weft.tensor([4, 1, 3, 2]), 2).values
+    tensor(2)
+    """
     if input._key.is_complex:
         raise NotImplementedError(
             f"kthvalue: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
@@ -248,7 +331,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 
 @op(name="kthvalue", compute_dtype="float32", vmap="along_dims")
-def smallest(input, k, dim, keepdim):
+def smallest(input: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     """The k-th smallest element along a dim, and where it is."""
     return smallest.op(input, k, dim, keepdim)
 
@@ -344,14 +427,80 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
 
 
 @composite("quantile", out="exact", autocast="float32")
-def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """The value below which a share q of the elements lies, along a dimension or over all."""
+def quantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """The value below which a share q of the elements lies, along a dimension or over all.
+
+    Parameters
+    ----------
+    input : Tensor of float32 or float64
+    q : float, or Tensor of input's dtype, shape () or (Q,)
+        In [0, 1].
+    dim : int, optional
+        Default: over all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+    interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}
+        What to take where ``q * (n - 1)`` lies between two positions of the n sorted elements.
+
+    Returns
+    -------
+    Tensor, shape (Q, ...) for a vector q; nan where an element is.
+
+    Raises
+    ------
+    RuntimeError
+        If q is not in [0, 1], or the input is empty or of another dtype.
+
+    Examples
+    --------
+    >>> x = weft.tensor([0.0, 10.0, 20.0, 40.0])
+    >>> weft.quantile(x, 0.5)
+    tensor(15.)
+    >>> weft.quantile(x, weft.tensor([0.0, 1.0]))
+    tensor([ 0., 40.])
+    """
     return quantile_of("quantile", input, q, dim, keepdim, interpolation, False)
 
 
 @composite("nanquantile", out="exact", autocast="float32")
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    """`quantile` of the elements that are not nan."""
+def nanquantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """`quantile` of the elements that are not nan.
+
+    Parameters
+    ----------
+    input : Tensor of float32 or float64
+    q : float, or Tensor of input's dtype, shape () or (Q,)
+        In [0, 1].
+    dim : int, optional
+        Default: over all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+    interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}
+        What to take between two positions.
+
+    Returns
+    -------
+    Tensor, shape (Q, ...) for a vector q; nan where all elements are.
+
+    Examples
+    --------
+    >>> weft.nanquantile(weft.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
+    """
     return quantile_of("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
@@ -359,7 +508,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 
 
 @op(tensors="sequence values", name="searchsorted", compute_dtype="float32", gradient=None)
-def search(sequence, values, right):
+def search(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """Where values would have to stand in sorted sequences."""
     return search.op(sequence, values, right)
 
@@ -398,15 +547,46 @@ def bisected(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
 
 
 @composite(out="exact")
-def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Tensor | Number,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted.
 
     Parameters
     ----------
-    sorted_sequence : Tensor, shape (..., n)
-    input : Tensor of the same leading dimensions, or number
+    sorted_sequence : Tensor, shape (n,) or (..., n)
+    input : Tensor, shape (...) for one sequence, (..., m) for several; or number
+    out_int32 : bool
+        Return int32 instead of int64.
     right : bool
         Behind equal elements instead of before them.
+    side : {"left", "right"}, optional
+        ``"right"`` is ``right=True``.
+    sorter : Tensor of int64, shape of sorted_sequence, optional
+        The positions that sort it, if it is not sorted.
+
+    Returns
+    -------
+    Tensor, shape of input, with positions from 0 to n
+
+    Raises
+    ------
+    RuntimeError
+        If the leading dimensions differ, or ``side`` and ``right`` disagree.
+
+    Examples
+    --------
+    >>> edges = weft.tensor([1, 3, 5])
+    >>> weft.searchsorted(edges, weft.tensor([0, 3, 6]))
+    tensor([0, 1, 3])
+    >>> weft.searchsorted(edges, 3, right=True)
+    tensor(2)
     """
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"searchsorted: side can only be 'left' or 'right' but got {side}")
@@ -454,8 +634,29 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 
 @composite(out="exact")
-def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """Which interval between sorted boundaries each element lies in."""
+def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Which interval between sorted boundaries each element lies in.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    boundaries : Tensor, shape (n,)
+        In increasing order.
+    out_int32 : bool
+        Return int32 instead of int64.
+    right : bool
+        A boundary belongs to the interval above it, instead of that below.
+
+    Returns
+    -------
+    Tensor, shape of input, with numbers from 0 (below all boundaries) to n
+
+    Examples
+    --------
+    >>> ages = weft.tensor([3, 18, 70])
+    >>> weft.bucketize(ages, weft.tensor([18, 65]), right=True)
+    tensor([0, 1, 2])
+    """
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize: boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -465,7 +666,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
 
 @op(tensors="input weights", name="bincount", gradient=None)
-def counts(input, weights, minlength):
+def counts(input: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     """How often each integer occurs."""
     return counts.op(input, weights, minlength)
 
@@ -476,8 +677,34 @@ def _(xp, input, weights, minlength):
 
 
 @composite("bincount", data_dependent=True)
-def bincount(input, weights=None, minlength=0):
-    """How often each integer from 0 on occurs, or the sum of the weights at its places."""
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each integer from 0 on occurs, or the sum of the weights at its places.
+
+    Parameters
+    ----------
+    input : Tensor of integers, shape (n,)
+        None negative.
+    weights : Tensor, shape (n,), optional
+    minlength : int
+        At least so many elements.
+
+    Returns
+    -------
+    Tensor, shape (max(input) + 1,) at least
+        int64; with weights float32 for float32, else float64.
+
+    Raises
+    ------
+    RuntimeError
+        If an element is negative, or the shape is another.
+
+    Examples
+    --------
+    >>> weft.bincount(weft.tensor([1, 3, 1]))
+    tensor([0, 2, 0, 1])
+    >>> weft.bincount(weft.tensor([0, 1, 1]), weights=weft.tensor([0.5, 1.0, 2.0]))
+    tensor([0.5000, 3.0000])
+    """
     if input.dtype.category > 1:
         raise NotImplementedError(
             f"bincount: not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); it takes integers"
@@ -500,9 +727,31 @@ def bincount(input, weights=None, minlength=0):
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 
-@composite("histc", out="exact", data_dependent=True, scalars="min max")
-def histc(input, bins=100, min=0, max=0):
-    """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
+@composite("histc", out="exact", data_dependent=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of ``bins`` intervals of equal width between min and max.
+
+    Parameters
+    ----------
+    input : Tensor
+    bins : int
+    min, max : float
+        The outer edges, which are inside; where they are equal, the smallest and the largest element.
+
+    Returns
+    -------
+    Tensor, shape (bins,), of the dtype of input
+
+    Raises
+    ------
+    RuntimeError
+        If ``bins`` is not positive, the range is not finite, or min is above max.
+
+    Examples
+    --------
+    >>> weft.histc(weft.tensor([1.0, 2.0, 1.0, 4.0]), bins=4, min=0, max=4)
+    tensor([0., 2., 1., 1.])
+    """
     if bins <= 0:
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     if input.dtype.name == "bool":
@@ -518,7 +767,7 @@ def histc(input, bins=100, min=0, max=0):
 
 
 @op(name="histc", gradient=None)
-def counts_within(input, bins, low, high):
+def counts_within(input: Tensor, bins: int, low: float, high: float) -> Tensor:
     """How many elements lie in each of some intervals of equal width."""
     return counts_within.op(input, bins, low, high)
 
@@ -536,7 +785,7 @@ def _(xp, input, bins, low, high):
 
 
 @op(name="unique", compute_dtype="float32", gradient="refused", vmap="dynamic")
-def distinct(input, dim, with_inverse, with_counts):
+def distinct(input: Tensor, dim: int | None, with_inverse: bool, with_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct values (or slices along a dim) in order, where each element's is, and how often each occurs.
 
     What is not asked for is empty.
@@ -570,8 +819,38 @@ def _(xp, input, dim, with_inverse, with_counts):
 
 
 @composite("unique")
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements in order (or slices along ``dim``), with their places and counts if asked for."""
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """The distinct elements in order, or the distinct slices along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    sorted : bool
+        In order, as they are without it.
+    return_inverse : bool
+        Also say which of them each element is.
+    return_counts : bool
+        Also say how often each occurs.
+    dim : int, optional
+        Compare slices along it. Default: elements.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        The distinct ones, then what was asked for: the positions (of input's shape, or of size ``input.shape[dim]``)
+        and the counts, of int64.
+
+    Examples
+    --------
+    >>> weft.unique(weft.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
     check_slices("unique", input, dim)
     return chosen(
         distinct.op(
@@ -606,7 +885,7 @@ def chosen(results: Any, return_inverse: bool, return_counts: bool) -> Any:
 
 
 @op(name="unique_consecutive", compute_dtype="float32", gradient="refused", vmap="dynamic")
-def runs(input, dim):
+def runs(input: Tensor, dim: int | None) -> tuple[Tensor, Tensor, Tensor]:
     """The first of each run of equal elements (or slices), where each element's is, and the runs' lengths."""
     return runs.op(input, dim)
 
@@ -627,8 +906,31 @@ def _(xp, input, dim):
 
 
 @composite("unique_consecutive")
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """Without the elements (or slices along ``dim``) that equal the one before."""
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]:
+    """Without the elements (or slices along ``dim``) that equal the one before.
+
+    Parameters
+    ----------
+    input : Tensor
+    return_inverse : bool
+        Also say at which position each element has gone.
+    return_counts : bool
+        Also say how many equal ones followed each other.
+    dim : int, optional
+        Compare slices along it. Default: elements.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        The first of each run, then what was asked for: positions and counts, of int64.
+
+    Examples
+    --------
+    >>> weft.unique_consecutive(weft.tensor([1, 1, 2, 1]), return_counts=True)
+    (tensor([1, 2, 1]), tensor([2, 1, 1]))
+    """
     check_slices("unique_consecutive", input, dim)
     return chosen(
         runs.op(input, None if dim is None else wrap_dim("unique_consecutive", dim, input.ndim)),
