@@ -27,64 +27,6 @@ def test_a_slice_of_a_transposed_array_is_copied():
     assert (weft.from_numpy(x).contiguous().numpy() == x).all()
 
 
-VIEWS = {
-    "contiguous": lambda x: x,
-    "part": lambda x: x[1:, 3:-2],
-    "transposed": lambda x: x.T,
-    "reversed": lambda x: x[:, ::-1],
-    "rotated": lambda x: x[:, ::-1].T,
-    "turned around": lambda x: x[::-1, ::-1].T,
-    "every third": lambda x: x[::3, ::2],
-    "few columns": lambda x: x[:, :3],
-    "few rows": lambda x: x[:3].T,
-    "a row again and again": lambda x: np.broadcast_to(x[0], x.shape),
-    "a column again and again": lambda x: np.broadcast_to(x[:, :1], x.shape),
-    "each element twice": lambda x: np.broadcast_to(x[:, :, None], (*x.shape, 2)),
-    "four dimensions": lambda x: x.reshape(3, 20, 5, 40).transpose(2, 0, 3, 1),
-    "short and long": lambda x: x.reshape(60, 100, 2).transpose(0, 2, 1),
-    "one element": lambda x: x[3:4, 5:6],
-    "none": lambda x: x[:, :0],
-    "no dimensions": lambda x: x[3, 4, ...],
-}
-
-
-@pytest.mark.parametrize("element", ["uint8", "uint16", "float32", "float64"])
-@pytest.mark.parametrize("name", VIEWS)
-def test_elements_are_moved_from_any_layout_to_any_other(name, element):
-    from weft.backend_cpu.compiled.kernels.copy_cat import moved
-
-    source = VIEWS[name](np.arange(12000).reshape(60, 200).astype(element))
-    for target in (
-        np.zeros(source.shape, element),
-        np.zeros(source.shape[::-1], element).T,
-        np.zeros((*source.shape, 2), element)[..., 1],
-        np.zeros(source.shape, element)[..., ::-1] if source.ndim else np.zeros((), element),
-    ):
-        assert moved(target, source)
-        assert (target == source).all()
-
-
-def test_memory_beside_the_target_stays():
-    from weft.backend_cpu.compiled.kernels.copy_cat import moved
-
-    whole = np.zeros((50, 60), np.float32)
-    assert moved(whole[1:-1, 2:-3], np.ones((55, 48), np.float32).T)
-    assert whole.sum() == 48 * 55
-    assert not whole[0].any()
-    assert not whole[:, :2].any()
-    assert not whole[:, -3:].any()
-
-
-def test_what_cannot_be_moved_is_left_alone():
-    from weft.backend_cpu.compiled.kernels.copy_cat import moved
-
-    read_only = np.zeros(5, np.float32)
-    read_only.setflags(write=False)
-    assert not moved(read_only, np.ones(5, np.float32))
-    assert not moved(np.zeros(5, complex), np.ones(5, complex))
-    assert not moved(np.zeros(9, np.uint8)[1:].view(np.float32), np.ones(2, np.float32))
-
-
 @pytest.mark.parametrize("element", ["float32", "int64", "bool", "complex128"])
 def test_flip_roll_cat_and_stack_are_numpys(element):
     x = np.random.default_rng(0).integers(0, 2, (30, 20, 40)).astype(element)
@@ -113,26 +55,6 @@ def test_a_tensor_takes_the_elements_of_one_in_another_layout():
     assert (square.numpy() == before).all()
     square.copy_(square.t().clone())
     assert (square.numpy() == before.T).all()
-
-
-@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
-@pytest.mark.parametrize("amounts", [(1, 2), (0, 3, 2, 0), (2, 1, 1, 3, 2, 2)])
-def test_padding_is_numpys(mode, amounts):
-    x = np.random.default_rng(0).standard_normal((3, 4, 12, 13, 14)).astype("float32")
-    pairs = [(0, 0)] * (5 - len(amounts) // 2) + [*zip(amounts[-2::-2], amounts[-1::-2])]
-    names = {"replicate": "edge", "circular": "wrap"}
-    shape = x.shape if len(amounts) == 6 else x.shape[3 - len(amounts) // 2 :]
-    x, pairs = x.reshape(-1)[: np.prod(shape)].reshape(shape), pairs[-len(shape) :]
-    found = weft.nn.functional.pad(weft.from_numpy(x), amounts, mode)
-    assert (found.numpy() == np.pad(x, pairs, names.get(mode, mode))).all()
-
-
-def test_padding_by_a_negative_amount_crops():
-    x = np.arange(20_000).reshape(100, 200)
-    found = weft.nn.functional.pad(weft.from_numpy(x), (-3, 2, 4, -5), value=7).numpy()
-    assert (found[4:, :-2] == x[:95, 3:]).all()
-    assert (found[:4] == 7).all()
-    assert (found[:, -2:] == 7).all()
 
 
 @pytest.mark.parametrize("element", ["float32", "float64", "int16", "bool", "bfloat16", "complex64"])

@@ -115,3 +115,10 @@ def test_the_first_extreme_is_found_and_nan_is_one(dim):
     assert x.max(0).indices[3, 4].item() == 2
     assert x.argmin(1)[5, 7].item() == 6
     assert math.isnan(x.min(2).values[2, 3].item())
+
+
+@pytest.mark.parametrize("shape", [(9000, 3), (300, 128), (257, 65), (70, 4, 80)])
+def test_sums_over_the_first_dimension(shape):
+    x = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    expected = x.astype("float64").sum(0)
+    np.testing.assert_allclose(weft.from_numpy(x).sum(0).numpy(), expected, rtol=1e-5, atol=1e-4)

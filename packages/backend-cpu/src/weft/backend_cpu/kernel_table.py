@@ -49,9 +49,6 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             """),
         ],
         "kernels.convert": [
-            Row(MIN_SIZE, True, """
-                bfloat16 bool float16 float32 float64 int16 int32 int64 int8 uint8
-            """, "core::tril core::triu"),
             Row(MIN_SIZE, True, "float32 float64 int8 uint8", "core::convert"),
             Row(MIN_SIZE_FUSED, True, "bfloat16 float16", "core::convert"),
         ],
@@ -202,6 +199,11 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE_FUSED, False, "float32 float64", "core::histc"),
             Row(MIN_SIZE_FUSED, False, "int64", "core::bincount"),
             Row(MIN_SIZE_FUSED, True, "float32 float64 int32 int64", "core::topk"),
+        ],
+        "kernels.triangular": [
+            Row(MIN_SIZE, True, """
+                bfloat16 bool float16 float32 float64 int16 int32 int64 int8 uint8
+            """, "core::tril core::triu"),
         ],
     },
 }

@@ -12,14 +12,13 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
+from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.copy_cat import copied, copy_bytes
+from weft.backend_cpu.compiled.kernels.strided_copy import ordered_copy
 from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
@@ -380,7 +379,7 @@ def scatter_kernel(generic: Any) -> Any:
         ):
             return generic(x, dim, index, source, adds)
         values = source if is_array else np.full(index.shape, source, x.dtype)
-        made, wrong = copied(x), np.zeros(1, bool)
+        made, wrong = ordered_copy(x), np.zeros(1, bool)
         rows = parts(index, dim)[2] == 1
         launch, shape = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
         whole, values = made.reshape(shape[0], x.shape[dim], *shape[2:]), values.reshape(shape)
@@ -444,7 +443,7 @@ def scatter_reduce_kernel(generic: Any) -> Any:
         rows = taken and parts(index, dim)[2] == 1
         if not taken or reduce == "mean" or (reduce != "sum" and not rows):
             return generic(x, dim, index, source, reduce, include_self)
-        made, wrong = copied(x), np.zeros(1, bool)
+        made, wrong = ordered_copy(x), np.zeros(1, bool)
         shape = (-1, index.shape[dim]) if rows else parts(index, dim)
         whole = made.reshape(shape[0], x.shape[dim], *shape[2:])
         index_rows, values = index.reshape(shape), source.reshape(shape)
@@ -520,7 +519,7 @@ def index_add_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
         made = None
         if x.ndim and is_taken(index, source) and source.dtype == x.dtype and isinstance(alpha, int | float):
-            made = added(copied(x), dim, index, source, alpha)
+            made = added(ordered_copy(x), dim, index, source, alpha)
         return generic(x, dim, index, source, alpha) if made is None else made
 
     return run
@@ -547,10 +546,7 @@ def fetch(typingctx: Any, x: Any, i: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [builder.bitcast(place, byte), *[ir.Constant(word, each) for each in (0, 3, 1)]])
+        prefetch(builder, place)
         return context.get_dummy_value()
 
     return types.void(x, i), generate
@@ -611,7 +607,7 @@ def index_put_kernel(generic: Any) -> Any:
         if accumulate and len(places) == 1 and is_taken(indices[places[0]], values) and values.dtype == x.dtype:
             dim, index = places[0], indices[places[0]]
             if values.shape == (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]):
-                made = added(copied(x), dim, index.reshape(-1), values)
+                made = added(ordered_copy(x), dim, index.reshape(-1), values)
         elif accumulate and len(places) > 1 and places == list(range(len(places))) and x.size:
             made = added_at(x, [indices[place] for place in places], values)
         return generic(x, indices, values, accumulate) if made is None else made
@@ -628,7 +624,7 @@ def added_at(x: Any, indices: Any, values: Any) -> Any:
     index = joined(indices, x.shape)
     if index is None:
         return None
-    made = copied(x)
+    made = ordered_copy(x)
     sums = added(made.reshape(1, -1, *rest), 1, index, values.reshape(1, index.size, *rest))
     return None if sums is None else made
 

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 
 from weft.backend_cpu.compiled.codegen.instructions import FEATURES, IS_X86
 from weft.backend_cpu.compiled.codegen.mathematics import either, like
+from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 
 __all__ = [
@@ -55,13 +56,6 @@ def width_of(dtype: Any) -> int:
 
 
 I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
-
-
-def fetch(builder: Any, address: Any, to_write: bool) -> None:
-    """Bring a cache line nearer."""
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
-    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(function, [builder.inttoptr(address, POINTER), I32(int(to_write)), I32(3), I32(1)])
 
 
 class BFloat(ir.Type):  # type: ignore[misc]
@@ -156,7 +150,7 @@ def tile_of(rows: int) -> Any:
             sources, targets = at_rows(a, from_row), at_rows(c, step)
             places = [(row, k) for row in range(rows) for k in range(VECTORS)]
             for row, k in places:  # what is added to comes nearer meanwhile
-                fetch(builder, plus(targets[row], k * BYTES), True)
+                prefetch(builder, builder.inttoptr(plus(targets[row], k * BYTES), POINTER), to_write=True)
             multiply = add_product_of_pairs if pairs else add_product_of_vectors
             known = ACROSS if in_panel else factor.element.get_abi_size(context.target_data)
 
@@ -174,7 +168,7 @@ def tile_of(rows: int) -> Any:
                 number, offset, panel, *sums = now
                 for _ in range(count):
                     for line in range(0, ACROSS if count > 1 else 0, 64):  # one term alone is not worth it (measured)
-                        fetch(builder, plus(panel, AT_ONCE * ACROSS + line), False)
+                        prefetch(builder, builder.inttoptr(plus(panel, AT_ONCE * ACROSS + line), POINTER))
                     sums = add_term(offset, panel, sums)
                     offset, panel = plus(offset, step), plus(panel, ACROSS)
                 then = [plus(number, count), offset, panel, *sums]
@@ -263,18 +257,6 @@ def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, ac
 
 
 @intrinsic
-def copy(typingctx: Any, target: Any, source: Any, size: Any) -> Any:
-    """Copy so many bytes, by the addresses."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        target, source = (builder.inttoptr(each, POINTER) for each in values[:2])
-        cgutils.raw_memcpy(builder, target, source, values[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(*(types.intp,) * 3), generate
-
-
-@intrinsic
 def clear(typingctx: Any, target: Any, size: Any) -> Any:
     """Set so many bytes to 0, by the address."""
 
@@ -305,10 +287,10 @@ def add_edge(zero, kind, inner, a, steps, b, c, step, count, fresh, columns):
     """The same for a tile of fewer columns than a panel has, by one that has all."""
     tile, size = np.empty((ROWS, ACROSS), np.uint8), columns * bytes_of(zero)
     for row in range(0 if fresh else count):
-        copy(np.intp(tile[row].ctypes.data), c + row * step, size)
+        copy_bytes(np.intp(tile[row].ctypes.data), c + row * step, size)
     add_rows_of_tile(zero, kind, inner, a, steps, b, np.intp(tile.ctypes.data), ACROSS, count, fresh)
     for row in range(count):  # an array lives until it is used last: its address keeps none
-        copy(c + row * step, np.intp(tile[row].ctypes.data), size)
+        copy_bytes(c + row * step, np.intp(tile[row].ctypes.data), size)
 
 
 @loop
@@ -362,9 +344,11 @@ def set_panel(zero, source, step, flipped, rows, columns, panel):
     if not flipped:
         for row in range(rows):
             if columns * size == ACROSS:
-                copy(panel + row * ACROSS, source + row * step, ACROSS)  # which the compiler knows how to do at once
+                copy_bytes(
+                    panel + row * ACROSS, source + row * step, ACROSS
+                )  # in a few instructions, as its size is known
             else:
-                copy(panel + row * ACROSS, source + row * step, columns * size)
+                copy_bytes(panel + row * ACROSS, source + row * step, columns * size)
         return
     lanes = BYTES // size
     down, right = rows // lanes * lanes, columns // lanes * lanes
@@ -374,7 +358,7 @@ def set_panel(zero, source, step, flipped, rows, columns, panel):
             transpose(zero, source + column * step + row * size, step, place, ACROSS)
     for column in range(columns):
         for row in range(down if column < right else 0, rows):
-            copy(panel + row * ACROSS + column * size, source + column * step + row * size, size)
+            copy_bytes(panel + row * ACROSS + column * size, source + column * step + row * size, size)
 
 
 @loop
@@ -386,7 +370,7 @@ def set_panels(zero, source, step, flipped, rows, columns, panels, below):
     for first in range(0, whole, TOGETHER):  # what lies side by side is read at once: two thirds of the time (measured)
         for row in range(rows):
             for p in range(first, min(first + TOGETHER, whole)):
-                copy(panels + p * below + row * ACROSS, source + row * step + p * ACROSS, ACROSS)
+                copy_bytes(panels + p * below + row * ACROSS, source + row * step + p * ACROSS, ACROSS)
     for first in range(whole * width, columns, width):
         place, some = source + first * (step if flipped else size), min(width, columns - first)
         set_panel(zero, place, step, flipped, rows, some, panels + first // width * below)

@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
+from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.copy_cat import LIKE, MOVED, copy_bytes, item
+from weft.backend_cpu.compiled.kernels.strided_copy import DTYPES, UNSIGNED, copy_item
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 NOWHERE = -1  # the place of an element that has the padding's value
@@ -77,14 +78,14 @@ def put(target, source, like, near, columns, first, stop):
     """Some elements of a row, from their places in one of the source, one by one."""
     for i in range(first, stop):
         column = word_at(columns + 8 * i)
-        item(target + i * like.itemsize, source + column * like.itemsize if column >= 0 else near, like)
+        copy_item(target + i * like.itemsize, source + column * like.itemsize if column >= 0 else near, like)
 
 
 @njit(fastmath={"reassoc", "contract"}, error_model="numpy", forceinline=True)
 def put_value(target, like, near, count):
     """The padding's value, again and again."""
     for _ in range(count):
-        item(target, near, like)
+        copy_item(target, near, like)
         target += like.itemsize
 
 
@@ -128,7 +129,7 @@ def pad(x, y, like, value, table):
 
 def padded(x: Any, before: Any, after: Any, mode: str, value: Any) -> Any:
     """The padded array; None where the loop does not do it."""
-    like = LIKE.get(x.itemsize)
+    like = UNSIGNED.get(x.itemsize)
     plan = plan_of(mode, x.shape, tuple(before), tuple(after)) if like is not None and x.flags.c_contiguous else None
     if plan is None:
         return None
@@ -138,7 +139,7 @@ def padded(x: Any, before: Any, after: Any, mode: str, value: Any) -> Any:
     return made
 
 
-@register_kernel("nn::pad_constant", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
+@register_kernel("nn::pad_constant", dtypes=DTYPES, min_size=MIN_SIZE, bitwise=True)
 def pad_constant_kernel(generic: Any) -> Any:
     def run(x: Any, before: Any, after: Any, value: Any) -> Any:
         made = padded(x, before, after, "constant", value)
@@ -147,7 +148,7 @@ def pad_constant_kernel(generic: Any) -> Any:
     return run
 
 
-@register_kernel("nn::pad_inside", dtypes=MOVED, min_size=MIN_SIZE, bitwise=True)
+@register_kernel("nn::pad_inside", dtypes=DTYPES, min_size=MIN_SIZE, bitwise=True)
 def pad_inside_kernel(generic: Any) -> Any:
     def run(x: Any, before: Any, after: Any, mode: str) -> Any:
         made = padded(x, before, after, mode, 0)
