@@ -9,6 +9,8 @@ from typing import Literal
 from typing import overload as _overload
 from weft import return_types as _return_types
 from weft.types import DType
+from weft.types import Device
+from weft.types import Layout
 from weft.types import MemoryFormat
 from weft.types import Number
 from weft.types import Scalar
@@ -610,8 +612,8 @@ def atleast_3d(*tensors: Any) -> Any:
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2)``."""
 
-def bartlett_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
-    """Bartlett's window, a triangle; the parameters are those of `hann_window`."""
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Bartlett's window, a triangle."""
 
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
@@ -640,8 +642,8 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in exactly one."""
 
-def blackman_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
-    """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``; the parameters are those of `hann_window`."""
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``."""
 
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
@@ -1012,10 +1014,10 @@ def greater_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None =
 def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than ``other``."""
 
-def hamming_window(window_length: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
-    """Hamming's window: ``alpha - beta cos(2 pi x)``; the other parameters are those of `hann_window`."""
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Hamming's window: ``alpha - beta cos(2 pi x)``."""
 
-def hann_window(window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Hann's window: one period of a cosine, raised and turned over."""
 
 def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1135,8 +1137,8 @@ def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
     """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
 
-def kaiser_window(window_length: Any, periodic: Any = True, beta: Any = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False) -> Any:
-    """Kaiser's window, of which ``beta`` says how narrow it is; the other parameters are those of `hann_window`."""
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
+    """Kaiser's window."""
 
 def kron(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""

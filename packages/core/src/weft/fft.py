@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from weft._dtypes.dtypes import get_default_dtype
 from weft._interception.torch_function import offer
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
 from weft.ops.creation import arange
 from weft.ops.fourier import c2c, c2r, r2c, resized, scale_of
+from weft.types import Device, DType
 
 __all__ = [
     "fft",
@@ -153,7 +156,7 @@ def halved_size(input: Any, n: Any, dim: Any) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform along one dimension: ``sum_j input[j] exp(-2 pi i j k / n)``.
 
     Parameters
@@ -162,7 +165,14 @@ def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None
     n : int, optional
         The size that the dimension is cut or filled up to.
     dim : int
-    norm : {"backward", "ortho", "forward"}, optional
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
 
     Examples
     --------
@@ -173,8 +183,29 @@ def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None
 
 
 @composite(out="exact", autocast="float32")
-def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `fft`."""
+def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `fft`.
+
+    Parameters
+    ----------
+    input : Tensor, real or complex
+    n : int, optional
+        The size that the dimension is cut or filled up to.
+    dim : int
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ifft(weft.fft.fft(weft.tensor([1.0, 2.0, 4.0]))).real
+    tensor([1., 2., 4.])
+    """
     (along,), sizes = one_dim("ifft", input, n, dim)
     if input.is_complex():
         return complex_transform("ifft", input, ((along,), sizes), norm, False)
@@ -184,104 +215,495 @@ def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = Non
 
 
 @composite(out="exact", autocast="float32")
-def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The first ``n // 2 + 1`` elements of the transform of real numbers; the others are their conjugates."""
+def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The first ``n // 2 + 1`` elements of the transform of real numbers; the others are their conjugates.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    n : int, optional
+        The size that the dimension is cut or filled up to.
+    dim : int
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.rfft(weft.tensor([1.0, 2.0, 3.0, 4.0]))
+    tensor([10.+0.j, -2.+2.j, -2.+0.j])
+    """
     return real_transform("rfft", input, one_dim("rfft", input, n, dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `rfft`: n real numbers, by default ``2 * (size - 1)``."""
+def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `rfft`: real numbers.
+
+    Parameters
+    ----------
+    input : Tensor
+    n : int, optional
+        The size of the result, by default ``2 * (size - 1)``.
+    dim : int
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> half = weft.fft.rfft(weft.tensor([1.0, 2.0, 4.0]))
+    >>> weft.fft.irfft(half, n=3).round(decimals=4)  # the size was odd
+    tensor([1., 2., 4.])
+    """
     return hermitian_transform("irfft", input, one_dim("irfft", input, halved_size(input, n, dim), dim), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The real transform of a Hermitian signal, of which the first half is given."""
+def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The real transform of a Hermitian signal, of which the first half is given.
+
+    Parameters
+    ----------
+    input : Tensor
+    n : int, optional
+        The size of the result, by default ``2 * (size - 1)``.
+    dim : int
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.hfft(weft.tensor([1.0, 0.0, 0.0]))
+    tensor([1., 1., 1., 1.])
+    """
     return hermitian_transform("hfft", input, one_dim("hfft", input, halved_size(input, n, dim), dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of `hfft`."""
+def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of `hfft`.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    n : int, optional
+        The size that the dimension is cut or filled up to.
+    dim : int
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ihfft(weft.tensor([1.0, 1.0, 1.0, 1.0])).real
+    tensor([1., 0., 0.])
+    """
     return real_transform("ihfft", input, one_dim("ihfft", input, n, dim), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def fftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`fft` over several dimensions, by default all; with ``s`` alone over the last ones."""
+def fftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """`fft` over several dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, real or complex
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.fftn(weft.tensor([[1.0, 2.0], [3.0, 4.0]])).real
+    tensor([[10., -2.],
+            [-4.,  0.]])
+    """
     return complex_transform("fftn", input, several_dims("fftn", input, s, dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def ifftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `fftn`."""
+def ifftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """The inverse of `fftn`.
+
+    Parameters
+    ----------
+    input : Tensor, real or complex
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ifftn(weft.fft.fftn(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))).real
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
     return complex_transform("ifftn", input, several_dims("ifftn", input, s, dim), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def rfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`rfft` over several dimensions; the last of them is halved."""
+def rfftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """`rfft` over several dimensions; the last of them is halved.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.rfftn(weft.zeros(4, 6)).shape
+    weft.Size([4, 4])
+    """
     return real_transform("rfftn", input, several_dims("rfftn", input, s, dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def irfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`."""
+def irfftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """The inverse of `rfftn`.
+
+    Parameters
+    ----------
+    input : Tensor
+    s : sequence of int, optional
+        The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> x = weft.rand(4, 5)
+    >>> weft.allclose(weft.fft.irfftn(weft.fft.rfftn(x), s=x.shape), x, atol=1e-6)
+    True
+    """
     return hermitian_transform("irfftn", input, several_dims("irfftn", input, s, dim, True), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def hfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """`hfft` over several dimensions; of the last of them the first half is given."""
+def hfftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """`hfft` over several dimensions; of the last of them the first half is given.
+
+    Parameters
+    ----------
+    input : Tensor
+    s : sequence of int, optional
+        The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.hfftn(weft.zeros(4, 4)).shape
+    weft.Size([4, 6])
+    """
     return hermitian_transform("hfftn", input, several_dims("hfftn", input, s, dim, True), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def ihfftn(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `hfftn`."""
+def ihfftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
+) -> Tensor:
+    """The inverse of `hfftn`.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default all, or with ``s`` the last ones.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ihfftn(weft.zeros(4, 6)).shape
+    weft.Size([4, 4])
+    """
     return real_transform("ihfftn", input, several_dims("ihfftn", input, s, dim), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def fft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`fftn` over the last two dimensions."""
+def fft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """`fft` over two dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, real or complex
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.fft2(weft.tensor([[1.0, 2.0], [3.0, 4.0]])).real
+    tensor([[10., -2.],
+            [-4.,  0.]])
+    """
     return complex_transform("fft2", input, several_dims("fft2", input, s, dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def ifft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`ifftn` over the last two dimensions."""
+def ifft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """The inverse of `fft2`.
+
+    Parameters
+    ----------
+    input : Tensor, real or complex
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ifft2(weft.fft.fft2(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))).real
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
     return complex_transform("ifft2", input, several_dims("ifft2", input, s, dim), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def rfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`rfftn` over the last two dimensions."""
+def rfft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """`rfft` over two dimensions; the last of them is halved.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.rfft2(weft.zeros(4, 6)).shape
+    weft.Size([4, 4])
+    """
     return real_transform("rfft2", input, several_dims("rfft2", input, s, dim), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def irfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`irfftn` over the last two dimensions."""
+def irfft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """The inverse of `rfft2`.
+
+    Parameters
+    ----------
+    input : Tensor
+    s : sequence of int, optional
+        The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> x = weft.rand(4, 5)
+    >>> weft.allclose(weft.fft.irfft2(weft.fft.rfft2(x), s=x.shape), x, atol=1e-6)
+    True
+    """
     return hermitian_transform("irfft2", input, several_dims("irfft2", input, s, dim, True), norm, False)
 
 
 @composite(out="exact", autocast="float32")
-def hfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`hfftn` over the last two dimensions."""
+def hfft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """`hfft` over two dimensions; of the last of them the first half is given.
+
+    Parameters
+    ----------
+    input : Tensor
+    s : sequence of int, optional
+        The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.hfft2(weft.zeros(4, 4)).shape
+    weft.Size([4, 6])
+    """
     return hermitian_transform("hfft2", input, several_dims("hfft2", input, s, dim, True), norm, True)
 
 
 @composite(out="exact", autocast="float32")
-def ihfft2(input: Any, s: Any = None, dim: Any = PAIR, norm: str | None = None) -> Any:
-    """`ihfftn` over the last two dimensions."""
+def ihfft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
+) -> Tensor:
+    """The inverse of `hfft2`.
+
+    Parameters
+    ----------
+    input : Tensor, real
+    s : sequence of int, optional
+        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    dim : int or tuple of int, optional
+        By default the last two.
+    norm : "backward", "ortho" or "forward", optional
+        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+        "ortho" by its square root in both.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is less than 1, or the dtype is not transformed.
+
+    Examples
+    --------
+    >>> weft.fft.ihfft2(weft.zeros(4, 6)).shape
+    weft.Size([4, 4])
+    """
     return real_transform("ihfft2", input, several_dims("ihfft2", input, s, dim), norm, False)
 
 
 @composite(out=True)
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def fftfreq(
+    n: int, d: float = 1.0, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
     """The frequencies of `fft`'s elements, in cycles per unit of the sampling distance ``d``.
+
+    Parameters
+    ----------
+    n : int
+        The size of the transform.
+    d : float
+        The sampling distance.
+    dtype : dtype, default `get_default_dtype`
+    device : device or str, optional
+    requires_grad : bool
 
     Examples
     --------
@@ -300,8 +722,26 @@ def resolution(n: int, d: float) -> float:
 
 
 @composite(out=True)
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """The frequencies of `rfft`'s elements, in cycles per unit of the sampling distance ``d``."""
+def rfftfreq(
+    n: int, d: float = 1.0, *, dtype: DType | None = None, device: Device = None, requires_grad: bool = False
+) -> Tensor:
+    """The frequencies of `rfft`'s elements, in cycles per unit of the sampling distance ``d``.
+
+    Parameters
+    ----------
+    n : int
+        The size of the transform.
+    d : float
+        The sampling distance.
+    dtype : dtype, default `get_default_dtype`
+    device : device or str, optional
+    requires_grad : bool
+
+    Examples
+    --------
+    >>> weft.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
     (n,) = integers("rfftfreq", (n,), "n")
     element = get_default_dtype() if dtype is None else dtype
     steps = arange(n // 2 + 1, device=device).to(element)
@@ -315,13 +755,37 @@ def shifted(name: str, input: Any, dim: Any, sign: int) -> Any:
     return input.roll([(input.shape[d] + (sign < 0)) // 2 for d in dims], list(dims)) if dims else input.clone()
 
 
-def fftshift(input: Any, dim: Any = None) -> Any:
-    """The frequency 0 moved to the middle."""
+def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """The frequency 0 moved to the middle.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or tuple of int, optional
+        By default all.
+
+    Examples
+    --------
+    >>> weft.fft.fftshift(weft.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    """
     return shifted("fftshift", input, dim, 1)
 
 
-def ifftshift(input: Any, dim: Any = None) -> Any:
-    """The inverse of `fftshift`."""
+def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or tuple of int, optional
+        By default all.
+
+    Examples
+    --------
+    >>> weft.fft.ifftshift(weft.fft.fftshift(weft.fft.fftfreq(5)))
+    tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
+    """
     return shifted("ifftshift", input, dim, -1)
 
 

@@ -144,7 +144,19 @@ def _(xp, input, n):
 
 @polynomial(name="chebyshev_polynomial_u")
 def chebyshev_polynomial_u(input, n):
-    """Chebyshev polynomials of the second kind: ``sin((n + 1) * acos(x)) / sin(acos(x))``."""
+    """Chebyshev polynomials of the second kind: ``sin((n + 1) * acos(x)) / sin(acos(x))``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.chebyshev_polynomial_u(weft.tensor([0.5, 2.0]), 2)
+    tensor([ 0., 15.])
+    """
     return chebyshev_polynomial_u.op(input, n)
 
 
@@ -155,7 +167,19 @@ def _(xp, input, n):
 
 @polynomial(name="chebyshev_polynomial_v")
 def chebyshev_polynomial_v(input, n):
-    """Chebyshev polynomials of the third kind: ``cos((n + 1 / 2) * acos(x)) / cos(acos(x) / 2)``."""
+    """Chebyshev polynomials of the third kind: ``cos((n + 1 / 2) * acos(x)) / cos(acos(x) / 2)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.chebyshev_polynomial_v(weft.tensor([0.5, 2.0]), 2)
+    tensor([-1., 11.])
+    """
     return chebyshev_polynomial_v.op(input, n)
 
 
@@ -166,7 +190,19 @@ def _(xp, input, n):
 
 @polynomial(name="chebyshev_polynomial_w")
 def chebyshev_polynomial_w(input, n):
-    """Chebyshev polynomials of the fourth kind: ``sin((n + 1 / 2) * acos(x)) / sin(acos(x) / 2)``."""
+    """Chebyshev polynomials of the fourth kind: ``sin((n + 1 / 2) * acos(x)) / sin(acos(x) / 2)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.chebyshev_polynomial_w(weft.tensor([0.5, 2.0]), 2)
+    tensor([ 1., 19.])
+    """
     return chebyshev_polynomial_w.op(input, n)
 
 
@@ -184,7 +220,19 @@ def shifted(polynomial: Any) -> Any:
 
 @polynomial(name="shifted_chebyshev_polynomial_t")
 def shifted_chebyshev_polynomial_t(input, n):
-    """Chebyshev polynomials of the first kind at ``2 * x - 1``."""
+    """Chebyshev polynomials of the first kind at ``2 * x - 1``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.shifted_chebyshev_polynomial_t(weft.tensor([0.5, 1.0]), 2)
+    tensor([-1.,  1.])
+    """
     return shifted_chebyshev_polynomial_t.op(input, n)
 
 
@@ -195,7 +243,19 @@ def _(xp, input, n):
 
 @polynomial(name="shifted_chebyshev_polynomial_u")
 def shifted_chebyshev_polynomial_u(input, n):
-    """Chebyshev polynomials of the second kind at ``2 * x - 1``."""
+    """Chebyshev polynomials of the second kind at ``2 * x - 1``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.shifted_chebyshev_polynomial_u(weft.tensor([0.5, 1.0]), 2)
+    tensor([-1.,  3.])
+    """
     return shifted_chebyshev_polynomial_u.op(input, n)
 
 
@@ -206,7 +266,19 @@ def _(xp, input, n):
 
 @polynomial(name="shifted_chebyshev_polynomial_v")
 def shifted_chebyshev_polynomial_v(input, n):
-    """Chebyshev polynomials of the third kind at ``2 * x - 1``."""
+    """Chebyshev polynomials of the third kind at ``2 * x - 1``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.shifted_chebyshev_polynomial_v(weft.tensor([0.5, 1.0]), 2)
+    tensor([-1.,  1.])
+    """
     return shifted_chebyshev_polynomial_v.op(input, n)
 
 
@@ -217,7 +289,19 @@ def _(xp, input, n):
 
 @polynomial(name="shifted_chebyshev_polynomial_w")
 def shifted_chebyshev_polynomial_w(input, n):
-    """Chebyshev polynomials of the fourth kind at ``2 * x - 1``."""
+    """Chebyshev polynomials of the fourth kind at ``2 * x - 1``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.shifted_chebyshev_polynomial_w(weft.tensor([0.5, 1.0]), 2)
+    tensor([-1.,  5.])
+    """
     return shifted_chebyshev_polynomial_w.op(input, n)
 
 
@@ -231,7 +315,19 @@ def _(xp, input, n):
 
 @polynomial(name="hermite_polynomial_h")
 def hermite_polynomial_h(input, n):
-    """Hermite polynomials of physicists: ``H(n + 1) = 2 * x * H(n) - 2 * n * H(n - 1)``."""
+    """Hermite polynomials of physicists: ``H(n + 1) = 2 * x * H(n) - 2 * n * H(n - 1)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.hermite_polynomial_h(weft.tensor([0.5, 2.0]), 2)
+    tensor([-1., 14.])
+    """
     return hermite_polynomial_h.op(input, n)
 
 
@@ -242,7 +338,19 @@ def _(xp, input, n):
 
 @polynomial(name="hermite_polynomial_he")
 def hermite_polynomial_he(input, n):
-    """Hermite polynomials of probabilists: ``He(n + 1) = x * He(n) - n * He(n - 1)``."""
+    """Hermite polynomials of probabilists: ``He(n + 1) = x * He(n) - n * He(n - 1)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.hermite_polynomial_he(weft.tensor([0.5, 2.0]), 2)
+    tensor([-0.7500,  3.0000])
+    """
     return hermite_polynomial_he.op(input, n)
 
 
@@ -264,7 +372,19 @@ def hermite(xp: Any, name: str, x: Any, degree: Any, *, factor: int) -> Any:
 
 @polynomial(name="laguerre_polynomial_l")
 def laguerre_polynomial_l(input, n):
-    """Laguerre polynomials: ``(n + 1) * L(n + 1) = (2 * n + 1 - x) * L(n) - n * L(n - 1)``."""
+    """Laguerre polynomials: ``(n + 1) * L(n + 1) = (2 * n + 1 - x) * L(n) - n * L(n - 1)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.laguerre_polynomial_l(weft.tensor([1.0, 2.0]), 2)
+    tensor([-0.5000, -1.0000])
+    """
     return laguerre_polynomial_l.op(input, n)
 
 
@@ -284,7 +404,19 @@ def laguerre(xp: Any, name: str, x: Any, degree: Any) -> Any:
 
 @polynomial(name="legendre_polynomial_p")
 def legendre_polynomial_p(input, n):
-    """Legendre polynomials: ``(n + 1) * P(n + 1) = (2 * n + 1) * x * P(n) - n * P(n - 1)``."""
+    """Legendre polynomials: ``(n + 1) * P(n + 1) = (2 * n + 1) * x * P(n) - n * P(n - 1)``.
+
+    Parameters
+    ----------
+    input : Tensor or number
+    n : Tensor or number
+        The degrees.
+
+    Examples
+    --------
+    >>> weft.special.legendre_polynomial_p(weft.tensor([0.5, 2.0]), 2)
+    tensor([-0.1250,  5.5000])
+    """
     return legendre_polynomial_p.op(input, n)
 
 

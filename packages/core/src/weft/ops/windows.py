@@ -15,10 +15,12 @@ from weft._devices.devices import resolve_device
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._dtypes.dtypes import get_default_dtype
 from weft._dtypes.float8 import refuse_float8
+from weft._tensor.base import Tensor
 from weft._tensor.layout import strided
 from weft.ops._declare import composite
 from weft.ops._geometry import elements
 from weft.ops.creation import finished, from_host
+from weft.types import Device, DType, Layout
 
 BLACKMAN = (0.42, 0.5, 0.08)
 
@@ -83,15 +85,15 @@ def window(name: str, count: Any, shape: Any, periodic: bool, options: dict[str,
 
 @composite()
 def hann_window(
-    window_length,
-    periodic=True,
+    window_length: int,
+    periodic: bool = True,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-):
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """Hann's window: one period of a cosine, raised and turned over.
 
     Parameters
@@ -101,8 +103,15 @@ def hann_window(
         The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
     dtype : dtype, default `get_default_dtype`
         Floating.
+    layout : layout, optional
+        ``weft.strided``: windows have no other.
     device : device or str, optional
-    requires_grad : bool
+    pin_memory, requires_grad : bool
+
+    Raises
+    ------
+    RuntimeError
+        For a negative length, or a dtype that is not floating.
 
     Examples
     --------
@@ -113,20 +122,38 @@ def hann_window(
     return window("hann_window", window_length, lambda x: cosine_sum(x, (0.5, 0.5)), periodic, options)
 
 
-@composite(scalars="alpha beta")
+@composite()
 def hamming_window(
-    window_length,
-    periodic=True,
-    alpha=0.54,
-    beta=0.46,
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-):
-    """Hamming's window: ``alpha - beta cos(2 pi x)``; the other parameters are those of `hann_window`.
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Hamming's window: ``alpha - beta cos(2 pi x)``.
+
+    Parameters
+    ----------
+    window_length : int
+    periodic : bool
+        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    alpha, beta : float
+    dtype : dtype, default `get_default_dtype`
+        Floating.
+    layout : layout, optional
+        ``weft.strided``: windows have no other.
+    device : device or str, optional
+    pin_memory, requires_grad : bool
+
+    Raises
+    ------
+    RuntimeError
+        For a negative length, or a dtype that is not floating.
 
     Examples
     --------
@@ -139,16 +166,33 @@ def hamming_window(
 
 @composite()
 def blackman_window(
-    window_length,
-    periodic=True,
+    window_length: int,
+    periodic: bool = True,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-):
-    """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``; the parameters are those of `hann_window`.
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``.
+
+    Parameters
+    ----------
+    window_length : int
+    periodic : bool
+        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    dtype : dtype, default `get_default_dtype`
+        Floating.
+    layout : layout, optional
+        ``weft.strided``: windows have no other.
+    device : device or str, optional
+    pin_memory, requires_grad : bool
+
+    Raises
+    ------
+    RuntimeError
+        For a negative length, or a dtype that is not floating.
 
     Examples
     --------
@@ -161,16 +205,33 @@ def blackman_window(
 
 @composite()
 def bartlett_window(
-    window_length,
-    periodic=True,
+    window_length: int,
+    periodic: bool = True,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-):
-    """Bartlett's window, a triangle; the parameters are those of `hann_window`.
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Bartlett's window, a triangle.
+
+    Parameters
+    ----------
+    window_length : int
+    periodic : bool
+        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    dtype : dtype, default `get_default_dtype`
+        Floating.
+    layout : layout, optional
+        ``weft.strided``: windows have no other.
+    device : device or str, optional
+    pin_memory, requires_grad : bool
+
+    Raises
+    ------
+    RuntimeError
+        For a negative length, or a dtype that is not floating.
 
     Examples
     --------
@@ -181,19 +242,38 @@ def bartlett_window(
     return window("bartlett_window", window_length, triangle, periodic, options)
 
 
-@composite(scalars="beta")
+@composite()
 def kaiser_window(
-    window_length,
-    periodic=True,
-    beta=12.0,
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-):
-    """Kaiser's window, of which ``beta`` says how narrow it is; the other parameters are those of `hann_window`.
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Kaiser's window.
+
+    Parameters
+    ----------
+    window_length : int
+    periodic : bool
+        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    beta : float
+        How narrow it is.
+    dtype : dtype, default `get_default_dtype`
+        Floating.
+    layout : layout, optional
+        ``weft.strided``: windows have no other.
+    device : device or str, optional
+    pin_memory, requires_grad : bool
+
+    Raises
+    ------
+    RuntimeError
+        For a negative length, or a dtype that is not floating.
 
     Examples
     --------
