@@ -51,7 +51,6 @@ MISSING = {
     "weft.ops.low_rank": 1,
     "weft.ops.matrices": 16,
     "weft.ops.matrix_functions": 1,
-    "weft.ops.pointwise": 27,
     "weft.ops.random": 10,
     "weft.ops.segments": 2,
     "weft.ops.statistics": 5,

@@ -456,16 +456,16 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def add(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element."""
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Tensor | None = None) -> Any:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Tensor | None = None) -> Any:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
@@ -501,7 +501,7 @@ def amin(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool 
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.aminmax:
     """The smallest and the largest element."""
 
-def angle(input: Any, *, out: Tensor | None = None) -> Any:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of each element as a complex number: pi for negative real ones."""
 
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -693,28 +693,28 @@ def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Tensor |
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
-def clamp(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clamp_(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-def clamp_max(input: Any, max: Any, *, out: Tensor | None = None) -> Any:
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at most ``max``."""
 
-def clamp_max_(input: Any, max: Any, *, out: Tensor | None = None) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
-def clamp_min(input: Any, min: Any, *, out: Tensor | None = None) -> Any:
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least ``min``."""
 
-def clamp_min_(input: Any, min: Any, *, out: Tensor | None = None) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
-def clip(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Any:
+def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clip_(input: Any, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
@@ -837,10 +837,10 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
     """The p-norm of ``input - other``."""
 
-def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Tensor | None = None) -> Any:
+def div(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements."""
 
-def divide(input: Any, other: Any, *, rounding_mode: Any = None, out: Tensor | None = None) -> Any:
+def divide(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements."""
 
 def dot(input: Any, tensor: Any, *, out: Tensor | None = None) -> Any:
@@ -942,7 +942,7 @@ def fliplr(input: Any) -> Any:
 def flipud(input: Any) -> Any:
     """The rows in reverse order."""
 
-def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Any:
+def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """`pow` in float64, or complex128 if one of the two is complex."""
 
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -969,7 +969,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
-def frexp(input: Any, *, out: Tensor | None = None) -> Any:
+def frexp(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.frexp:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
 def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1042,7 +1042,7 @@ def hstack(tensors: Any, *, out: Tensor | None = None) -> Any:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The length of the hypotenuse for each pair of legs."""
+    """The length of the hypotenuse for each pair of legs, without overflow."""
 
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
@@ -1152,16 +1152,16 @@ def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def lcm_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
-def ldexp(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
-    """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``input * 2 ** other``, element by element."""
 
-def ldexp_(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
 def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than or equal to ``other``."""
 
-def lerp(input: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Any:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
 def less(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1230,10 +1230,10 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where exactly one is true (not 0)."""
 
-def logit(input: Any, eps: Any = None, *, out: Tensor | None = None) -> Any:
-    """The logarithm of the odds ``x / (1 - x)``."""
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`."""
 
-def logit_(input: Any, eps: Any = None, *, out: Tensor | None = None) -> Tensor:
+def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
 def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
@@ -1341,10 +1341,10 @@ def mv(input: Any, vec: Any, *, out: Tensor | None = None) -> Any:
 def mvlgamma(input: Any, p: Any, *, out: Tensor | None = None) -> Any:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Tensor | None = None) -> Any:
-    """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Replace nan and infinities."""
 
-def nan_to_num_(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None, *, out: Tensor | None = None) -> Tensor:
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -1453,10 +1453,10 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
 def polygamma(n: Any, input: Any, *, out: Tensor | None = None) -> Any:
     """The n-th derivative of `digamma`."""
 
-def positive(input: Any) -> Any:
+def positive(input: Tensor) -> Tensor:
     """The tensor itself."""
 
-def pow(input: Any, exponent: Any, *, out: Tensor | None = None) -> Any:
+def pow(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
 def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -1552,10 +1552,10 @@ def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
 def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
     """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
-def round(input: Any, *, decimals: Any = 0, out: Tensor | None = None) -> Any:
+def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-def round_(input: Any, *, decimals: Any = 0, out: Tensor | None = None) -> Tensor:
+def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
 def row_stack(tensors: Any, *, out: Tensor | None = None) -> Any:
@@ -1567,7 +1567,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``other - alpha * input``, element by element."""
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
@@ -1663,10 +1663,10 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
-def square(input: Any, *, out: Tensor | None = None) -> Any:
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square of each element; bool becomes int64."""
 
-def square_(input: Any, *, out: Tensor | None = None) -> Tensor:
+def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
@@ -1690,10 +1690,10 @@ def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: 
 def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
     """The spectra of a signal seen through a window that moves along it."""
 
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def sub(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element."""
 
-def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def subtract(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element."""
 
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None, out: Tensor | None = None) -> Tensor:

@@ -169,7 +169,7 @@ class Methods(TensorBase):
     def __or__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Tensor:
         """The tensor itself."""
 
     def __pow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -287,10 +287,10 @@ class Methods(TensorBase):
     def acosh_(self) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
-    def add(self, other: Any, *, alpha: Any = 1) -> Any:
+    def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input + alpha * other``, element by element."""
 
-    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.add`: writes into ``self`` and returns it."""
 
     def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -299,16 +299,16 @@ class Methods(TensorBase):
     def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         ...
 
-    def addcdiv(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``."""
 
-    def addcdiv_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addcdiv`: writes into ``self`` and returns it."""
 
-    def addcmul(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``input + value * tensor1 * tensor2``."""
 
-    def addcmul_(self, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addcmul`: writes into ``self`` and returns it."""
 
     def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -347,7 +347,7 @@ class Methods(TensorBase):
     def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _return_types.aminmax:
         """The smallest and the largest element."""
 
-    def angle(self) -> Any:
+    def angle(self) -> Tensor:
         """The angle of each element as a complex number: pi for negative real ones."""
 
     def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
@@ -548,28 +548,28 @@ class Methods(TensorBase):
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
 
-    def clamp(self, min: Any = None, max: Any = None) -> Any:
+    def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Each element moved into [min, max]."""
 
-    def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-    def clamp_max(self, max: Any) -> Any:
+    def clamp_max(self, max: Tensor | Number) -> Tensor:
         """Each element, but at most ``max``."""
 
-    def clamp_max_(self, max: Any) -> Tensor:
+    def clamp_max_(self, max: Tensor | Number) -> Tensor:
         """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
-    def clamp_min(self, min: Any) -> Any:
+    def clamp_min(self, min: Tensor | Number) -> Tensor:
         """Each element, but at least ``min``."""
 
-    def clamp_min_(self, min: Any) -> Tensor:
+    def clamp_min_(self, min: Tensor | Number) -> Tensor:
         """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Each element moved into [min, max]."""
 
-    def clip_(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clone(self, *, memory_format: Any = None) -> Any:
@@ -698,16 +698,16 @@ class Methods(TensorBase):
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The p-norm of ``input - other``."""
 
-    def div(self, other: Any, *, rounding_mode: Any = None) -> Any:
+    def div(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """The quotient of each pair of elements."""
 
-    def div_(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    def div_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
-    def divide(self, other: Any, *, rounding_mode: Any = None) -> Any:
+    def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """The quotient of each pair of elements."""
 
-    def divide_(self, other: Any, *, rounding_mode: Any = None) -> Tensor:
+    def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
     def dot(self, tensor: Any) -> Any:
@@ -803,10 +803,10 @@ class Methods(TensorBase):
     def float(self, memory_format: Any = None) -> Any:
         """The tensor as float32."""
 
-    def float_power(self, exponent: Any) -> Any:
+    def float_power(self, exponent: Tensor | Scalar) -> Tensor:
         """`pow` in float64, or complex128 if one of the two is complex."""
 
-    def float_power_(self, exponent: Any) -> Tensor:
+    def float_power_(self, exponent: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
 
     def floor(self) -> Tensor:
@@ -839,7 +839,7 @@ class Methods(TensorBase):
     def frac_(self) -> Tensor:
         """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
-    def frexp(self) -> Any:
+    def frexp(self) -> _return_types.frexp:
         """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
     def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
@@ -914,7 +914,7 @@ class Methods(TensorBase):
         """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
     def hypot(self, other: Tensor) -> Tensor:
-        """The length of the hypotenuse for each pair of legs."""
+        """The length of the hypotenuse for each pair of legs, without overflow."""
 
     def hypot_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.hypot`: writes into ``self`` and returns it."""
@@ -1095,10 +1095,10 @@ class Methods(TensorBase):
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
-    def ldexp(self, other: Any) -> Any:
-        """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
+    def ldexp(self, other: Tensor) -> Tensor:
+        """``input * 2 ** other``, element by element."""
 
-    def ldexp_(self, other: Any) -> Tensor:
+    def ldexp_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
     def le(self, other: Tensor | Number) -> Tensor:
@@ -1107,10 +1107,10 @@ class Methods(TensorBase):
     def le_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
-    def lerp(self, end: Any, weight: Any) -> Any:
+    def lerp(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
         """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
-    def lerp_(self, end: Any, weight: Any) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.lerp`: writes into ``self`` and returns it."""
 
     def less(self, other: Tensor | Number) -> Tensor:
@@ -1197,10 +1197,10 @@ class Methods(TensorBase):
     def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_xor`: writes into ``self`` and returns it."""
 
-    def logit(self, eps: Any = None) -> Any:
-        """The logarithm of the odds ``x / (1 - x)``."""
+    def logit(self, eps: _float | None = None) -> Tensor:
+        """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`."""
 
-    def logit_(self, eps: Any = None) -> Tensor:
+    def logit_(self, eps: _float | None = None) -> Tensor:
         """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
@@ -1341,10 +1341,10 @@ class Methods(TensorBase):
     @property
     def name(self) -> None: ...
 
-    def nan_to_num(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
-        """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+        """Replace nan and infinities."""
 
-    def nan_to_num_(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
+    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
@@ -1462,13 +1462,13 @@ class Methods(TensorBase):
     def polygamma_(self, n: Any) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
-    def positive(self) -> Any:
+    def positive(self) -> Tensor:
         """The tensor itself."""
 
-    def pow(self, exponent: Any) -> Any:
+    def pow(self, exponent: Tensor | Scalar) -> Tensor:
         """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
-    def pow_(self, exponent: Any) -> Tensor:
+    def pow_(self, exponent: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
 
     def prelu(self, *args: Any, **kwargs: Any) -> Any:
@@ -1584,10 +1584,10 @@ class Methods(TensorBase):
     def rot90(self, k: Any = 1, dims: Any = ...) -> Any:
         """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
-    def round(self, *, decimals: Any = 0) -> Any:
+    def round(self, *, decimals: _int = 0) -> Tensor:
         """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-    def round_(self, *, decimals: Any = 0) -> Tensor:
+    def round_(self, *, decimals: _int = 0) -> Tensor:
         """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
     def rsqrt(self) -> Tensor:
@@ -1704,7 +1704,7 @@ class Methods(TensorBase):
     def sqrt_(self) -> Tensor:
         """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
-    def square(self) -> Any:
+    def square(self) -> Tensor:
         """The square of each element; bool becomes int64."""
 
     def square_(self) -> Tensor:
@@ -1731,16 +1731,16 @@ class Methods(TensorBase):
     def storage_type(self) -> Any:
         """Return the legacy type of the tensor's storage."""
 
-    def sub(self, other: Any, *, alpha: Any = 1) -> Any:
+    def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input - alpha * other``, element by element."""
 
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
-    def subtract(self, other: Any, *, alpha: Any = 1) -> Any:
+    def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input - alpha * other``, element by element."""
 
-    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+    def subtract_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None) -> Tensor:

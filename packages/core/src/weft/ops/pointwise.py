@@ -16,6 +16,7 @@ from weft._tensor.named_results import named
 from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
 from weft.ops.creation import factor, fitting, zeros_like
+from weft.types import Number, Scalar
 
 REAL = "bool int float"
 NUMBERS = "int float complex"
@@ -39,7 +40,7 @@ plus.gradient("other", needs="grad")(gradients.unchanged)
 
 
 @composite("add", "add_", out=True, inplace_op=plus)
-def add(input, other, *, alpha=1):
+def add(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """``input + alpha * other``, element by element.
 
     Parameters
@@ -60,7 +61,7 @@ def add(input, other, *, alpha=1):
 
 
 @op(tensors="input other", promotes=True, result="same", compute_dtype="float32", name="add_scaled", vmap="elementwise")
-def plus_scaled(input, other, alpha):
+def plus_scaled(input: Tensor | Scalar, other: Tensor | Scalar, alpha: Scalar) -> Tensor:
     """``input + alpha * other``, rounded once for half precision."""
     return plus_scaled.op(input, other, alpha)
 
@@ -169,10 +170,15 @@ def in_range(name: str, value: Any, element: Any) -> Any:
 def mul(input, other):
     """The product of each pair of elements.
 
+    Parameters
+    ----------
+    input, other : Tensor or number, broadcastable to each other
+
     Examples
     --------
-    >>> weft.mul(weft.tensor([1.0, 2.0]), 3)
-    tensor([3., 6.])
+    >>> weft.mul(weft.tensor([[1.0], [2.0]]), weft.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
     """
 
 
@@ -212,8 +218,19 @@ multiply = mul
 
 
 @composite("sub subtract", "sub_ subtract_", out=True, inplace_op=minus)
-def sub(input, other, *, alpha=1):
+def sub(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """``input - alpha * other``, element by element.
+
+    Parameters
+    ----------
+    input, other : Tensor or number, broadcastable to each other
+    alpha : number
+        Multiplies ``other``; an integer unless the result is floating or complex.
+
+    Raises
+    ------
+    RuntimeError
+        For bool tensors.
 
     Examples
     --------
@@ -232,8 +249,21 @@ subtract = sub
 
 
 @composite(out=True)
-def rsub(input, other, *, alpha=1):
-    """``other - alpha * input``, element by element."""
+def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+    """``other - alpha * input``, element by element.
+
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor or number, broadcastable with input
+    alpha : number
+        Multiplies ``input``; an integer unless the result is floating or complex.
+
+    Examples
+    --------
+    >>> weft.rsub(weft.tensor([0.25, 0.5]), 1)
+    tensor([0.7500, 0.5000])
+    """
     require_tensors("rsub", input=input)
     minus.declaration.check_operands([input, other])
     return minus(other, scaled("rsub", other, input, alpha))
@@ -250,6 +280,10 @@ def rsub(input, other, *, alpha=1):
 )
 def true_divide(input, other):
     """The quotient of each pair of elements; integers are divided as floating-point numbers.
+
+    Parameters
+    ----------
+    input, other : Tensor or number, broadcastable to each other
 
     Examples
     --------
@@ -280,12 +314,12 @@ Tensor.__rdiv__ = _divided_by
 
 
 @composite("div divide", "div_ divide_", out=True)
-def div(input, other, *, rounding_mode=None):
+def div(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient of each pair of elements.
 
     Parameters
     ----------
-    input, other : Tensor or number
+    input, other : Tensor or number, broadcastable to each other
     rounding_mode : None, "trunc" or "floor"
         None divides as `true_divide`; the others round towards zero or down and keep integers.
 
@@ -293,6 +327,14 @@ def div(input, other, *, rounding_mode=None):
     ------
     RuntimeError
         For another rounding mode, or an integer divided by 0.
+
+    Examples
+    --------
+    >>> x = weft.tensor([-7, 7])
+    >>> weft.div(x, 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    >>> weft.div(x, 2, rounding_mode="floor")
+    tensor([-4,  3])
     """
     if rounding_mode is None:
         return true_divide(input, other)
@@ -355,6 +397,20 @@ def floor_divide(xp, input, other):
     """The quotient of each pair of elements, rounded down.
 
     It cannot be differentiated; ``div(..., rounding_mode="floor")`` can, with gradients of 0.
+
+    Parameters
+    ----------
+    input, other : Tensor or number of real dtype, broadcastable to each other
+
+    Raises
+    ------
+    RuntimeError
+        If an integer is divided by 0.
+
+    Examples
+    --------
+    >>> weft.floor_divide(weft.tensor([-7.0, 7.0]), 2)
+    tensor([-4.,  3.])
     """
     return rounded_down(xp, input, other)
 
@@ -401,7 +457,22 @@ def _(grad):
 
 @pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", dtypes="int float")
 def remainder(xp, input, other):
-    """The remainder of the division rounded down: it has the divisor's sign."""
+    """The remainder of the division rounded down: it has the divisor's sign.
+
+    Parameters
+    ----------
+    input, other : Tensor or number of real dtype, broadcastable to each other
+
+    Raises
+    ------
+    RuntimeError
+        If an integer is divided by 0.
+
+    Examples
+    --------
+    >>> weft.remainder(weft.tensor([-7, 7]), 3)
+    tensor([2, 1])
+    """
     refuse_zero("remainder", xp, input, other)
     result = xp.remainder(input, other)
     if result.dtype.kind == "f":  # a remainder of 0 has the dividend's sign
@@ -421,7 +492,23 @@ def _(grad, input, other):
 
 @pointwise("fmod", "fmod_", dtypes="int float", numbers="other")
 def fmod(xp, input, other):
-    """The remainder of the division rounded towards zero: it has the dividend's sign."""
+    """The remainder of the division rounded towards zero: it has the dividend's sign.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Raises
+    ------
+    RuntimeError
+        If an integer is divided by 0.
+
+    Examples
+    --------
+    >>> weft.fmod(weft.tensor([-7, 7]), 3)
+    tensor([-1,  1])
+    """
     refuse_zero("fmod", xp, input, other)
     return xp.fmod(input, other)
 
@@ -462,7 +549,7 @@ negative = neg
 
 
 @composite("positive __pos__")
-def positive(input):
+def positive(input: Tensor) -> Tensor:
     """The tensor itself.
 
     Raises
@@ -553,7 +640,7 @@ def _(grad):
 
 
 @op("angle", result="real", compute_dtype="float32", out=True, vmap="elementwise")
-def angle(input):
+def angle(input: Tensor) -> Tensor:
     """The angle of each element as a complex number: pi for negative real ones."""
     return angle.op(input if input._key.is_differentiable else input.to(get_default_dtype()))
 
@@ -596,7 +683,7 @@ def _(grad, input):
 
 
 @composite("square", "square_", out=True)
-def square(input):
+def square(input: Tensor) -> Tensor:
     """The square of each element; bool becomes int64."""
     return squared(input if input._key.dtype.category else input.to(int64))
 
@@ -668,24 +755,36 @@ def _(grad, input, exponent, output):
 
 
 @composite("pow", "pow_", out=True)
-def pow(input, exponent):
+def pow(input: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor:
     """Each element of ``input`` raised to the power of the element of ``exponent``.
 
     Parameters
     ----------
-    input, exponent : Tensor or number (not both numbers)
+    input, exponent : Tensor or number (not both numbers), broadcastable to each other
 
     Examples
     --------
     >>> weft.pow(weft.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
+    >>> weft.pow(2, weft.tensor([1.0, 2.0, 3.0]))
+    tensor([2., 4., 8.])
     """
     return power(input, exponent)
 
 
 @composite("float_power", out="exact")
-def float_power(input, exponent):
-    """`pow` in float64, or complex128 if one of the two is complex."""
+def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor:
+    """`pow` in float64, or complex128 if one of the two is complex.
+
+    Parameters
+    ----------
+    input, exponent : Tensor or number (not both numbers), broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.float_power(weft.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=weft.float64)
+    """
     wide = widest(input, exponent)
     cast = [each.to(wide) if isinstance(each, TensorBase) else each for each in (input, exponent)]
     return power(*cast)
@@ -697,7 +796,7 @@ def widest(*values: Any) -> Any:
 
 
 @composite("float_power_")
-def _float_power_in_place(self, exponent):
+def _float_power_in_place(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     """In-place variant of `weft.float_power`, for tensors of the dtype that it computes in."""
     wide = widest(self, exponent)
     if self.dtype is not wide:
@@ -732,7 +831,17 @@ def _(grad, output):
 
 @pointwise("hypot", "hypot_", kernel="hypot", dtypes="float", numbers="")
 def hypot(input, other):
-    """The length of the hypotenuse for each pair of legs."""
+    """The length of the hypotenuse for each pair of legs, without overflow.
+
+    Parameters
+    ----------
+    input, other : Tensor of floating-point dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.hypot(weft.tensor([3.0]), weft.tensor([4.0]))
+    tensor([5.])
+    """
 
 
 @hypot.gradient("input")
@@ -960,7 +1069,7 @@ def _(grad, output):
     name="tanh_backward",
     vmap="elementwise",
 )
-def tanh_backward(output_grad, result):
+def tanh_backward(output_grad: Tensor, result: Tensor) -> Tensor:
     """A gradient times the derivative of `tanh` where that is ``result``."""
     return tanh_backward.op(output_grad, result)
 
@@ -1017,7 +1126,20 @@ arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, aco
 
 @pointwise("atan2 arctan2", "atan2_ arctan2_", kernel="arctan2", result="float", dtypes=REAL, numbers="")
 def atan2(input, other):
-    """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
+    """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi].
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+        The y coordinates.
+    other : Tensor of real dtype, broadcastable with input
+        The x coordinates.
+
+    Examples
+    --------
+    >>> weft.atan2(weft.tensor([1.0, -1.0]), weft.tensor([-1.0, -1.0]))
+    tensor([ 2.3562, -2.3562])
+    """
 
 
 @atan2.gradient("input")
@@ -1094,7 +1216,7 @@ def _(grad, output):
     name="sigmoid_backward",
     vmap="elementwise",
 )
-def sigmoid_backward(output_grad, result):
+def sigmoid_backward(output_grad: Tensor, result: Tensor) -> Tensor:
     """A gradient times the derivative of `sigmoid` where that is ``result``."""
     return sigmoid_backward.op(output_grad, result)
 
@@ -1116,18 +1238,23 @@ def _(grad, output_grad, result):
     return grad * output_grad * (1 - 2 * result)
 
 
-@op(
-    "logit", "logit_", result="float", compute_dtype="float32", dtypes=REAL, out=True, vmap="elementwise", scalars="eps"
-)
-def logit(input, eps=None):
-    """The logarithm of the odds ``x / (1 - x)``.
+@op("logit", "logit_", result="float", compute_dtype="float32", dtypes=REAL, out=True, vmap="elementwise")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`.
 
     Parameters
     ----------
-    input : Tensor
-        Probabilities.
+    input : Tensor of real dtype
+        Probabilities. Outside of [0, 1] the result is nan.
     eps : float, optional
         Clamp to [eps, 1 - eps] first.
+
+    Examples
+    --------
+    >>> weft.logit(weft.tensor([0.5, 1.0]))
+    tensor([0., inf])
+    >>> weft.logit(weft.tensor([0.5, 1.0]), eps=0.01)
+    tensor([0.0000, 4.5951])
     """
     return logit.op(input, None if eps is None else float(eps))
 
@@ -1159,7 +1286,18 @@ def log_of_sum(xp: Any, input: Any, other: Any) -> Any:
 
 @pointwise("logaddexp", dtypes="float complex", numbers="")
 def logaddexp(xp, input, other):
-    """``log(exp(input) + exp(other))`` without overflow."""
+    """``log(exp(input) + exp(other))`` without overflow.
+
+    Parameters
+    ----------
+    input, other : Tensor of floating-point or complex dtype, broadcastable to each other
+        Logarithms, of probabilities for example.
+
+    Examples
+    --------
+    >>> weft.logaddexp(weft.tensor([-1000.0]), weft.tensor([-1000.0]))
+    tensor([-999.3068])
+    """
     return log_of_sum(xp, input, other) if input.dtype.kind == "c" else xp.logaddexp(input, other)
 
 
@@ -1175,7 +1313,18 @@ def _(grad, input, other):
 
 @pointwise("logaddexp2", kernel="logaddexp2", dtypes="float", numbers="")
 def logaddexp2(input, other):
-    """``log2(2 ** input + 2 ** other)`` without overflow."""
+    """``log2(2 ** input + 2 ** other)`` without overflow.
+
+    Parameters
+    ----------
+    input, other : Tensor of floating-point dtype, broadcastable to each other
+        Logarithms to base 2.
+
+    Examples
+    --------
+    >>> weft.logaddexp2(weft.tensor([-1000.0]), weft.tensor([-1000.0]))
+    tensor([-999.])
+    """
 
 
 @logaddexp2.gradient("input")
@@ -1190,7 +1339,17 @@ def _(grad, input, other):
 
 @pointwise("xlogy", "xlogy_", result="float", dtypes=REAL)
 def xlogy(xp, input, other):
-    """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
+    """``input * log(other)``, 0 where input is 0 (and other is no nan).
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.xlogy(weft.tensor([0.0, 2.0]), weft.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
     if not hasattr(other, "dtype"):
         other = input.dtype.type(other)  # of a Python number NumPy's logarithm would be a float64
     product = input * xp.log(other)
@@ -1247,13 +1406,26 @@ fix = trunc
 
 
 @op("round", "round_", result="same", compute_dtype="float32", dtypes="int float", out="exact", vmap="elementwise")
-def round(input, *, decimals=0):
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even.
+
+    Parameters
+    ----------
+    input : Tensor of integers or floating-point dtype
+    decimals : int
+        Negative: to tens, hundreds and so on.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers with ``decimals``.
 
     Examples
     --------
-    >>> weft.round(weft.tensor([0.5, 1.5, 2.345]), decimals=0)
+    >>> weft.round(weft.tensor([0.5, 1.5, 2.345]))
     tensor([0., 2., 2.])
+    >>> weft.round(weft.tensor([1234.567]), decimals=-2)
+    tensor([1200.])
     """
     if decimals and input.dtype.category < 2:
         raise NotImplementedError(
@@ -1296,7 +1468,17 @@ def _(grad):
 
 @pointwise("maximum", kernel="maximum", dtypes=REAL, numbers="", error_type=RuntimeError)
 def maximum(input, other):
-    """The larger of each pair of elements; nan if one is nan."""
+    """The larger of each pair of elements; nan if one is nan.
+
+    Parameters
+    ----------
+    input, other : Tensor of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.maximum(weft.tensor([1.0, 5.0]), weft.tensor([3.0, float("nan")]))
+    tensor([3., nan])
+    """
 
 
 @maximum.gradient("input")
@@ -1311,7 +1493,17 @@ def _(grad, input, other):
 
 @pointwise("minimum", kernel="minimum", dtypes=REAL, numbers="", error_type=RuntimeError)
 def minimum(input, other):
-    """The smaller of each pair of elements; nan if one is nan."""
+    """The smaller of each pair of elements; nan if one is nan.
+
+    Parameters
+    ----------
+    input, other : Tensor of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.minimum(weft.tensor([1.0, 5.0]), weft.tensor([3.0, float("nan")]))
+    tensor([1., nan])
+    """
 
 
 @minimum.gradient("input")
@@ -1326,7 +1518,17 @@ def _(grad, input, other):
 
 @pointwise("fmax", kernel="fmax", dtypes=REAL, numbers="", error_type=RuntimeError)
 def fmax(input, other):
-    """The larger of each pair of elements; the other one if one is nan."""
+    """The larger of each pair of elements; the other one if one is nan.
+
+    Parameters
+    ----------
+    input, other : Tensor of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.fmax(weft.tensor([1.0, 5.0]), weft.tensor([3.0, float("nan")]))
+    tensor([3., 5.])
+    """
 
 
 @fmax.gradient("input")
@@ -1341,7 +1543,17 @@ def _(grad, input, other):
 
 @pointwise("fmin", kernel="fmin", dtypes=REAL, numbers="", error_type=RuntimeError)
 def fmin(input, other):
-    """The smaller of each pair of elements; the other one if one is nan."""
+    """The smaller of each pair of elements; the other one if one is nan.
+
+    Parameters
+    ----------
+    input, other : Tensor of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.fmin(weft.tensor([1.0, 5.0]), weft.tensor([3.0, float("nan")]))
+    tensor([1., 5.])
+    """
 
 
 @fmin.gradient("input")
@@ -1363,7 +1575,7 @@ def _(grad, input, other):
     name="clamp",
     vmap="elementwise",
 )
-def clamped(input, min, max):
+def clamped(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """Each element moved into [min, max]."""
     return clamped.op(input, min, max)
 
@@ -1397,12 +1609,12 @@ def _(grad, input, min, max):
 
 
 @composite("clamp clip", "clamp_ clip_", out=True, quick=functions.operands(clamped.op, 3, (None,), alike=True))
-def clamp(input, min=None, max=None):
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Each element moved into [min, max].
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor of real dtype
     min, max : Tensor or number, optional
         At least one of them. Where min is above max, max wins.
 
@@ -1449,15 +1661,37 @@ clip = clamp
 
 
 @composite("clamp_min", "clamp_min_", out=True)
-def clamp_min(input, min):
-    """Each element, but at least ``min``."""
+def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
+    """Each element, but at least ``min``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    min : Tensor or number, broadcastable with input
+
+    Examples
+    --------
+    >>> weft.clamp_min(weft.tensor([-2.0, 0.5]), 0)
+    tensor([0.0000, 0.5000])
+    """
     require_tensors("clamp_min", input=input)
     return clamp(input, limit("clamp_min", input, min))
 
 
 @composite("clamp_max", "clamp_max_", out=True)
-def clamp_max(input, max):
-    """Each element, but at most ``max``."""
+def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
+    """Each element, but at most ``max``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    max : Tensor or number, broadcastable with input
+
+    Examples
+    --------
+    >>> weft.clamp_max(weft.tensor([-2.0, 0.5]), 0)
+    tensor([-2.,  0.])
+    """
     require_tensors("clamp_max", input=input)
     return clamp(input, None, limit("clamp_max", input, max))
 
@@ -1469,10 +1703,25 @@ def clamp_max(input, max):
     compute_dtype="float32",
     out="exact",
     vmap="elementwise",
-    scalars="nan posinf neginf",
 )
-def nan_to_num(input, nan=None, posinf=None, neginf=None):
-    """Replace nan (by 0) and infinities (by the largest finite numbers), or by the values given."""
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Replace nan and infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+    nan : float, default 0
+    posinf, neginf : float, optional
+        Default: the largest and the smallest finite number of the dtype.
+
+    Examples
+    --------
+    >>> x = weft.tensor([float("nan"), float("inf"), 1.0])
+    >>> weft.nan_to_num(x, posinf=100)
+    tensor([  0., 100.,   1.])
+    """
     if input._key.is_differentiable:
         largest = finfo(input.dtype.to_real()).max  # of this dtype, whatever the kernel computes in
         posinf = largest if posinf is None else posinf
@@ -1502,7 +1751,7 @@ def _(grad, input):
     name="lerp",
     vmap="elementwise",
 )
-def interpolated(input, end, weight):
+def interpolated(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     """``input + weight * (end - input)``."""
     return interpolated.op(input, end, weight)
 
@@ -1533,13 +1782,23 @@ def _(grad, input, end):
 
 
 @composite("lerp", "lerp_", out=True, quick=functions.operands(interpolated.op, 3, tensors=2))
-def lerp(input, end, weight):
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element.
+
+    Parameters
+    ----------
+    input, end : Tensor of floating-point or complex dtype, broadcastable to each other
+    weight : Tensor or number, broadcastable with them
 
     Raises
     ------
     RuntimeError
         If the tensors differ in dtype.
+
+    Examples
+    --------
+    >>> weft.lerp(weft.tensor([0.0, 10.0]), weft.tensor([4.0, 20.0]), 0.25)
+    tensor([ 1.0000, 12.5000])
     """
     require_tensors("lerp", input=input, end=end)
     if isinstance(weight, TensorBase) and not weight._array.ndim and weight._key.is_real_float:
@@ -1566,7 +1825,7 @@ def lerp(input, end, weight):
     name="addcmul",
     vmap="elementwise",
 )
-def plus_scaled_product(input, tensor1, tensor2, value):
+def plus_scaled_product(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
     return plus_scaled_product.op(input, tensor1, tensor2, value)
 
@@ -1593,8 +1852,20 @@ def _(grad, tensor1, value):
 
 
 @composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,), 3, only=True))
-def addcmul(input, tensor1, tensor2, *, value=1):
-    """``input + value * tensor1 * tensor2``."""
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    Parameters
+    ----------
+    input, tensor1, tensor2 : Tensor, broadcastable to each other
+    value : number
+        An integer unless the result is floating or complex.
+
+    Examples
+    --------
+    >>> weft.addcmul(weft.tensor([1.0]), weft.tensor([2.0]), weft.tensor([3.0]), value=0.5)
+    tensor([4.])
+    """
     require_tensors("addcmul", input=input, tensor1=tensor1, tensor2=tensor2)
     common = result_dtype((input, tensor1, tensor2))
     return run_alike(plus_scaled_product, input, tensor1, tensor2, scalar_of("addcmul", value, common))
@@ -1609,7 +1880,7 @@ def addcmul(input, tensor1, tensor2, *, value=1):
     name="addcdiv",
     vmap="elementwise",
 )
-def plus_scaled_quotient(input, tensor1, tensor2, value):
+def plus_scaled_quotient(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     """``input + value * tensor1 / tensor2``."""
     return plus_scaled_quotient.op(input, tensor1, tensor2, value)
 
@@ -1635,13 +1906,23 @@ def _(grad, tensor1, tensor2, value):
 
 
 @composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,), 3, only=True))
-def addcdiv(input, tensor1, tensor2, *, value=1):
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``.
+
+    Parameters
+    ----------
+    input, tensor1, tensor2 : Tensor, broadcastable to each other
+    value : number
 
     Raises
     ------
     RuntimeError
         If both quotient tensors are of integers: choose `true_divide` or `div` with a rounding mode.
+
+    Examples
+    --------
+    >>> weft.addcdiv(weft.tensor([1.0]), weft.tensor([3.0]), weft.tensor([2.0]), value=2)
+    tensor([4.])
     """
     require_tensors("addcdiv", input=input, tensor1=tensor1, tensor2=tensor2)
     if result_dtype((tensor1, tensor2)).category < 2:
@@ -1663,7 +1944,7 @@ def scalar_of(name: str, value: Any, element: Any) -> Any:
 
 
 @op(dtypes="float", compute_dtype="float32", name="frexp", vmap="elementwise")
-def mantissa_exponent(input):
+def mantissa_exponent(input: Tensor) -> tuple[Tensor, Tensor]:
     """``input`` as ``mantissa * 2 ** exponent`` with a mantissa in [0.5, 1)."""
     return mantissa_exponent.op(input)
 
@@ -1680,7 +1961,7 @@ def _(grad, outputs):
 
 
 @composite("frexp", out="exact")
-def frexp(input):
+def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1).
 
     Returns
@@ -1699,7 +1980,7 @@ def frexp(input):
     vmap="elementwise",
     linear="input",
 )
-def scaled_by_power(input, exponent):
+def scaled_by_power(input: Tensor, exponent: Tensor) -> Tensor:
     """``input * 2 ** exponent`` with integer exponents, exactly."""
     return scaled_by_power.op(input, exponent)
 
@@ -1715,8 +1996,22 @@ def _(grad, exponent):
 
 
 @composite("ldexp", "ldexp_", out=True)
-def ldexp(input, other):
-    """``input * 2 ** other``, element by element; exact and of input's dtype where ``other`` is of integers."""
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``, element by element.
+
+    Parameters
+    ----------
+    input, other : Tensor, broadcastable to each other
+
+    Returns
+    -------
+    Tensor; exact and of input's dtype where that is floating and ``other`` is of integers.
+
+    Examples
+    --------
+    >>> weft.ldexp(weft.tensor([0.75]), weft.tensor([1, 4]))
+    tensor([ 1.5000, 12.0000])
+    """
     require_tensors("ldexp", input=input, other=other)
     if input._key.is_real_float and other.dtype.category == 1:
         return scaled_by_power(input, other)
