@@ -4,6 +4,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import weft
@@ -74,6 +75,7 @@ def indices(classes, *shape):
     return lambda: weft.randint(0, classes, shape)
 
 
+INDEX, ONE = weft.tensor([0, 1]), weft.ones(1)
 CASES = {
     "GPT": (GPT, indices(32, 2, 12), indices(32, 24)),
     "CNN": (CNN, lambda: weft.randn(4, 1, 8, 8), indices(10, 4)),
@@ -155,3 +157,59 @@ def test_a_recorded_forward_pass_is_json(recorder, case):
     calls = json.loads(json.dumps(record.calls))
     found = recorder.replay(calls, {number: record.tensors[number] for number in record.inputs})
     assert weft.equal(found[record.number(result)], result)
+
+
+class Names(weft.library.Interceptor):
+    """The names of the ops that ran."""
+
+    def __init__(self):
+        self.names = []
+
+    def after(self, op, args, result):
+        self.names.append(op.name.partition("::")[2])
+
+
+def seen(function, *args):
+    with Names() as names:
+        function(*args)
+    return names.names
+
+
+def assign(x, index, value):
+    x[index] = value
+
+
+@pytest.mark.parametrize(
+    ("names", "program"),
+    [
+        ("zeros", lambda x: weft.zeros(2, 2)),
+        ("arange", lambda x: weft.arange(3)),
+        ("tensor", lambda x: weft.tensor([1, 2])),
+        ("from_numpy", lambda x: weft.from_numpy(np.ones(2))),
+        ("new_full", lambda x: x.new_full((2,), 3)),
+        ("rand", lambda x: weft.rand(2, generator=weft.Generator())),
+        ("randn_like", lambda x: weft.randn_like(x)),
+        ("randperm", lambda x: weft.randperm(4)),
+        ("normal_", lambda x: x.normal_()),
+        ("add_", lambda x: x.add_(1)),
+        ("add_", lambda x: x.__iadd__(x)),
+        ("addcmul_", lambda x: x.addcmul_(x, x, value=2)),
+        ("clamp_", lambda x: x.clamp_(min=0)),
+        ("mul copy_", lambda x: weft.mul(ONE, 2, out=weft.empty(1))),
+        ("zeros", lambda x: weft.zeros(2, out=x[0, :2])),
+        ("fill_", lambda x: x.fill_(1)),
+        ("getitem fill_", lambda x: assign(x, 0, 1)),
+        ("expand copy_", lambda x: x[0].copy_(ONE)),
+        ("index_put_", lambda x: assign(x, INDEX, x[INDEX])),
+        ("item", lambda x: ONE.item()),
+        ("item", lambda x: bool(ONE)),
+        ("item", lambda x: float(ONE)),
+        ("tolist", lambda x: x.tolist()),
+        ("numpy", lambda x: x.numpy()),
+        ("numpy", lambda x: np.asarray(x)),
+        ("mul_", lambda x: weft._foreach_mul_([x, x], 2)),
+    ],
+)
+def test_what_is_no_arithmetic_has_a_name_too(names, program):
+    found = seen(program, weft.randn(2, 3))
+    assert found[-len(names.split()) :] == names.split()

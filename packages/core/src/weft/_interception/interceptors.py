@@ -128,7 +128,10 @@ class Write(Operation):
 
 
 def write_of(name: str, function: Callable[..., Any]) -> Operation:
-    """The operation of a method that writes what a function returns."""
+    """The operation of a method that writes what a function returns; that of an operator is the method's."""
+    if name.startswith("__"):
+        declaration = getattr(function, "declaration", None)
+        name = f"{function.__name__ if declaration is None else declaration.short}_"
     return operations.get(f"core::{name}") or Write(f"core::{name}", function)
 
 

@@ -28,9 +28,10 @@ from weft._dtypes.float8 import converted
 from weft._engine import creation
 from weft._engine.dispatch import make
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, local, run_quietly
+from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
+from weft._interception.interceptors import Operation, intercepted, is_watched, operations
 from weft._interception.transforms import refuse_values
 from weft._settings import is_first, warn_of_history
 from weft._tensor.base import Tensor
@@ -81,6 +82,8 @@ def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
         raise TypeError(
             f"from_numpy: expected np.ndarray (got {type(ndarray).__name__}); use weft.tensor for other data"
         )
+    if state.intercepting and is_watched():
+        return operations["core::from_numpy"].run((ndarray,), {})  # type: ignore[no-any-return]
     array = shareable("from_numpy", ndarray)
     if not array.flags.writeable:
         warn_read_only("from_numpy", "NumPy array")
@@ -166,7 +169,14 @@ def tensor_numpy(self: Any, *, force: bool = False) -> numpy.ndarray[Any, Any]:
             f"numpy: Got unsupported ScalarType {self._key.dtype.scalar_type_name}: NumPy has no such numbers. Use "
             ".float().numpy() for the values, .view(weft.uint8).numpy() for the bytes"
         )
+    if state.intercepting and is_watched():
+        return read_watched(self, "core::numpy", lambda: host_array(self).view())
     return host_array(self).view()
+
+
+def read_watched(tensor: Any, name: str, run: Callable[[], Any]) -> Any:
+    """Read a tensor's values, seen by interceptors."""
+    return intercepted(operations[name], {"input": tensor}, run)
 
 
 def host_array(tensor: Any) -> numpy.ndarray[Any, Any]:
@@ -242,6 +252,9 @@ def tensor(
         if quick is not None:
             return quick  # type: ignore[no-any-return]
         remember_new_key()
+    if state.intercepting and is_watched() and not isinstance(data, TensorBase):
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
+        return operations["core::tensor"].run((data,), options)  # type: ignore[no-any-return]
     if pin_memory:
         raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
     element = element_type("tensor", dtype)
@@ -732,12 +745,16 @@ def item(self: Any) -> Any:
     array = self._array
     if array.size != 1:
         raise RuntimeError(f"item: a Tensor with {array.size} elements cannot be converted to Scalar; use .tolist()")
+    if state.intercepting and is_watched():
+        return read_watched(self, "core::item", lambda: host_array(self).item())
     return host_array(self).item()
 
 
 @method
 def tolist(self: Any) -> Any:
     """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
+    if state.intercepting and is_watched():
+        return read_watched(self, "core::tolist", lambda: host_array(self).tolist())
     return host_array(self).tolist()
 
 
@@ -752,7 +769,7 @@ def __bool__(self: Any) -> bool:
         )
     if self._key.wrapped:
         refuse_values("bool()", self)
-    return bool(self._array)
+    return bool(item(self) if state.intercepting and is_watched() else self._array)
 
 
 def scalar(self: Any, name: str) -> Any:
@@ -760,7 +777,7 @@ def scalar(self: Any, name: str) -> Any:
         raise ValueError(
             f"{name}: only one element tensors can be converted to Python scalars; got shape {list(self._array.shape)}"
         )
-    return host_array(self).item()
+    return item(self) if state.intercepting and is_watched() else host_array(self).item()
 
 
 def real_scalar(self: Any, name: str) -> Any:
@@ -796,7 +813,7 @@ def __index__(self: Any) -> int:
             "__index__: only integer tensors of a single element can be converted to an index; got "
             f"{self._key.dtype} of shape {list(self._array.shape)}"
         )
-    return int(host_array(self).item())
+    return int(item(self) if state.intercepting and is_watched() else host_array(self).item())
 
 
 @method
@@ -804,3 +821,13 @@ def __contains__(self: Any, element: Any) -> bool:
     if not isinstance(element, TensorBase | int | float | complex):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((self == element).any())
+
+
+for _name, _function in {
+    "tensor": tensor,
+    "from_numpy": from_numpy,
+    "item": item,
+    "numpy": tensor_numpy,
+    "tolist": tolist,
+}.items():
+    Operation(f"core::{_name}", _function)

@@ -324,13 +324,13 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         refuse_shared(name, self, others if name not in FILLING else with_dimensions(others), name in APART)
     recorded = local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others))
     if not recorded:
-        if is_watched():
+        if state.intercepting and is_watched():
             op = write_of(name, function)
             run = partial(replace_values, name, self, function, args, kwargs)
             return intercepted(op, op.named((self, *args), kwargs), run)
         return replace_values(name, self, function, args, kwargs)
     before = alias(self)
-    if is_watched():
+    if state.intercepting and is_watched():
         before._array = state.clone(self.detach())._array
     if self._view_base is not None and before._node is not None and before._node._extra is not None:
         # Without the hooks on the view, which was another tensor: what is written is a view of the base by itself.
@@ -428,7 +428,7 @@ def frozen(tensor: Any) -> Any:
 
 def assign(name: str, self: Any, result: Any) -> None:
     """Write a recorded result into a tensor, which takes over its history; a view's base takes it too."""
-    if is_watched():
+    if state.intercepting and is_watched():
         copy_watched(self, result, partial(write_result, name, self, result._array))
     else:
         write_result(name, self, result._array)
@@ -531,7 +531,7 @@ def write_out(
             resize_out(name, target, value)
             refuse_overlap(name, (target,), apart)  # it may have grown into its neighbour
     for target, value in zip(targets, values):
-        if is_watched():
+        if state.intercepting and is_watched():
             copy_watched(target, value, partial(write_array, target, value._array))
         else:
             write_array(target, value._array)

@@ -1009,14 +1009,14 @@ Tensor.fill_, Tensor.zero_ = in_place("fill_", Tensor.fill_), in_place("zero_", 
 
 def zeros_of(shape: tuple[int, ...], key: Any) -> Any:
     """Zeros of a shape and dtype."""
-    if is_watched():
+    if state.intercepting and is_watched():
         return zeros(shape, dtype=key.dtype, device=key.device)
     return filled("zeros", (shape,), 0, key.dtype, key.device, False)
 
 
 def clone_like(source: Any, model: Any) -> Any:
     """A copy, without history, whose elements are in the order in which a dense tensor of that shape has them."""
-    if is_watched():
+    if state.intercepting and is_watched():
         return operations["core::clone_like"].run((source, model), {})
     if source.is_sparse:
         return source.clone()
@@ -1030,7 +1030,7 @@ def clone_like(source: Any, model: Any) -> Any:
 
 def ones_without_dims(model: Any) -> Any:
     """One, as a tensor without dimensions of a model's kind: where backward begins."""
-    if is_watched():
+    if state.intercepting and is_watched():
         return ones_like(model)
     array = model._array
     if type(array) is numpy.ndarray:

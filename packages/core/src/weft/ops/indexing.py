@@ -17,7 +17,7 @@ from weft._engine import functions
 from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
-from weft._engine.tensor import TensorBase, local
+from weft._engine.tensor import TensorBase, local, state
 from weft._interception.interceptors import intercepted, is_watched, write_of
 from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import memory_of, stands_for_batch
@@ -603,7 +603,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if number and indices is None and not target._key.wrapped and not (local.grad_enabled and target._requires_grad):
         check_writable("copy_", target, False)
         value = written_number(value, target._key.dtype)
-        if is_watched():
+        if state.intercepting and is_watched():
             run = partial(fill_array, target._array, value, target._key)
             intercepted(write_of("fill_", run), {"input": target, "value": value}, run)
         else:
@@ -634,7 +634,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         write_inplace("index_put_", target, put_written, (tuple(indices), value), {})
         return
     check_writable("index_put_", target, False)
-    if is_watched():
+    if state.intercepting and is_watched():
         run = partial(write_at_positions, target, indices, value)
         args = {"input": target, "indices": tuple(indices), "values": value}
         intercepted(write_of("index_put_", run), args, run)
@@ -811,7 +811,7 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
         return write_inplace(name, target, _replaced, (source,), {})
     if source._key.device is not target._key.device:
         source = source.to(target.device)  # type: ignore[attr-defined]
-    if is_watched():
+    if state.intercepting and is_watched():
         copy_watched(target, source, partial(move_values, target, source))
     else:
         move_values(target, source)
