@@ -18,7 +18,8 @@ class Recorder(Interceptor):
         self.inputs = []  # the numbers of tensors that no call made: data, parameters, their states
 
     def number(self, tensor, is_result=False):
-        key = (tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype)  # one for all of its aliases
+        memory = tensor.data_ptr(), tensor.is_conj(), tensor.is_neg()
+        key = (*memory, tuple(tensor.shape), tensor.stride(), tensor.dtype)  # one for all of its aliases
         if key not in self.numbers:
             self.numbers[key] = len(self.tensors)
             self.tensors.append(tensor)  # kept, so that no other one has its memory

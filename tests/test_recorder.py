@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 
 import weft
 import weft.nn.functional as F
-from weft import nn
+from weft import is_tensor, nn
+from weft._interception.torch_function import flatten
+from weft.testing._samples import function_of, sample_inputs, sample_names
+from weft.utils._pytree import tree_map
 
 PATH = Path(__file__).resolve().parent.parent / "examples" / "recorder.py"
 
@@ -213,3 +217,149 @@ def assign(x, index, value):
 def test_what_is_no_arithmetic_has_a_name_too(names, program):
     found = seen(program, weft.randn(2, 3))
     assert found[-len(names.split()) :] == names.split()
+
+
+def replayed(recorder, function, tensors):
+    """What a function returns and gradients of it, and the same by a replay of what it did on the tensors."""
+
+    def run():
+        results = [each for each in flatten(as_tuple(function())) if each.numel()]
+        recorded = [each for each in results if each.requires_grad and not each.is_complex()]
+        needed = [each for each in tensors if each.requires_grad]
+        grads = weft.autograd.grad([each.sum() for each in recorded], needed, allow_unused=True) if recorded else ()
+        return [*results, *[each for each in grads if each is not None]]
+
+    record = recorder.Recorder()
+    for each in tensors:
+        record.number(each)
+    before = [each.detach().clone() for each in tensors]
+    known = len(record.inputs)
+    weft.manual_seed(5)
+    with record:
+        results = run()
+    expected = [each.detach().clone() for each in results]
+    numbers = [record.number(each) for each in results]
+    from_nowhere = [record.tensors[number] for number in record.inputs[known:] if record.tensors[number].numel()]
+    assert not from_nowhere, from_nowhere
+    with weft.no_grad():
+        for tensor, value in zip(tensors, before):
+            if not weft.equal(tensor, value):  # the running statistics of a module
+                tensor.copy_(value)
+    weft.manual_seed(5)
+    found = recorder.replay(record.calls, {number: record.tensors[number] for number in record.inputs})
+    return expected, [found[number] for number in numbers]
+
+
+def as_tuple(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def same(ours, others):
+    return all(weft.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in zip(ours, others, strict=True))
+
+
+@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("dtype", [weft.float32, weft.int64, weft.complex64], ids=str)
+def test_all_that_an_op_computes_is_seen(recorder, name, dtype):
+    function = function_of(name)
+    for args, kwargs in sample_inputs(name, dtype):
+        args = tree_map(lambda x: x.detach().requires_grad_(x.is_floating_point()) if is_tensor(x) else x, args)
+        try:
+            function(*args, **kwargs)
+        except (NotImplementedError, RuntimeError, TypeError):  # not for this dtype
+            continue
+        tensors = flatten((args, tuple(kwargs.values())))
+        try:
+            expected, found = replayed(recorder, lambda: function(*args, **kwargs), tensors)  # noqa: B023
+        except NotImplementedError as error:
+            assert "derivative for" in str(error), error
+        else:
+            assert same(expected, found)
+
+
+LAYERS = {
+    "Conv1d": ((4, 6, 3), (2, 4, 9)),
+    "Conv2d": ((4, 6, 3), (2, 4, 9, 9)),
+    "Conv3d": ((4, 6, 3), (2, 4, 5, 6, 7)),
+    "ConvTranspose2d": ((4, 6, 3), (2, 4, 5, 5)),
+    "MaxPool2d": ((2,), (2, 4, 9, 9)),
+    "AdaptiveMaxPool2d": ((2,), (2, 4, 9, 9)),
+    "AvgPool3d": ((2,), (2, 4, 5, 6, 7)),
+    "LPPool2d": ((2, 2), (2, 4, 9, 9)),
+    "FractionalMaxPool2d": ((2, 3), (2, 4, 9, 9)),
+    "BatchNorm2d": ((4,), (2, 4, 9, 9)),
+    "InstanceNorm1d": ((4,), (2, 4, 9)),
+    "GroupNorm": ((2, 4), (2, 4, 9)),
+    "LayerNorm": ((9,), (2, 4, 9)),
+    "RMSNorm": ((9,), (2, 4, 9)),
+    "LocalResponseNorm": ((2,), (2, 4, 9)),
+    "ReflectionPad2d": ((1,), (2, 4, 9, 9)),
+    "CircularPad1d": ((1,), (2, 4, 9)),
+    "Dropout2d": ((), (2, 4, 9, 9)),
+    "AlphaDropout": ((), (2, 4)),
+    "RReLU": ((), (2, 4)),
+    "PReLU": ((), (2, 4)),
+    "GLU": ((), (2, 4)),
+    "Softplus": ((), (2, 4)),
+    "LSTM": ((9, 5, 2), (2, 4, 9)),
+    "GRU": ((9, 5), (2, 4, 9)),
+    "RNNCell": ((9, 5), (2, 9)),
+    "TransformerEncoderLayer": ((8, 2, 16), (3, 2, 8)),
+    "PixelShuffle": ((2,), (2, 4, 9, 9)),
+    "Fold": (((4, 4), (2, 2)), (2, 12, 9)),
+    "Unfold": (((2, 2),), (2, 4, 9, 9)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_all_that_a_layer_computes_is_seen(recorder, name):
+    arguments, shape = LAYERS[name]
+    weft.manual_seed(0)
+    layer, input = getattr(nn, name)(*arguments), weft.randn(shape, requires_grad=True)
+    expected, found = replayed(recorder, lambda: layer(input), [input, *layer.parameters(), *layer.buffers()])
+    assert same(expected, found)
+
+
+def test_an_interceptor_may_answer_in_an_ops_stead():
+    class Doubles(weft.library.Interceptor):
+        def instead(self, op, args):
+            return op(**args) * 2 if op.name == "core::exp" else NotImplemented
+
+    x = weft.zeros(2)
+    with Doubles():
+        assert (x.exp() + 1).tolist() == [3.0, 3.0]
+    assert x.exp().tolist() == [1.0, 1.0]
+
+
+def test_interceptors_inside_of_each_other_see_what_is_left_to_them():
+    with Names() as outer, Names() as inner:
+        weft.ones(2) + 1
+    assert inner.names == outer.names == ["ones", "add"]
+    with Names() as other:
+        pass
+    assert not other.names
+
+
+def test_other_threads_are_not_watched():
+    def program():
+        found.append((weft.ones(2) + 1).tolist())
+
+    found = []
+    with Names() as names:
+        thread = threading.Thread(target=program)
+        thread.start()
+        thread.join()
+    assert found == [[2.0, 2.0]] and not names.names
+
+
+def test_an_exception_leaves_the_stack_as_it_was():
+    with Names() as names:
+        with pytest.raises(RuntimeError, match="must match"):
+            weft.ones(2) + weft.ones(3)
+        weft.ones(2).exp()
+    assert names.names == ["ones", "ones", "ones", "exp"]
+
+
+def test_an_unknown_op_is_named():
+    with pytest.raises(KeyError, match="no op is called 'core::nosuch'"):
+        weft.library.get_op("core::nosuch")

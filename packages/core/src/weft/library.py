@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._interception.interceptors import Interceptor, operations, write_of
+from weft._interception.interceptors import Interceptor, method_operation, operations
 from weft._interception.torch_function import flatten
 from weft._tensor.base import Tensor
 from weft.autograd.function import Function
@@ -39,10 +39,10 @@ def get_op(name: str) -> Callable[..., Any]:
     """
     found = registry.get(name) or operations.get(name)
     if found is None:
-        method = getattr(Tensor, name.removeprefix("core::"), None) if name.endswith("_") else None
-        if method is None:
+        short = name.removeprefix("core::")
+        if not short.endswith("_") or not hasattr(Tensor, short):
             raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
-        found = write_of(name.removeprefix("core::"), method)
+        found = method_operation(short)
     return found
 
 

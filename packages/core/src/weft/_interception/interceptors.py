@@ -111,8 +111,8 @@ class Operation:
 operations: dict[str, Operation] = {}
 
 
-class Write(Operation):
-    """A method that writes into its tensor, which is the first of the named arguments."""
+class Method(Operation):
+    """A method of the tensor that is the first of the named arguments."""
 
     def __call__(self, /, **args: Any) -> Any:
         tensor, *_ = args.values()
@@ -120,19 +120,10 @@ class Write(Operation):
         others = {key: value for key, value in args.items() if key != name}
         return getattr(tensor, self.name.partition("::")[2])(**others)
 
-    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        declaration = getattr(self.function, "declaration", None)
-        if declaration is None:
-            return super().named(args, kwargs)
-        return dict(zip(declaration.arguments, args)) | kwargs
 
-
-def write_of(name: str, function: Callable[..., Any]) -> Operation:
-    """The operation of a method that writes what a function returns; that of an operator is the method's."""
-    if name.startswith("__"):
-        declaration = getattr(function, "declaration", None)
-        name = f"{function.__name__ if declaration is None else declaration.short}_"
-    return operations.get(f"core::{name}") or Write(f"core::{name}", function)
+def method_operation(name: str) -> Operation:
+    """The operation of a method of Tensor."""
+    return operations.get(f"core::{name}") or Method(f"core::{name}", getattr(state.tensor_class, name))
 
 
 def is_watched() -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 
 from weft._devices.devices import key_of
 from weft._engine.dispatch import current_node, make, record, share_view
-from weft._engine.tensor import TensorBase, local, run_quietly
+from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
+from weft._interception.interceptors import Operation, is_watched, operations
 
 __all__ = ["bits_of", "materialized", "refuse_bits", "resolved", "run_view", "with_bits"]
 
@@ -28,12 +29,17 @@ def resolved(tensor: Any) -> Any:
         return tensor
     if tensor._requires_grad and current_node(tensor) is None:
         return materialized(tensor)  # a leaf's gradient goes to the leaf
+    if state.intercepting and is_watched():
+        return operations["core::resolve"].run((tensor,), {})
     key = tensor._key
     made: Any = make(tensor._array.resolve(), key_of(key.dtype, key.device))
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)
     return made
+
+
+Operation("core::resolve", lambda input: resolved(input))
 
 
 def materialized(tensor: Any) -> Any:

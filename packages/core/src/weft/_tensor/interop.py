@@ -31,7 +31,7 @@ from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
-from weft._interception.interceptors import Operation, intercepted, is_watched, operations
+from weft._interception.interceptors import Method, Operation, intercepted, is_watched, operations
 from weft._interception.transforms import refuse_values
 from weft._settings import is_first, warn_of_history
 from weft._tensor.base import Tensor
@@ -823,11 +823,7 @@ def __contains__(self: Any, element: Any) -> bool:
     return bool((self == element).any())
 
 
-for _name, _function in {
-    "tensor": tensor,
-    "from_numpy": from_numpy,
-    "item": item,
-    "numpy": tensor_numpy,
-    "tolist": tolist,
-}.items():
-    Operation(f"core::{_name}", _function)
+Operation("core::tensor", tensor)
+Operation("core::from_numpy", from_numpy)
+for _method in (item, tensor_numpy, tolist):
+    Method(f"core::{_method.__name__.removeprefix('tensor_')}", _method)

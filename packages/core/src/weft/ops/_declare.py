@@ -343,7 +343,8 @@ class Declaration:
             return call_override(public(self), types, args, {})
         if any(each._key.bits for each in tensors) and not any(each._key.wrapped for each in tensors):
             if self.op.is_view:
-                result = conjugation.run_view(self, args)
+                view = partial(conjugation.run_view, self, args)
+                result = intercepted(self, dict(zip(self.arguments, args)), view) if is_watched() else view()
                 if state.intercepting:
                     observe(result)
                 return result

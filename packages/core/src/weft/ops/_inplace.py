@@ -28,7 +28,7 @@ from weft._engine.dispatch import bump as bump
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad, state
 from weft._engine.unresolved import memory_of, values_of
 from weft._interception import transforms
-from weft._interception.interceptors import intercepted, is_watched, write_of
+from weft._interception.interceptors import Operation, intercepted, is_watched, method_operation, operations
 from weft._interception.torch_function import flatten
 from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
@@ -254,9 +254,36 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
         )
 
 
+class Write(Operation):
+    """An in-place variant: a function, whose result is written into its first argument."""
+
+    def __call__(self, /, **args: Any) -> Any:
+        (tensor, *others), options = self.unnamed(args)
+        return write_inplace(self.name.partition("::")[2], tensor, self.function, others, options)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        declaration = getattr(self.function, "declaration", None)
+        if declaration is None:
+            return super().named(args, kwargs)
+        return dict(zip(declaration.arguments, args)) | kwargs
+
+    def unnamed(self, args: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if getattr(self.function, "declaration", None) is None:
+            return super().unnamed(args)
+        return tuple(args.values()), {}
+
+
+def write_of(name: str, function: Callable[..., Any]) -> Operation:
+    """The operation of an in-place variant; that of an operator is the method's."""
+    if name.startswith("__"):
+        declaration = getattr(function, "declaration", None)
+        name = f"{function.__name__ if declaration is None else declaration.short}_"
+    return operations.get(f"core::{name}") or Write(f"core::{name}", function)
+
+
 def copy_watched(target: Any, source: Any, run: Callable[[], Any]) -> None:
     """Copy a tensor's values into another, seen by interceptors as ``copy_``."""
-    intercepted(write_of("copy_", run), {"input": target, "other": source}, run)
+    intercepted(method_operation("copy_"), {"input": target, "other": source}, run)
 
 
 def write_array(target: Any, array: Any) -> None:

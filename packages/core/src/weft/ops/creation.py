@@ -535,6 +535,8 @@ def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=F
 def from_host(array: Any, device: Any = None) -> Any:
     """A NumPy array as a tensor on a device."""
     where = resolve_device(device)
+    if state.intercepting and is_watched():
+        return tensor(array, device=where)
     return make(backend_of(where).from_numpy(array, where.index), key_of(BY_NUMPY[array.dtype], where))
 
 

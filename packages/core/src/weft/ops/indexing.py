@@ -18,7 +18,7 @@ from weft._engine.dispatch import make
 from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, state
-from weft._interception.interceptors import intercepted, is_watched, write_of
+from weft._interception.interceptors import intercepted, is_watched, method_operation
 from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import memory_of, stands_for_batch
 from weft._settings import warn_caller_once
@@ -605,7 +605,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = written_number(value, target._key.dtype)
         if state.intercepting and is_watched():
             run = partial(fill_array, target._array, value, target._key)
-            intercepted(write_of("fill_", run), {"input": target, "value": value}, run)
+            intercepted(method_operation("fill_"), {"input": target, "value": value}, run)
         else:
             fill_array(target._array, value, target._key)
         bump(target, "copy_")
@@ -637,7 +637,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if state.intercepting and is_watched():
         run = partial(write_at_positions, target, indices, value)
         args = {"input": target, "indices": tuple(indices), "values": value}
-        intercepted(write_of("index_put_", run), args, run)
+        intercepted(method_operation("index_put_"), args, run)
     else:
         write_at_positions(target, indices, value)
     bump(self, "index_put_")
