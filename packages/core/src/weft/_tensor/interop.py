@@ -38,6 +38,7 @@ from weft._tensor.base import Tensor
 from weft._tensor.conjugation import refuse_bits
 from weft._tensor.construction import array_of, unsupported
 from weft.storage import TypedStorage, UntypedStorage, own_storage
+from weft.types import Device, DType, Number
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
 
@@ -214,8 +215,8 @@ def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: bo
 def tensor(
     data: Any,
     *,
-    dtype: dtype | None = None,
-    device: Any = None,
+    dtype: DType | None = None,
+    device: Device = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -308,7 +309,7 @@ def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:
     return make(array, key_of(BY_NUMPY[array.dtype], target))
 
 
-def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: DType | None = None, device: Device = None) -> Tensor:
     """Return the data as a tensor, sharing memory, and history if it is a tensor, where nothing must change.
 
     Parameters
@@ -337,8 +338,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
 def asarray(
     obj: Any,
     *,
-    dtype: dtype | None = None,
-    device: Any = None,
+    dtype: DType | None = None,
+    device: Device = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
@@ -406,7 +407,7 @@ def placed(made: Any, element: dtype | None, where: Any, copy: bool | None) -> A
     return made.to(target, wanted, copy=bool(copy))
 
 
-def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """Return a one-dimensional tensor that shares memory with an object that has a buffer.
 
     Parameters
@@ -480,7 +481,7 @@ FOREIGN = {(code, 8 * element.itemsize): element for element, code in CODES.item
 DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA}
 
 
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """Return a tensor that shares memory with another library's array.
 
     Parameters
@@ -712,7 +713,7 @@ def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
 
 
 @method
-def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+def to_device(self: Any, device: Device, /, *, stream: Any = None) -> Tensor:
     """The tensor on a device, as the array API spells ``to``.
 
     Raises
@@ -729,7 +730,7 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 @method
-def item(self: Any) -> Any:
+def item(self: Any) -> Number:
     """Return the only element as a Python number.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,7 @@ from weft.ops._geometry import (
 )
 from weft.ops.creation import contiguous_copy
 from weft.ops.views import expand, narrow, reshape
+from weft.types import Scalar
 
 
 def as_list(name: str, tensors: Any) -> list[Any]:
@@ -70,7 +72,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     autocast="widest",
     quick=functions.joining,
 )
-def cat(tensors, dim=0, *, axis=None):
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors one after the other along a dimension that they have.
 
     Parameters
@@ -78,6 +80,15 @@ def cat(tensors, dim=0, *, axis=None):
     tensors : sequence of Tensor
         Of equal sizes but along ``dim``; an empty tensor of one dimension is left out.
     dim : int
+
+    Returns
+    -------
+    Tensor, of the dtype that all are promoted to.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes differ in another dimension.
 
     Examples
     --------
@@ -125,7 +136,7 @@ concat = concatenate = cat
 
 
 @composite(out="apart", error_type=TypeError)
-def _chunk_cat(tensors, dim, num_chunks):
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor cut along a dimension into flat chunks of equal size, and the chunks of the same number joined.
 
     Parameters
@@ -195,13 +206,25 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     autocast="widest",
     quick=functions.stacking,
 )
-def stack(tensors, dim=0):
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+    dim : int
+        The place of the new dimension in the result.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes differ.
 
     Examples
     --------
-    >>> weft.stack([weft.zeros(2), weft.ones(2)]).shape
-    weft.Size([2, 2])
+    >>> weft.stack([weft.zeros(2), weft.ones(2)], dim=1)
+    tensor([[0., 1.],
+            [0., 1.]])
     """
     found = promoted(as_list("stack", tensors))
     first = found[0]._array.shape
@@ -231,26 +254,29 @@ def _(grad, dim):
 
 def at_least(tensors: Any, ndim: int, place: Any) -> Any:
     """Tensors (one, several, or a list) with dimensions added until they have ``ndim``."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tensors[0]
-    made = tuple(place(each) if each._array.ndim < ndim else each for each in tensors)
+    made = tuple(place(each) if each._array.ndim < ndim else each for each in unpacked(tensors))
     return made[0] if len(made) == 1 else made
 
 
+def unpacked(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors of a call that gives them one by one, or as one sequence."""
+    return tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
 @composite()
-def atleast_1d(*tensors):
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 1 dimension."""
     return at_least(tensors, 1, lambda each: reshape(each, 1))
 
 
 @composite()
-def atleast_2d(*tensors):
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 2 dimensions, added in front."""
     return at_least(tensors, 2, lambda each: reshape(each, (1,) * (2 - each.ndim) + tuple(each.shape)))
 
 
 @composite()
-def atleast_3d(*tensors):
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 3 dimensions; the third is added behind."""
     shapes = {0: lambda s: (1, 1, 1), 1: lambda s: (1, s[0], 1), 2: lambda s: (s[0], s[1], 1)}
     return at_least(tensors, 3, lambda each: reshape(each, shapes[each.ndim](tuple(each.shape))))
@@ -261,14 +287,14 @@ def listed(value: Any) -> list[Any]:
 
 
 @composite(out="apart", error_type=TypeError)
-def hstack(tensors):
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
 @composite(out="apart", error_type=TypeError)
-def vstack(tensors):
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors one below the other, along dimension 0."""
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
 
@@ -277,13 +303,13 @@ row_stack = vstack
 
 
 @composite(out="apart", error_type=TypeError)
-def dstack(tensors):
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors one behind the other, along dimension 2."""
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
 @composite(out="apart", error_type=TypeError)
-def column_stack(tensors):
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Vectors as columns beside each other, and matrices side by side."""
     return cat(
         [reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1
@@ -291,12 +317,11 @@ def column_stack(tensors):
 
 
 @composite()
-def broadcast_tensors(*tensors):
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors expanded to their common shape."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tensors[0]
-    shape = broadcast_shapes_of("broadcast_tensors", tensors)
-    return tuple(each if each._array.shape == shape else expand(each, shape) for each in tensors)
+    given = unpacked(tensors)
+    shape = broadcast_shapes_of("broadcast_tensors", given)
+    return tuple(each if each._array.shape == shape else expand(each, shape) for each in given)
 
 
 def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:
@@ -304,33 +329,48 @@ def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:
 
 
 @composite()
-def meshgrid(*tensors, indexing=None):
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates from vectors.
 
     Parameters
     ----------
     tensors : Tensor
         Of 0 or 1 dimension and one dtype.
-    indexing : "ij" or "xy"
-        The first vector runs along dimension 0, or along dimension 1.
+    indexing : {"ij", "xy"}
+        Whether the first vector runs along dimension 0, as the rows of a matrix, or along dimension 1. To leave it
+        out is deprecated and means "ij".
+
+    Returns
+    -------
+    tuple of Tensor
+        One grid for each vector, all of the shape of the vectors' sizes; views of them.
+
+    Examples
+    --------
+    >>> rows, columns = weft.meshgrid(weft.arange(2), weft.arange(3), indexing="ij")
+    >>> rows
+    tensor([[0, 0, 0],
+            [1, 1, 1]])
+    >>> columns
+    tensor([[0, 1, 2],
+            [0, 1, 2]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tensors[0]
+    given = unpacked(tensors)
     if indexing is None:
         warn_caller_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if not tensors:
+    if not given:
         raise RuntimeError("meshgrid: meshgrid expects a non-empty TensorList")
-    element = tensors[0]._key.dtype
-    for each in tensors:
+    element = given[0]._key.dtype
+    for each in given:
         if each._array.ndim > 1:
             raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(each.shape)}")
         if each._key.dtype is not element:
             raise RuntimeError("meshgrid: expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(tensors) >= 2
-    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    swap = indexing == "xy" and len(given) >= 2
+    ordered = [given[1], given[0], *given[2:]] if swap else list(given)
     shape, last = [each._array.size for each in ordered], len(ordered) - 1
     grids = [
         each.reshape(size, *(1,) * (last - place)).expand(shape)
@@ -340,7 +380,7 @@ def meshgrid(*tensors, indexing=None):
 
 
 @composite()
-def cartesian_prod(*tensors):
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of the elements of vectors, one in a row."""
     for each in tensors:
         if each.ndim != 1:
@@ -351,7 +391,7 @@ def cartesian_prod(*tensors):
 
 
 @composite()
-def block_diag(*tensors):
+def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     for number, each in enumerate(tensors):
         if each.ndim > 2:
@@ -399,7 +439,7 @@ def _(grad, blocks_shape):
 
 
 @composite("repeat")
-def _repeat(self, *args, repeats=None):
+def _repeat(self: Tensor, *args: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
     """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
     times = integers("repeat", one_by_one("repeat", args, repeats, "repeats"), "repeats")
     have = self._array.shape
@@ -421,14 +461,28 @@ def _repeat(self, *args, repeats=None):
 
 
 @composite("tile")
-def tile(input, *args, dims=None):
-    """The tensor repeated along each dimension; missing repeats are 1."""
+def tile(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """The tensor repeated along each dimension; missing repeats are 1.
+
+    Parameters
+    ----------
+    input : Tensor
+    dims : int, ..., or a sequence of them
+        How often along each dimension; fewer numbers than dimensions count from the last.
+
+    Examples
+    --------
+    >>> weft.tile(weft.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
     times = integers("tile", one_by_one("tile", args, dims, "dims"), "dims")
     return input.repeat((1,) * (input.ndim - len(times)) + times)
 
 
 @composite("repeat_interleave", data_dependent=True)
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element (or slice along ``dim``) repeated, one after the other.
 
     Parameters
@@ -438,6 +492,18 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         With no other argument ``input`` holds the repeats, and the result the index of each repetition.
     dim : int, optional
         Default: of the flattened tensor.
+    output_size : int, optional
+        The sum of the repeats, where the caller knows it.
+
+    Raises
+    ------
+    RuntimeError
+        If a repeat is negative, or their number is not that of the slices.
+
+    Examples
+    --------
+    >>> weft.repeat_interleave(weft.tensor([5, 6]), weft.tensor([1, 2]))
+    tensor([5, 6, 6])
     """
     from weft.ops.creation import arange, tensor
 
@@ -494,7 +560,7 @@ def _(xp, counts):
 
 
 @composite()
-def constant_pad_nd(input, pad, value=0):
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
     """The tensor with so many elements of one value before and behind it, along the last dimensions.
 
     Parameters
@@ -503,6 +569,11 @@ def constant_pad_nd(input, pad, value=0):
     pad : sequence of int
         Before and behind for the last dimension, then for the one before it, and so on; negative numbers crop.
     value : number
+
+    Examples
+    --------
+    >>> weft.constant_pad_nd(weft.tensor([1, 2]), (1, -1))
+    tensor([0, 1])
     """
     if len(pad) % 2 or len(pad) > 2 * input.ndim:
         raise RuntimeError(
@@ -538,8 +609,13 @@ def constant_pad_nd(input, pad, value=0):
 
 
 @op("flip", vmap="along_dims", linear="input")
-def flip(input, *args, dims=None):
-    """The elements in reverse order along some dimensions.
+def flip(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
+    """The elements in reverse order along some dimensions: a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+    dims : int, ..., or a sequence of them
 
     Examples
     --------
@@ -564,7 +640,7 @@ def _(grad, dims):
 
 
 @composite("fliplr")
-def fliplr(input):
+def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
     if input.ndim < 2:
         raise RuntimeError(f"fliplr: Input must be >= 2-d; got {input.ndim}-d")
@@ -572,7 +648,7 @@ def fliplr(input):
 
 
 @composite("flipud")
-def flipud(input):
+def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
     if input.ndim < 1:
         raise RuntimeError("flipud: Input must be >= 1-d; got 0-d")
@@ -580,21 +656,34 @@ def flipud(input):
 
 
 @op("roll", dtypes=ALL_DTYPES, vmap="along_dims", linear="input", quick=dimensions.rolling)
-def roll(input, shifts, dims=()):
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()) -> Tensor:
     """The elements moved along some dimensions, those pushed out coming in at the other end.
+
+    Parameters
+    ----------
+    input : Tensor
+    shifts : int or sequence of int
+        How far along each of the dims; negative ones towards the front.
+    dims : int or sequence of int, optional
+        Default: along the flattened tensor.
 
     Raises
     ------
     RuntimeError
         If there are more or fewer shifts than dims.
+
+    Examples
+    --------
+    >>> weft.roll(weft.arange(4), 1)
+    tensor([3, 0, 1, 2])
     """
-    shifts = integers("roll", (shifts,), "shifts")
-    dims = () if dims is None else (dims,) if not isinstance(dims, (tuple, list)) else tuple(dims)
-    if not shifts or (dims and len(shifts) != len(dims)) or (not dims and len(shifts) != 1):
-        raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if dims and not input.ndim:
-        raise IndexError(f"roll: Dimension specified as {dims[0]} but tensor has no dimensions")
-    return roll.op(input, tuple(shifts), tuple(wrap_dim("roll", dim, input.ndim) for dim in dims))
+    steps = integers("roll", (shifts,), "shifts")
+    along = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not steps or (along and len(steps) != len(along)) or (not along and len(steps) != 1):
+        raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
+    if along and not input.ndim:
+        raise IndexError(f"roll: Dimension specified as {along[0]} but tensor has no dimensions")
+    return roll.op(input, steps, tuple(wrap_dim("roll", dim, input.ndim) for dim in along))
 
 
 @roll.kernel
@@ -620,8 +709,23 @@ def _(grad, shifts, dims):
 
 
 @composite("rot90")
-def rot90(input, k=1, dims=(0, 1)):
-    """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Rotated by 90 degrees, k times, in the plane of two dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, of at least two dimensions
+    k : int
+        Negative: in the other direction.
+    dims : sequence of two ints
+        From the first towards the second.
+
+    Examples
+    --------
+    >>> weft.rot90(weft.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     if len(dims) != 2:
         raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
@@ -660,14 +764,29 @@ def small_triangle(rows: int, columns: int, diagonal: int, below: bool) -> Any:
     return on_one_side(numpy, rows, columns, diagonal, below)
 
 
-def triangle(name: str, keep: str, doc: str) -> Any:
-    def function(input, diagonal=0):
+TRIANGLE_DOC = """The elements on and {keep} a diagonal of each matrix; zeros elsewhere.
+
+Parameters
+----------
+input : Tensor, shape (..., m, n)
+diagonal : int
+    0 the main one, positive ones above it.
+
+Examples
+--------
+>>> weft.{name}(weft.ones(2, 2))
+{example}
+"""
+
+
+def triangle(name: str, keep: str, example: str) -> Any:
+    def function(input: Tensor, diagonal: int = 0) -> Tensor:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return function_op.op(input, integer(name, diagonal, "diagonal"))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = TRIANGLE_DOC.format(name=name, keep=keep, example=example)
     function_op = op(name, f"{name}_", out="exact", vmap="leading", linear="input")(function)
 
     @function_op.kernel
@@ -684,13 +803,32 @@ def triangle(name: str, keep: str, doc: str) -> Any:
     return function_op
 
 
-tril = triangle("tril", "below", "The elements on and below a diagonal of each matrix; zeros above.")
-triu = triangle("triu", "above", "The elements on and above a diagonal of each matrix; zeros below.")
+tril = triangle("tril", "below", "tensor([[1., 0.],\n        [1., 1.]])")
+triu = triangle("triu", "above", "tensor([[1., 1.],\n        [0., 1.]])")
 
 
 @composite("diag_embed")
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n)
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    dim1, dim2 : int
+        The places of the rows and the columns in the result.
+
+    Returns
+    -------
+    Tensor, with ``n + abs(offset)`` rows and columns.
+
+    Examples
+    --------
+    >>> weft.diag_embed(weft.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     size = input.shape[-1] + builtins.abs(offset)
     ndim = input.ndim + 1
     first, second = wrap_dim("diag_embed", dim1, ndim), wrap_dim("diag_embed", dim2, ndim)
@@ -704,8 +842,23 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 
 @composite("diag", out="exact")
-def diag(input, diagonal=0):
-    """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrix with a vector along a diagonal, or that diagonal of a matrix.
+
+    Parameters
+    ----------
+    input : Tensor, of one or two dimensions
+    diagonal : int
+        0 the main one, positive ones above it.
+
+    Examples
+    --------
+    >>> weft.diag(weft.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    >>> weft.diag(weft.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim == 2:
@@ -714,6 +867,21 @@ def diag(input, diagonal=0):
 
 
 @composite("diagflat")
-def diagflat(input, offset=0):
-    """The matrix with all elements along a diagonal."""
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The matrix with all elements along a diagonal.
+
+    Parameters
+    ----------
+    input : Tensor
+        Is flattened.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+
+    Examples
+    --------
+    >>> weft.diagflat(weft.tensor([1, 2]), 1)
+    tensor([[0, 1, 0],
+            [0, 0, 2],
+            [0, 0, 0]])
+    """
     return diag_embed(reshape(input, -1), offset)

@@ -1,0 +1,56 @@
+"""Docstrings that functions share: what many of them say in the same words is written once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+# The parameters of functions that make tensors.
+OPTIONS = """device : device, str or int, optional
+    Default: `get_default_device`.
+layout : layout, optional
+    ``weft.strided``, or where the function can make them ``weft.sparse_coo``.
+pin_memory : bool
+    Has no effect.
+requires_grad : bool
+    Whether operations on the result are recorded."""
+LIKE_OPTIONS = """dtype : dtype, optional
+    Default: that of ``input``.
+device : device, str or int, optional
+    Default: that of ``input``.
+layout : layout, optional
+    ``weft.strided``, or where the function can make them ``weft.sparse_coo``.
+pin_memory : bool
+    Has no effect.
+requires_grad : bool
+    Whether operations on the result are recorded.
+memory_format : memory_format, optional
+    The order of dimensions in memory; default: that of ``input``."""
+
+
+def documented(**pieces: str) -> Callable[[T], T]:
+    """Fill in the docstring of a function: each ``{name}`` in it becomes the piece of that name.
+
+    Examples
+    --------
+    >>> @documented(options="device : device, optional")
+    ... def zeros(size, device=None):
+    ...     '''Make zeros; {options}.'''
+    >>> zeros.__doc__
+    'Make zeros; device : device, optional.'
+    """
+
+    def fill(target: Any) -> Any:
+        text = target.__doc__
+        if text is not None:  # python -OO leaves none
+            if sys.version_info < (3, 13):  # which takes the indentation away by itself
+                text = text.replace("\n    ", "\n")
+            for name, piece in pieces.items():
+                text = text.replace(f"{{{name}}}", piece)
+            target.__doc__ = text
+        return target
+
+    return fill
