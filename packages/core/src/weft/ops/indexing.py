@@ -41,6 +41,7 @@ from weft.ops._inplace import (
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fitting
 from weft.ops.views import expand, reshape
+from weft.types import Scalar
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
 NUMBERS_ONLY = ("int16", "int8")  # those that are positions where they have no dimensions
@@ -131,7 +132,7 @@ def _(batch):
     return basic.op(input, (slice(None), *key))
 
 
-def getitem(self: Tensor, index: Any) -> Any:
+def getitem(self: Tensor, index: Any) -> Tensor:
     """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool.
 
     Raises
@@ -496,16 +497,27 @@ def _(batch):
 
 
 @composite("index_put", "index_put_")
-def index_put(input, indices, values, accumulate=False):
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives.
 
     Parameters
     ----------
     input : Tensor
-    indices : tuple of Tensor
+    indices : sequence of Tensor
+        Of integers, one for each of the first dimensions, broadcast to one shape; or one mask of bool.
     values : Tensor of input's dtype, broadcastable to the positions
     accumulate : bool
         Add, so that repeated positions count each time.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> weft.index_put(weft.zeros(3), (weft.tensor([0, 2, 2]),), weft.tensor(1.0), accumulate=True)
+    tensor([1., 0., 2.])
     """
     if isinstance(indices, TensorBase):
         raise TypeError("index_put(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
@@ -536,7 +548,7 @@ def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumul
 
 
 @composite()
-def _unsafe_masked_index(input, mask, indices, fill):
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: Scalar) -> Tensor:
     """``input[indices]`` where ``mask`` is true, else ``fill``; positions out of range matter only where it is true.
 
     Parameters
@@ -557,7 +569,9 @@ def _unsafe_masked_index(input, mask, indices, fill):
 
 
 @composite()
-def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
+def _unsafe_masked_index_put_accumulate(
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
+) -> Tensor:
     """A copy of ``input`` with ``values`` added at positions where ``mask`` is true, see `_unsafe_masked_index`."""
     if not input.numel():
         return input.clone()
@@ -892,7 +906,20 @@ def _replaced(input: Any, source: Any) -> Any:
 
 
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write the values of another tensor, converted to this dtype and device, and broadcast."""
+    """Write the values of another tensor, converted to this dtype and device, and broadcast.
+
+    Parameters
+    ----------
+    other : Tensor
+        Of a shape that broadcasts to this one's.
+    non_blocking : bool
+        Has no effect.
+
+    Examples
+    --------
+    >>> weft.zeros(2, dtype=weft.int64).copy_(weft.tensor(1.7))
+    tensor([1, 1])
+    """
     copied: Tensor = copy_values(self, other, "copy_")
     return copied
 
@@ -934,7 +961,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
     linear="input",
     quick=functions.selecting,
 )
-def index_select(input, dim, index):
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices at some positions along a dimension.
 
     Parameters
@@ -942,6 +969,18 @@ def index_select(input, dim, index):
     input : Tensor
     dim : int
     index : Tensor of int64 or int32, of at most 1 dimension
+        Positions from 0 on; negative ones are out of range.
+
+    Raises
+    ------
+    IndexError or RuntimeError
+        If a position is out of range: in dimension 0, or in another.
+
+    Examples
+    --------
+    >>> weft.index_select(weft.tensor([[1, 2], [3, 4], [5, 6]]), 0, weft.tensor([2, 0]))
+    tensor([[5, 6],
+            [1, 2]])
     """
     ndim = input._array.ndim
     dim = wrap_dim("index_select", dim, ndim)
@@ -999,13 +1038,29 @@ def _(batch):
     linear="input",
     quick=functions.choosing,
 )
-def gather(input, dim, index, *, sparse_grad=False):
-    """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims.
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32
+        Of as many dimensions as input, and not larger except along ``dim``; the result has its shape.
+    sparse_grad : bool
+        Whether the gradient of ``input`` is a sparse tensor.
 
     Raises
     ------
     RuntimeError
         If an index is out of range, or larger than input in another dimension.
+
+    Examples
+    --------
+    >>> scores = weft.tensor([[0.1, 0.7], [0.4, 0.2]])
+    >>> weft.gather(scores, 1, weft.tensor([[1], [0]]))
+    tensor([[0.7000],
+            [0.4000]])
     """
     dim = wrap_dim("gather", dim, input._array.ndim)
     index = checked_along("gather", input, dim, index)
@@ -1112,8 +1167,28 @@ def _(batch):
 
 
 @composite("take_along_dim", out="exact")
-def take_along_dim(input, indices, dim=None):
-    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    indices : Tensor of int64
+        Of as many dimensions as input; what `argsort` and `argmax` with ``keepdim=True`` give.
+    dim : int, optional
+
+    Raises
+    ------
+    RuntimeError
+        If a position is out of range, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> x = weft.tensor([[3, 1], [5, 9]])
+    >>> weft.take_along_dim(x, x.argmax(1, keepdim=True), 1)
+    tensor([[3],
+            [9]])
+    """
     if indices.dtype is not int64:
         raise RuntimeError(f"take_along_dim: dtype of indices should be Long but got {indices.dtype.scalar_type_name}")
     if dim is None:
@@ -1218,17 +1293,42 @@ def _(grad):
 
 
 @composite("scatter", "scatter_", out="exact")
-def scatter(input, dim, index, src=None, *, value=None, reduce=None):
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Scalar | None = None,
+    *,
+    value: Scalar | None = None,
+    reduce: str | None = None,
+) -> Tensor:
     """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension.
+
+    For dim 0: ``out[index[i][j]][j] = src[i][j]``, the opposite of `gather`.
 
     Parameters
     ----------
     input : Tensor
     dim : int
-    index : Tensor of int64
-    src : Tensor or number
-    reduce : "add" or "multiply", optional
-        Combine with what is there.
+    index : Tensor of int64 or int32
+        Of as many dimensions as input, and not larger except along ``dim``.
+    src : Tensor of input's dtype, or number
+        Not smaller than index in any dimension.
+    value : number, optional
+        Another name for ``src``.
+    reduce : {"add", "multiply"}, optional
+        Combine with what is there. With a tensor as ``src`` it is deprecated, see `scatter_reduce`.
+
+    Raises
+    ------
+    RuntimeError
+        If a position is out of range, or a shape or dtype does not fit.
+
+    Examples
+    --------
+    >>> weft.scatter(weft.zeros(2, 3), 1, weft.tensor([[2], [0]]), 1.0)
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
     """
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"scatter: reduce argument must be either add or multiply; got {reduce!r}")
@@ -1260,8 +1360,30 @@ def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduc
 
 
 @composite("scatter_add", "scatter_add_", out="exact")
-def scatter_add(input, dim, index, src):
-    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension.
+
+    For dim 0: ``out[index[i][j]][j] += src[i][j]``; repeated positions count each time.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32
+        Of as many dimensions as input, and not larger except along ``dim``.
+    src : Tensor of input's dtype
+        Not smaller than index in any dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If a position is out of range, or a shape or dtype does not fit.
+
+    Examples
+    --------
+    >>> weft.scatter_add(weft.zeros(3), 0, weft.tensor([0, 2, 2]), weft.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 5.])
+    """
     require_tensors("scatter_add", input=input, src=src)
     return checked_scatter("scatter_add", input, dim, index, src, "add")
 
@@ -1342,8 +1464,29 @@ def check_slices(name: str, input: Any, dim: int, index: Any, source: Any) -> No
 
 
 @composite("index_add", "index_add_", out="exact")
-def index_add(input, dim, index, source, *, alpha=1):
-    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, shape (n,)
+        Repeated positions count each time.
+    source : Tensor of input's dtype
+        Of input's shape, but for size n along ``dim``.
+    alpha : number
+
+    Raises
+    ------
+    IndexError or RuntimeError
+        If a position is out of range, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> weft.index_add(weft.zeros(3), 0, weft.tensor([0, 2, 2]), weft.ones(3), alpha=10)
+    tensor([10.,  0., 20.])
+    """
     outside = RuntimeError if input.ndim > 1 else IndexError  # as in PyTorch, which has two loops
     dim, index = index_write("index_add", input, dim, index, source)
     check_slices("index_add", input, dim, index, source)
@@ -1352,8 +1495,27 @@ def index_add(input, dim, index, source, *, alpha=1):
 
 
 @composite("index_copy", "index_copy_", out="exact")
-def index_copy(input, dim, index, source):
-    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64, shape (n,)
+    source : Tensor of input's dtype
+        Of input's shape, but for size n along ``dim``.
+
+    Raises
+    ------
+    IndexError or RuntimeError
+        If a position is out of range, or the shapes do not fit.
+
+    Examples
+    --------
+    >>> weft.index_copy(weft.zeros(3), 0, weft.tensor([2, 0]), weft.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
     if isinstance(index, TensorBase) and index._key.dtype is not int64:
         raise RuntimeError(f"index_copy: Expected a long tensor for index, but got {index._key.dtype.scalar_type_name}")
     dim, index = index_write("index_copy", input, dim, index, source)
@@ -1374,8 +1536,27 @@ def index_copy(input, dim, index, source):
 
 
 @composite("index_fill", "index_fill_")
-def index_fill(input, dim, index, value):
-    """A copy of ``input`` with one value at some positions along a dimension."""
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar | Tensor) -> Tensor:
+    """A copy of ``input`` with one value at some positions along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64, of at most 1 dimension
+    value : number or 0-d Tensor
+
+    Raises
+    ------
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> weft.index_fill(weft.zeros(2, 2), 1, weft.tensor([0]), 7)
+    tensor([[7., 0.],
+            [7., 0.]])
+    """
     dim = wrap_dim("index_fill", dim, input.ndim)
     if isinstance(index, TensorBase) and index._key.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index; got {index._key.dtype}")
@@ -1391,16 +1572,54 @@ def index_fill(input, dim, index, value):
 
 
 @composite("take", out="exact")
-def take(input, index):
-    """Elements at positions of the flattened tensor."""
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """Elements at positions of the flattened tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    index : Tensor of int64
+        The result has its shape.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> weft.take(weft.tensor([[1, 2], [3, 4]]), weft.tensor([0, -1]))
+    tensor([1, 4])
+    """
     if index.dtype is not int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.scalar_type_name}")
     return positioned("take", IndexError, advanced.op, input.reshape(-1), [index])
 
 
 @composite("put", "put_")
-def _put(input, index, source, accumulate=False):
-    """A copy with ``source`` at positions of the flattened tensor."""
+def _put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with ``source`` at positions of the flattened tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    index : Tensor of int64
+    source : Tensor of input's dtype
+        With as many elements as index.
+    accumulate : bool
+        Add, so that repeated positions count each time.
+
+    Raises
+    ------
+    IndexError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 2).put(weft.tensor([1, 2]), weft.tensor([5.0, 6.0]))
+    tensor([[0., 5.],
+            [6., 0.]])
+    """
     if index._key.dtype is not int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index._key.dtype.scalar_type_name}")
     if source._key.dtype is not input._key.dtype:
@@ -1423,8 +1642,21 @@ def _put(input, index, source, accumulate=False):
 
 
 @composite("masked_select", out="exact")
-def masked_select(input, mask):
-    """The elements where the mask holds, in one dimension."""
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool
+        Input and mask are broadcast to one shape.
+
+    Examples
+    --------
+    >>> x = weft.tensor([[1, 2], [3, 4]])
+    >>> weft.masked_select(x, x > 2)
+    tensor([3, 4])
+    """
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask; got {mask.dtype}")
     shape = broadcast_shapes("masked_select", [input._array.shape, mask._array.shape])
@@ -1433,8 +1665,27 @@ def masked_select(input, mask):
 
 
 @composite("masked_scatter", "masked_scatter_")
-def masked_scatter(input, mask, source):
-    """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool
+        Input and mask are broadcast to one shape.
+    source : Tensor of input's dtype
+        With at least as many elements as the mask has true ones.
+
+    Raises
+    ------
+    RuntimeError
+        If the source has too few elements.
+
+    Examples
+    --------
+    >>> weft.masked_scatter(weft.zeros(3), weft.tensor([True, False, True]), weft.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
     if mask.dtype is not bool_:
         if mask.dtype.name == "uint8":
             warn_caller_once("masked_scatter_ received a mask with dtype weft.uint8; pass a mask of weft.bool instead")
@@ -1467,12 +1718,25 @@ def _(xp, input):
 
 
 @composite("nonzero")
-def nonzero(input, *, as_tuple=False, out=None):
-    """The positions of elements that are not 0.
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
+    """The positions of elements that are not 0, in the order of the elements.
+
+    Parameters
+    ----------
+    input : Tensor
+    as_tuple : bool
+        One tensor for each dimension, which index the elements: ``input[input.nonzero(as_tuple=True)]``.
+    out : Tensor of int64, optional
 
     Returns
     -------
     Tensor of int64, shape (count, ndim), or with ``as_tuple`` one tensor for each dimension.
+
+    Examples
+    --------
+    >>> weft.nonzero(weft.tensor([[0, 5], [6, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
     """
     if out is not None:
         check_out("nonzero", out)
@@ -1486,8 +1750,27 @@ def nonzero(input, *, as_tuple=False, out=None):
 
 
 @composite("nonzero_static", out="exact")
-def nonzero_static(input, *, size, fill_value=-1):
-    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``.
+
+    The shape of the result does not depend on the elements, unlike that of `nonzero`.
+
+    Parameters
+    ----------
+    input : Tensor
+    size : int
+    fill_value : int
+
+    Returns
+    -------
+    Tensor of int64, shape (size, input.ndim)
+
+    Examples
+    --------
+    >>> weft.nonzero_static(weft.tensor([0, 5]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer; got {size}")
     found = positions.op(input)[:size]
@@ -1497,14 +1780,29 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 @composite("argwhere")
-def argwhere(input):
+def argwhere(input: Tensor) -> Tensor:
     """The positions of elements that are not 0, one in a row."""
     return positions.op(input)
 
 
 @op("count_nonzero", gradient=None, vmap="along_dims")
-def count_nonzero(input, dim=None):
-    """How many elements are not 0, along some dimensions or in all."""
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """How many elements are not 0, along some dimensions or in all.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or sequence of int, optional
+
+    Returns
+    -------
+    Tensor of int64
+
+    Examples
+    --------
+    >>> weft.count_nonzero(weft.tensor([[0, 5], [6, 7]]), dim=1)
+    tensor([1, 2])
+    """
     from weft.ops._geometry import wrap_dims
 
     return count_nonzero.op(input, wrap_dims("count_nonzero", dim if dim != () else None, input.ndim))

@@ -422,9 +422,9 @@ def _pad_tensor(img: Tensor, sides: Sequence[int], fill: Fill, mode: str) -> Ten
         rows = weft.from_numpy(_padded_positions(height, top, bottom, mode))
         columns = weft.from_numpy(_padded_positions(width, left, right, mode))
         return img[..., rows[:, None], columns]
-    if isinstance(fill, (tuple, list)) and len(fill) != 1:
+    if isinstance(fill, Sequence) and len(fill) != 1:
         raise TypeError(f"pad: fill of a tensor must be one number, got {fill}")
-    value = fill[0] if isinstance(fill, (tuple, list)) else fill or 0
+    value = fill[0] if isinstance(fill, Sequence) else fill or 0
     inner = img[..., max(-top, 0) : height - max(-bottom, 0), max(-left, 0) : width - max(-right, 0)]
     top, left = max(top, 0), max(left, 0)
     rows, columns = top + inner.shape[-2] + max(bottom, 0), left + inner.shape[-1] + max(right, 0)
