@@ -507,7 +507,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true (not 0), over some dimensions or in all."""
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def arange(start: Number | Tensor = 0, end: Number | Tensor | None = None, step: Number | Tensor = 1, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` to before ``end``, ``step`` apart."""
 
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -558,7 +558,7 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
     """The positions that put the elements in order along a dimension."""
 
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """The positions of elements that are not 0, one in a row."""
 
 def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -600,13 +600,13 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 1 dimension."""
 
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 2 dimensions, added in front."""
 
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least 3 dimensions; the third is added behind."""
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
@@ -615,14 +615,14 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Bartlett's window, a triangle."""
 
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
 
-def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
-    """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Successes in `count` trials of probability `prob` each."""
 
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in both."""
@@ -645,7 +645,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
 def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``."""
 
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
 
 def bmm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
@@ -654,7 +654,7 @@ def bmm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = No
 def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The shape that shapes (or sizes) broadcast to."""
 
-def broadcast_tensors(*tensors: Any) -> Any:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors expanded to their common shape."""
 
 def broadcast_to(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
@@ -663,10 +663,10 @@ def broadcast_to(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_in
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """Which interval between sorted boundaries each element lies in."""
 
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of the elements of vectors, one in a row."""
 
-def cat(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension that they have."""
 
 def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
@@ -717,10 +717,10 @@ def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number
 def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-def clone(input: Any, *, memory_format: Any = None) -> Any:
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
-def column_stack(tensors: Any, *, out: Tensor | None = None) -> Any:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns beside each other, and matrices side by side."""
 
 def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
@@ -729,10 +729,10 @@ def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 
-def concat(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension that they have."""
 
-def concatenate(tensors: Any, dim: Any = 0, *, axis: Any = None, out: Tensor | None = None) -> Any:
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension that they have."""
 
 def conj(input: Tensor) -> Tensor:
@@ -744,7 +744,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
-def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: Scalar = 0) -> Tensor:
     """The tensor with so many elements of one value before and behind it, along the last dimensions."""
 
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -768,7 +768,7 @@ def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
     """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
 
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """How many elements are not 0, along some dimensions or in all."""
 
 def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -810,13 +810,13 @@ def detach_(self: Any) -> Tensor:
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`detach`, in new memory."""
 
-def diag(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
 
-def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
 
-def diagflat(input: Any, offset: Any = 0) -> Any:
+def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
     """The matrix with all elements along a diagonal."""
 
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
@@ -849,22 +849,22 @@ def dot(input: Any, tensor: Any, *, out: Tensor | None = None) -> Any:
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the third dimension."""
 
-def dstack(tensors: Any, *, out: Tensor | None = None) -> Any:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other, along dimension 2."""
 
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products of elements, by Einstein's convention."""
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None, out: Tensor | None = None) -> Any:
+def empty(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Tensor:
     """An uninitialised tensor."""
 
-def empty_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
+def empty_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """An uninitialised tensor of another's shape, dtype and device."""
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
     """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
     """An uninitialised tensor with these strides, counted in elements."""
 
 def eq(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -915,10 +915,10 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-def eye(n: Any, m: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
-    """The identity matrix, with n rows and m columns (default n)."""
+def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
+    """Ones on the diagonal of a matrix, zeros elsewhere."""
 
-def fill(input: Any, value: Any, *, out: Tensor | None = None) -> Any:
+def fill(input: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Tensor:
     """A tensor like ``input`` with one value everywhere."""
 
 def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
@@ -933,13 +933,13 @@ def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
     """The dimensions from ``start_dim`` to ``end_dim`` as one."""
 
-def flip(input: Any, *args: Any, dims: Any = None) -> Any:
-    """The elements in reverse order along some dimensions."""
+def flip(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
+    """The elements in reverse order along some dimensions: a copy."""
 
-def fliplr(input: Any) -> Any:
+def fliplr(input: Tensor) -> Tensor:
     """The columns in reverse order."""
 
-def flipud(input: Any) -> Any:
+def flipud(input: Tensor) -> Tensor:
     """The rows in reverse order."""
 
 def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -975,14 +975,14 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None
 def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The root of the sum of squares over some dimensions."""
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def full(size: _int | Sequence[_int], fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """A tensor with one value everywhere."""
 
-def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
+def full_like(input: Tensor, fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """One value everywhere, of another tensor's shape, dtype and device."""
 
-def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Tensor | None = None) -> Any:
-    """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+    """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of elements."""
@@ -1038,7 +1038,7 @@ def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, de
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
-def hstack(tensors: Any, *, out: Tensor | None = None) -> Any:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side: along dimension 1, or 0 if they have one."""
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1059,25 +1059,25 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor, sharing memory."""
 
-def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
 
-def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Tensor | None = None) -> Any:
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
 
-def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
+def index_fill(input: Tensor, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
     """A copy of ``input`` with one value at some positions along a dimension."""
 
-def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
-def index_put_(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
 def index_reduce(input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
-def index_select(input: Any, dim: Any, index: Any, *, out: Tensor | None = None) -> Any:
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices at some positions along a dimension."""
 
 def inner(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
@@ -1173,7 +1173,7 @@ def less_equal(input: Tensor, other: Tensor | Number, *, out: Tensor | None = No
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-def linspace(start: Any, end: Any, steps: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def linspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 def lobpcg(A: Any, k: Any = None, B: Any = None, X: Any = None, n: Any = None, iK: Any = None, niter: Any = None, tol: Any = None, largest: Any = None, method: Any = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None) -> Any:
@@ -1236,7 +1236,7 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None
 def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
-def logspace(start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def logspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, base: _float = 10.0, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -1257,11 +1257,11 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivo
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with another value where the mask holds."""
 
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other."""
 
-def masked_select(input: Any, mask: Any, *, out: Tensor | None = None) -> Any:
-    """The elements where the mask holds, in one dimension."""
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask is true, in one dimension."""
 
 def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
@@ -1295,7 +1295,7 @@ def median(input: Tensor) -> Tensor:
 def median(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ...] | list[Tensor] | None=None) -> _return_types.median:
     """The lower median over all elements, or along a dimension with its position."""
 
-def meshgrid(*tensors: Any, indexing: Any = None) -> Any:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Grids of coordinates from vectors."""
 
 @_overload
@@ -1329,7 +1329,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def mul(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The product of each pair of elements."""
 
-def multinomial(input: Any, num_samples: Any, replacement: Any = False, *, generator: Any = None, out: Any = None) -> Any:
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Columns drawn at random, with weights, from each row."""
 
 def multiply(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -1387,10 +1387,10 @@ def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
-def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
-    """The positions of elements that are not 0."""
+def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
+    """The positions of elements that are not 0, in the order of the elements."""
 
-def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Tensor | None = None) -> Any:
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
     """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
 def norm(input: Tensor, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1399,7 +1399,7 @@ def norm(input: Tensor, p: _float | str | None = 'fro', dim: _int | Sequence[_in
 def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``."""
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+def normal(mean: _float | Tensor, std: _float | Tensor = 1.0, size: Sequence[_int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal numbers of given means and standard deviations."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -1411,10 +1411,10 @@ def nuclear_norm(input: Tensor, dim: Sequence[_int] | _bool | None = None, keepd
 def numel(input: Tensor) -> _int:
     """The number of elements of a tensor."""
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def ones(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """A tensor of ones."""
 
-def ones_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
+def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """Ones of another tensor's shape, dtype and device."""
 
 def orgqr(input: Any, input2: Any, *, out: Tensor | None = None) -> Any:
@@ -1444,7 +1444,7 @@ def permute_copy(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_in
 def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
     """The Moore-Penrose inverse of each matrix of a batch."""
 
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1462,7 +1462,7 @@ def pow(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None
 def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The product over one dimension, or over all."""
 
-def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy with ``source`` at positions of the flattened tensor."""
 
 def qr(input: Any, some: Any = True, *, out: Tensor | None = None) -> Any:
@@ -1477,29 +1477,29 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
-def rand(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+def rand(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of numbers uniform on [0, 1)."""
 
-def rand_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
-    """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Numbers uniform on [0, 1), of another tensor's shape, dtype and device."""
 
-def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+def randint(*args: _int | Sequence[_int], low: _int | None = None, high: _int | None = None, size: Sequence[_int] | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of whole numbers from `low` up to, but not with, `high`."""
 
-def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
-    """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`."""
+def randint_like(input: Tensor, *args: _int | Tensor, low: _int | None = None, high: _int | Tensor | None = None, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Whole numbers from `low` up to, but not with, `high`, of another tensor's shape, dtype and device."""
 
-def randn(*size: Any, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
-    """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`."""
+def randn(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """A tensor of normal numbers of mean 0 and variance 1."""
 
-def randn_like(input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: Any = False, memory_format: Any = None) -> Any:
-    """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Normal numbers of mean 0 and variance 1, of another tensor's shape, dtype and device."""
 
-def randperm(n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: Any = False, pin_memory: Any = False) -> Any:
+def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The numbers from 0 to n - 1 in random order."""
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, out: Tensor | None = None) -> Any:
-    """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+def range(start: Number = 0, end: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers from ``start`` to ``end`` inclusive, ``step`` apart; deprecated, use `arange`."""
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
@@ -1525,7 +1525,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
 def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
     """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``."""
 
-def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each element (or slice along ``dim``) repeated, one after the other."""
 
 def reshape(input: Tensor, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
@@ -1546,10 +1546,10 @@ def resolve_neg(input: Tensor) -> Tensor:
 def result_type(tensor: Tensor | Scalar, other: Tensor | Scalar) -> dtype:
     """The dtype that two tensors or numbers are brought to when they meet."""
 
-def roll(input: Any, shifts: Any, dims: Any = ...) -> Any:
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
     """The elements moved along some dimensions, those pushed out coming in at the other end."""
 
-def rot90(input: Any, k: Any = 1, dims: Any = ...) -> Any:
+def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
     """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
@@ -1558,7 +1558,7 @@ def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Te
 def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
-def row_stack(tensors: Any, *, out: Tensor | None = None) -> Any:
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one below the other, along dimension 0."""
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1570,13 +1570,13 @@ def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``other - alpha * input``, element by element."""
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
-    """A 0-d tensor of the default dtype."""
+def scalar_tensor(s: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
+    """A number as a 0-d tensor."""
 
-def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None, out: Tensor | None = None) -> Any:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
-def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Tensor | None = None) -> Any:
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
 def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
@@ -1678,7 +1678,7 @@ def squeeze_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
 def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """`squeeze`, in new memory."""
 
-def stack(tensors: Any, dim: Any = 0, *, out: Tensor | None = None) -> Any:
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
 
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1723,10 +1723,10 @@ def t_(input: Tensor) -> Tensor:
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`t`, in new memory."""
 
-def take(input: Any, index: Any, *, out: Tensor | None = None) -> Any:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Elements at positions of the flattened tensor."""
 
-def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1747,10 +1747,10 @@ def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Ten
 def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Tensor | None = None) -> Any:
     """The product of two tensors summed over some dimensions of each."""
 
-def tile(input: Any, *args: Any, dims: Any = None) -> Any:
+def tile(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
     """The tensor repeated along each dimension; missing repeats are 1."""
 
-def to(input: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
+def to(input: Tensor, *args: DType | Device | Tensor, dtype: DType | None = None, device: Device = None, non_blocking: _bool = False, copy: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor with another dtype or on another device; itself if nothing changes."""
 
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.topk:
@@ -1777,16 +1777,16 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: 
 def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False, *, out: Tensor | None = None) -> Any:
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
-def tril(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
-    """The elements on and below a diagonal of each matrix; zeros above."""
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The elements on and below a diagonal of each matrix; zeros elsewhere."""
 
-def tril_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: DType = ..., device: Device = None, layout: Layout | None = None) -> Tensor:
     """The positions on and below a diagonal of a matrix: row indices, then column indices."""
 
-def triu(input: Any, diagonal: Any = 0, *, out: Tensor | None = None) -> Any:
-    """The elements on and above a diagonal of each matrix; zeros below."""
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The elements on and above a diagonal of each matrix; zeros elsewhere."""
 
-def triu_indices(row: Any, col: Any, offset: Any = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Any:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: DType = ..., device: Device = None, layout: Layout | None = None) -> Tensor:
     """The positions on and above a diagonal of a matrix: row indices, then column indices."""
 
 def true_divide(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -1848,7 +1848,7 @@ def unsqueeze_(input: Tensor, dim: _int) -> Tensor:
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """`unsqueeze`, in new memory."""
 
-def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """The powers of the elements of a vector as columns."""
 
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
@@ -1884,7 +1884,7 @@ def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Tensor | 
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
     """Split into equal parts, or before given indices, along the first dimension."""
 
-def vstack(tensors: Any, *, out: Tensor | None = None) -> Any:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one below the other, along dimension 0."""
 
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
@@ -1899,8 +1899,8 @@ def xlogy_(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None
 def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, out: Tensor | None = None) -> Any:
+def zeros(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """A tensor of zeros."""
 
-def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False, memory_format: Any = None) -> Any:
+def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """Zeros of another tensor's shape, dtype and device."""

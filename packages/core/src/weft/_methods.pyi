@@ -11,8 +11,11 @@ from typing import Literal
 from typing import overload as _overload
 from weft import return_types as _return_types
 from weft._engine.tensor import TensorBase
+from weft.random import Generator
 from weft.storage import TypedStorage
 from weft.types import DType
+from weft.types import Device
+from weft.types import Layout
 from weft.types import MemoryFormat
 from weft.types import Number
 from weft.types import Scalar
@@ -82,7 +85,7 @@ class Methods(TensorBase):
     def __ge__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Tensor:
         """Elements by position: numbers, slices, None, Ellipsis, and tensors or lists of numbers or bool."""
 
     def __gt__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -407,7 +410,7 @@ class Methods(TensorBase):
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
         """The positions that put the elements in order along a dimension."""
 
-    def argwhere(self) -> Any:
+    def argwhere(self) -> Tensor:
         """The positions of elements that are not 0, one in a row."""
 
     def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Any:
@@ -458,13 +461,13 @@ class Methods(TensorBase):
     def baddbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
 
-    def bernoulli(self, p: Any = None, *, generator: Any = None) -> Any:
+    def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
         """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
 
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    def bernoulli_(self, p: _float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._bernoulli`: writes into ``self`` and returns it."""
 
-    def bfloat16(self, memory_format: Any = None) -> Any:
+    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as bfloat16."""
 
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -509,19 +512,19 @@ class Methods(TensorBase):
     def bmm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
         """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
 
-    def bool(self, memory_format: Any = None) -> Any:
+    def bool(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as bool."""
 
     def broadcast_to(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
         """`expand` under NumPy's name."""
 
-    def byte(self, memory_format: Any = None) -> Any:
+    def byte(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as uint8."""
 
-    def cauchy_(self, median: Any = 0.0, sigma: Any = 1.0, *, generator: Any = None) -> Tensor:
+    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._cauchy`: writes into ``self`` and returns it."""
 
-    def cdouble(self, memory_format: Any = None) -> Any:
+    def cdouble(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as complex128."""
 
     def ceil(self) -> Tensor:
@@ -530,10 +533,10 @@ class Methods(TensorBase):
     def ceil_(self) -> Tensor:
         """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
-    def cfloat(self, memory_format: Any = None) -> Any:
+    def cfloat(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as complex64."""
 
-    def char(self, memory_format: Any = None) -> Any:
+    def char(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int8."""
 
     def cholesky(self, upper: Any = False) -> Any:
@@ -572,7 +575,7 @@ class Methods(TensorBase):
     def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
-    def clone(self, *, memory_format: Any = None) -> Any:
+    def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
 
     def conj(self) -> Tensor:
@@ -587,7 +590,7 @@ class Methods(TensorBase):
     def const_data_ptr(self) -> Any:
         """Return the address of the first element, for reading only; 0 if there is none."""
 
-    def contiguous(self, memory_format: Any = None) -> Any:
+    def contiguous(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor itself if its elements lie in order in memory, else a copy that is so."""
 
     def copy_(self, other: Any, non_blocking: Any = False) -> Tensor:
@@ -614,19 +617,19 @@ class Methods(TensorBase):
     def cosh_(self) -> Tensor:
         """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
-    def count_nonzero(self, dim: Any = None) -> Any:
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many elements are not 0, along some dimensions or in all."""
 
     def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
         """The covariances of variables: one in each row, one observation in each column."""
 
-    def cpu(self, memory_format: Any = None) -> Any:
+    def cpu(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor on the CPU."""
 
     def cross(self, other: Any, dim: Any = None) -> Any:
         """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
 
-    def cuda(self, device: Any = None, non_blocking: Any = False, memory_format: Any = None) -> Any:
+    def cuda(self, device: Device = None, non_blocking: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor on a CUDA device."""
 
     def cummax(self, dim: _int) -> _return_types.cummax:
@@ -668,13 +671,13 @@ class Methods(TensorBase):
     def detach_(self) -> Tensor:
         """Forget the history: from here on the tensor is a leaf that does not require grad."""
 
-    def diag(self, diagonal: Any = 0) -> Any:
+    def diag(self, diagonal: _int = 0) -> Tensor:
         """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
 
-    def diag_embed(self, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
         """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
 
-    def diagflat(self, offset: Any = 0) -> Any:
+    def diagflat(self, offset: _int = 0) -> Tensor:
         """The matrix with all elements along a diagonal."""
 
     def diagonal(self, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
@@ -713,7 +716,7 @@ class Methods(TensorBase):
     def dot(self, tensor: Any) -> Any:
         """The sum of the products of two vectors' elements."""
 
-    def double(self, memory_format: Any = None) -> Any:
+    def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as float64."""
 
     def dsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
@@ -773,7 +776,7 @@ class Methods(TensorBase):
     def expm1_(self) -> Tensor:
         """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-    def exponential_(self, lambd: Any = 1.0, *, generator: Any = None) -> Tensor:
+    def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._exponential`: writes into ``self`` and returns it."""
 
     def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -791,16 +794,16 @@ class Methods(TensorBase):
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """The dimensions from ``start_dim`` to ``end_dim`` as one."""
 
-    def flip(self, *args: Any, dims: Any = None) -> Any:
-        """The elements in reverse order along some dimensions."""
+    def flip(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
+        """The elements in reverse order along some dimensions: a copy."""
 
-    def fliplr(self) -> Any:
+    def fliplr(self) -> Tensor:
         """The columns in reverse order."""
 
-    def flipud(self) -> Any:
+    def flipud(self) -> Tensor:
         """The rows in reverse order."""
 
-    def float(self, memory_format: Any = None) -> Any:
+    def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as float32."""
 
     def float_power(self, exponent: Tensor | Scalar) -> Tensor:
@@ -842,8 +845,8 @@ class Methods(TensorBase):
     def frexp(self) -> _return_types.frexp:
         """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
-    def gather(self, dim: Any, index: Any, *, sparse_grad: Any = False) -> Any:
-        """``out[i][j] = input[index[i][j]][j]`` for dim 0, and so on for other dims."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+        """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
 
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor of each pair of elements."""
@@ -857,7 +860,7 @@ class Methods(TensorBase):
     def ge_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
 
-    def geometric_(self, p: Any = None, *, generator: Any = None) -> Tensor:
+    def geometric_(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
 
     def geqrf(self) -> Any:
@@ -889,7 +892,7 @@ class Methods(TensorBase):
     def gt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
 
-    def half(self, memory_format: Any = None) -> Any:
+    def half(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as float16."""
 
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
@@ -942,28 +945,28 @@ class Methods(TensorBase):
     @imag.setter
     def imag(self, value: Any) -> None: ...
 
-    def index_add(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
 
-    def index_add_(self, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.index_add`: writes into ``self`` and returns it."""
 
-    def index_copy(self, dim: Any, index: Any, source: Any) -> Any:
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
 
-    def index_copy_(self, dim: Any, index: Any, source: Any) -> Tensor:
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place variant of `weft.index_copy`: writes into ``self`` and returns it."""
 
-    def index_fill(self, dim: Any, index: Any, value: Any) -> Any:
+    def index_fill(self, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
         """A copy of ``input`` with one value at some positions along a dimension."""
 
-    def index_fill_(self, dim: Any, index: Any, value: Any) -> Tensor:
+    def index_fill_(self, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
         """In-place variant of `weft.index_fill`: writes into ``self`` and returns it."""
 
-    def index_put(self, indices: Any, values: Any, accumulate: Any = False) -> Any:
+    def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
-    def index_put_(self, indices: Any, values: Any, accumulate: Any = False) -> Tensor:
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
     def index_reduce(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
@@ -972,13 +975,13 @@ class Methods(TensorBase):
     def index_reduce_(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Tensor:
         """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
 
-    def index_select(self, dim: Any, index: Any) -> Any:
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices at some positions along a dimension."""
 
     def inner(self, other: Any) -> Any:
         """Inner products along the last dimension of both."""
 
-    def int(self, memory_format: Any = None) -> Any:
+    def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int32."""
 
     def inverse(self) -> Any:
@@ -987,7 +990,7 @@ class Methods(TensorBase):
     def is_conj(self) -> _bool:
         """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
-    def is_contiguous(self, memory_format: Any = None) -> Any:
+    def is_contiguous(self, memory_format: MemoryFormat | None = None) -> _bool:
         """Whether the elements lie in order in memory."""
 
     def is_distributed(self) -> Any:
@@ -1080,7 +1083,7 @@ class Methods(TensorBase):
     def istft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
         """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
 
-    def item(self) -> Any:
+    def item(self) -> Number:
         """Return the only element as a Python number."""
 
     def kron(self, other: Any) -> Any:
@@ -1155,7 +1158,7 @@ class Methods(TensorBase):
     def log_(self) -> Tensor:
         """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-    def log_normal_(self, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Tensor:
+    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
 
     def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
@@ -1206,7 +1209,7 @@ class Methods(TensorBase):
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
         """The logarithm of the sum of exponentials over some dimensions, without overflow."""
 
-    def long(self, memory_format: Any = None) -> Any:
+    def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int64."""
 
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
@@ -1242,14 +1245,14 @@ class Methods(TensorBase):
     def masked_fill_(self, mask: Any, value: Any) -> Tensor:
         """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
 
-    def masked_scatter(self, mask: Any, source: Any) -> Any:
-        """A copy of ``input`` in which the elements where the mask holds come from ``source``, one after the other."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other."""
 
-    def masked_scatter_(self, mask: Any, source: Any) -> Tensor:
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place variant of `weft.masked_scatter`: writes into ``self`` and returns it."""
 
-    def masked_select(self, mask: Any) -> Any:
-        """The elements where the mask holds, in one dimension."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where the mask is true, in one dimension."""
 
     def matmul(self, other: Any) -> Any:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
@@ -1320,7 +1323,7 @@ class Methods(TensorBase):
     def mul_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
-    def multinomial(self, num_samples: Any, replacement: Any = False, *, generator: Any = None) -> Any:
+    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
         """Columns drawn at random, with weights, from each row."""
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:
@@ -1390,22 +1393,22 @@ class Methods(TensorBase):
     def new(self, *args: Any, **kwargs: Any) -> Any:
         """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_empty(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """An uninitialised tensor of this one's dtype and device."""
 
-    def new_empty_strided(self, size: Any, stride: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_empty_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """An uninitialised tensor with these strides, of this one's dtype and device."""
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_full(self, size: _int | Sequence[_int], fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """One value everywhere, of this tensor's dtype and device."""
 
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_ones(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """Ones of this tensor's dtype and device."""
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_tensor(self, data: Any, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """A copy of the data, of this tensor's dtype and device."""
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None, pin_memory: Any = False) -> Any:
+    def new_zeros(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
         """Zeros of this tensor's dtype and device."""
 
     def nextafter(self, other: Tensor) -> Tensor:
@@ -1414,16 +1417,16 @@ class Methods(TensorBase):
     def nextafter_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
 
-    def nonzero(self, *, as_tuple: Any = False) -> Any:
-        """The positions of elements that are not 0."""
+    def nonzero(self, *, as_tuple: _bool = False) -> Tensor | tuple[Tensor, ...]:
+        """The positions of elements that are not 0, in the order of the elements."""
 
-    def nonzero_static(self, *, size: Any, fill_value: Any = -1) -> Any:
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
         """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
 
     def norm(self, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
         """The p-norm over some dimensions, or over all."""
 
-    def normal_(self, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Tensor:
+    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._normal`: writes into ``self`` and returns it."""
 
     def not_equal(self, other: Tensor | Scalar) -> Tensor:
@@ -1477,10 +1480,10 @@ class Methods(TensorBase):
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The product over one dimension, or over all."""
 
-    def put(self, index: Any, source: Any, accumulate: Any = False) -> Any:
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy with ``source`` at positions of the flattened tensor."""
 
-    def put_(self, index: Any, source: Any, accumulate: Any = False) -> Tensor:
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
 
     def qr(self, some: Any = True) -> Any:
@@ -1495,7 +1498,7 @@ class Methods(TensorBase):
     def rad2deg_(self) -> Tensor:
         """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
-    def random_(self, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
+    def random_(self, *bounds: _int | Tensor | None, generator: Generator | None = None, **named: _int | Tensor | None) -> Tensor:
         """In-place variant of `weft._random`: writes into ``self`` and returns it."""
 
     def ravel(self) -> Tensor:
@@ -1542,10 +1545,10 @@ class Methods(TensorBase):
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
 
-    def repeat(self, *args: Any, repeats: Any = None) -> Any:
+    def repeat(self, *args: _int | Sequence[_int], repeats: Sequence[_int] | None = None) -> Tensor:
         """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
 
-    def repeat_interleave(self, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+    def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each element (or slice along ``dim``) repeated, one after the other."""
 
     def reshape(self, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
@@ -1578,10 +1581,10 @@ class Methods(TensorBase):
     @property
     def retains_grad(self) -> _bool: ...
 
-    def roll(self, shifts: Any, dims: Any = ...) -> Any:
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
         """The elements moved along some dimensions, those pushed out coming in at the other end."""
 
-    def rot90(self, k: Any = 1, dims: Any = ...) -> Any:
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """Rotated by 90 degrees, k times, in the plane of two dimensions."""
 
     def round(self, *, decimals: _int = 0) -> Tensor:
@@ -1596,16 +1599,16 @@ class Methods(TensorBase):
     def rsqrt_(self) -> Tensor:
         """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
-    def scatter(self, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+    def scatter(self, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None) -> Tensor:
         """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
-    def scatter_(self, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Tensor:
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None) -> Tensor:
         """In-place variant of `weft.scatter`: writes into ``self`` and returns it."""
 
-    def scatter_add(self, dim: Any, index: Any, src: Any) -> Any:
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
-    def scatter_add_(self, dim: Any, index: Any, src: Any) -> Tensor:
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
 
     def scatter_reduce(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
@@ -1632,7 +1635,7 @@ class Methods(TensorBase):
     def share_memory_(self) -> Tensor:
         """Move the tensor to memory that processes share; itself does not notice."""
 
-    def short(self, memory_format: Any = None) -> Any:
+    def short(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int16."""
 
     def sigmoid(self) -> Tensor:
@@ -1773,10 +1776,10 @@ class Methods(TensorBase):
     def t_(self) -> Tensor:
         """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
-    def take(self, index: Any) -> Any:
+    def take(self, index: Tensor) -> Tensor:
         """Elements at positions of the flattened tensor."""
 
-    def take_along_dim(self, indices: Any, dim: Any = None) -> Any:
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
 
     def tan(self) -> Tensor:
@@ -1794,10 +1797,10 @@ class Methods(TensorBase):
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
         """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
-    def tile(self, *args: Any, dims: Any = None) -> Any:
+    def tile(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
         """The tensor repeated along each dimension; missing repeats are 1."""
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: Any = None) -> Any:
+    def to(self, *args: DType | Device | Tensor, dtype: DType | None = None, device: Device = None, non_blocking: _bool = False, copy: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
@@ -1827,16 +1830,16 @@ class Methods(TensorBase):
     def triangular_solve(self, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
         """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
-    def tril(self, diagonal: Any = 0) -> Any:
-        """The elements on and below a diagonal of each matrix; zeros above."""
+    def tril(self, diagonal: _int = 0) -> Tensor:
+        """The elements on and below a diagonal of each matrix; zeros elsewhere."""
 
-    def tril_(self, diagonal: Any = 0) -> Tensor:
+    def tril_(self, diagonal: _int = 0) -> Tensor:
         """In-place variant of `weft.tril`: writes into ``self`` and returns it."""
 
-    def triu(self, diagonal: Any = 0) -> Any:
-        """The elements on and above a diagonal of each matrix; zeros below."""
+    def triu(self, diagonal: _int = 0) -> Tensor:
+        """The elements on and above a diagonal of each matrix; zeros elsewhere."""
 
-    def triu_(self, diagonal: Any = 0) -> Tensor:
+    def triu_(self, diagonal: _int = 0) -> Tensor:
         """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
@@ -1851,10 +1854,10 @@ class Methods(TensorBase):
     def trunc_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-    def type(self, dtype: Any = None, non_blocking: Any = False) -> Any:
+    def type(self, dtype: DType | str | None = None, non_blocking: _bool = False) -> Tensor | str:
         """The name of the tensor's type, or the tensor as another dtype."""
 
-    def type_as(self, other: Any) -> Any:
+    def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the dtype and on the device of another."""
 
     def unbind(self, dim: Any = 0) -> Any:
@@ -1866,7 +1869,7 @@ class Methods(TensorBase):
     def unfold(self, dimension: Any, size: Any, step: Any) -> Any:
         """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
-    def uniform_(self, *bounds: Any, generator: Any = None, **named: Any) -> Tensor:
+    def uniform_(self, *bounds: Number | Tensor, generator: Generator | None = None, **named: Number | Tensor) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
 
     @_overload

@@ -12,6 +12,7 @@ import numpy
 
 from weft import _display_name
 from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
+from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import (
     ALIASES,
     BY_NUMPY,
@@ -56,6 +57,7 @@ from weft._tensor.layout import (
 from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
+from weft.types import Device, DType, Layout, MemoryFormat, Number, Scalar
 
 
 def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
@@ -108,17 +110,31 @@ def sparse_zeros(shape: Any, dtype: Any, device: Any, requires_grad: bool) -> An
 
 
 @composite(out="dtype", leaf="core::empty")
-def empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+@documented(options=OPTIONS)
+def empty(
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """An uninitialised tensor.
 
     Parameters
     ----------
-    size : int, ..., or a tuple of them
-    dtype : dtype, default `get_default_dtype`
-    device : device or str, optional
-    requires_grad : bool
+    size : int, ..., or a sequence of them
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
     memory_format : memory_format, optional
-        Its order of dimensions in memory.
+        The order of its dimensions in memory.
+
+    Examples
+    --------
+    >>> weft.empty(2, 3, dtype=weft.int64).shape
+    weft.Size([2, 3])
     """
     if layout is not None and not is_strided("empty", layout, True):
         return sparse_zeros(as_shape("empty", size), dtype, device, requires_grad)
@@ -214,8 +230,23 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
 
 
 @composite(out="dtype", quick=creation.zeros, leaf="core::zeros")
-def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+@documented(options=OPTIONS)
+def zeros(
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of zeros.
+
+    Parameters
+    ----------
+    size : int, ..., or a sequence of them
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
 
     Examples
     --------
@@ -231,8 +262,30 @@ def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
 
 
 @composite(out="dtype", quick=creation.constant(1.0), leaf="core::ones")
-def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A tensor of ones."""
+@documented(options=OPTIONS)
+def ones(
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of ones.
+
+    Parameters
+    ----------
+    size : int, ..., or a sequence of them
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
+
+    Examples
+    --------
+    >>> weft.ones((2, 2), dtype=weft.int64)
+    tensor([[1, 1],
+            [1, 1]])
+    """
     if layout is not None:
         is_strided("ones", layout)
     require_size("ones", size)
@@ -241,15 +294,36 @@ def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_m
 
 
 @composite(out="dtype", quick=creation.full, leaf="core::full")
-def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+@documented(options=OPTIONS)
+def full(
+    size: int | Sequence[int],
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor with one value everywhere.
 
     Parameters
     ----------
-    size : int or tuple of int
-    fill_value : number or 0-d Tensor
+    size : int or sequence of int
+    fill_value : number, or Tensor of one element
     dtype : dtype, optional
-        Default: that of the value.
+        Default: bool or int64 for such a value, else `get_default_dtype` or its complex counterpart.
+    {options}
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype has no such value.
+
+    Examples
+    --------
+    >>> weft.full((2,), 7), weft.full((2,), 0.5)
+    (tensor([7, 7]), tensor([0.5000, 0.5000]))
     """
     if layout is not None:
         is_strided("full", layout)
@@ -303,48 +377,123 @@ def permutation_of(input: Any) -> Any:
 
 
 @composite(leaf="core::empty_like")
+@documented(options=LIKE_OPTIONS)
 def empty_like(
-    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
-):
-    """An uninitialised tensor of another's shape, dtype and device."""
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """An uninitialised tensor of another's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    {options}
+
+    Examples
+    --------
+    >>> weft.empty_like(weft.zeros(2, 3).t()).stride()
+    (1, 3)
+    """
     if layout is not None:
         is_strided("empty_like", layout)
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
 @composite(quick=creation.constant_like(0.0), leaf="core::zeros_like")
+@documented(options=LIKE_OPTIONS)
 def zeros_like(
-    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
-):
-    """Zeros of another tensor's shape, dtype and device."""
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Zeros of another tensor's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    {options}
+
+    Examples
+    --------
+    >>> weft.zeros_like(weft.tensor([1, 2]))
+    tensor([0, 0])
+    """
     if layout is not None and not is_strided("zeros_like", layout, True):
         return sparse_zeros(input.shape, dtype or input.dtype, device or input.device, requires_grad)
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
 @composite(quick=creation.constant_like(1.0), leaf="core::ones_like")
+@documented(options=LIKE_OPTIONS)
 def ones_like(
-    input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None
-):
-    """Ones of another tensor's shape, dtype and device."""
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Ones of another tensor's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    {options}
+
+    Examples
+    --------
+    >>> weft.ones_like(weft.tensor([1, 2]), dtype=weft.bool)
+    tensor([True, True])
+    """
     if layout is not None:
         is_strided("ones_like", layout)
     return like(input, 1, dtype, device, requires_grad, memory_format)
 
 
 @composite(leaf="core::full_like")
+@documented(options=LIKE_OPTIONS)
 def full_like(
-    input,
-    fill_value,
+    input: Tensor,
+    fill_value: Scalar | Tensor,
     *,
-    dtype=None,
-    device=None,
-    requires_grad=False,
-    layout=None,
-    pin_memory=False,
-    memory_format=None,
-):
-    """One value everywhere, of another tensor's shape, dtype and device."""
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """One value everywhere, of another tensor's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    fill_value : number, or Tensor of one element
+    {options}
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype has no such value.
+
+    Examples
+    --------
+    >>> weft.full_like(weft.zeros(2), 7)
+    tensor([7., 7.])
+    """
     if layout is not None:
         is_strided("full_like", layout)
     value = one_number("full_like", "fill_value", fill_value)
@@ -352,7 +501,15 @@ def full_like(
 
 
 @composite("new_empty", leaf="core::new_empty")
-def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_empty(
+    self: Tensor,
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """An uninitialised tensor of this one's dtype and device."""
     if layout is not None and not is_strided("new_empty", layout, True):
         return sparse_zeros(as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad)
@@ -361,7 +518,15 @@ def _new_empty(self, *size, dtype=None, device=None, requires_grad=False, layout
 
 
 @composite("new_zeros", leaf="core::new_zeros")
-def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_zeros(
+    self: Tensor,
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """Zeros of this tensor's dtype and device."""
     if layout is not None and not is_strided("new_zeros", layout, True):
         return sparse_zeros(as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad)
@@ -369,7 +534,15 @@ def _new_zeros(self, *size, dtype=None, device=None, requires_grad=False, layout
 
 
 @composite("new_ones", leaf="core::new_ones")
-def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_ones(
+    self: Tensor,
+    *size: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """Ones of this tensor's dtype and device."""
     if layout is not None:
         is_strided("new_ones", layout)
@@ -377,7 +550,17 @@ def _new_ones(self, *size, dtype=None, device=None, requires_grad=False, layout=
 
 
 @composite("new_full", leaf="core::new_full")
-def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_full(
+    self: Tensor,
+    size: int | Sequence[int],
+    fill_value: Scalar | Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """One value everywhere, of this tensor's dtype and device."""
     if layout is not None:
         is_strided("new_full", layout)
@@ -386,7 +569,16 @@ def _new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=
 
 
 @composite("new_empty_strided", leaf="core::new_empty_strided")
-def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_empty_strided(
+    self: Tensor,
+    size: int | Sequence[int],
+    stride: int | Sequence[int],
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """An uninitialised tensor with these strides, of this one's dtype and device."""
     if layout is not None:
         is_strided("new_empty_strided", layout)
@@ -396,7 +588,16 @@ def _new_empty_strided(self, size, stride, dtype=None, device=None, requires_gra
 
 
 @composite("new_tensor")
-def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def _new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A copy of the data, of this tensor's dtype and device."""
     if layout is not None:
         is_strided("new_tensor", layout)
@@ -404,8 +605,38 @@ def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, lay
 
 
 @composite(leaf="core::empty_strided")
-def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """An uninitialised tensor with these strides, counted in elements."""
+@documented(options=OPTIONS)
+def empty_strided(
+    size: int | Sequence[int],
+    stride: int | Sequence[int],
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with these strides, counted in elements.
+
+    Parameters
+    ----------
+    size : int or sequence of int
+    stride : int or sequence of int
+        How far apart in memory neighbours along each dimension are.
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
+
+    Raises
+    ------
+    RuntimeError
+        If there are more sizes than strides, or fewer.
+
+    Examples
+    --------
+    >>> weft.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     if layout is not None:
         is_strided("empty_strided", layout)
     size, stride = as_shape("empty_strided", (size,)), as_shape("empty_strided", (stride,))
@@ -419,7 +650,18 @@ def empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False,
 
 
 @composite(out="dtype", quick=creation.counting, leaf="core::arange")
-def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+@documented(options=OPTIONS)
+def arange(
+    start: Number | Tensor = 0,
+    end: Number | Tensor | None = None,
+    step: Number | Tensor = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """Numbers from ``start`` to before ``end``, ``step`` apart.
 
     Parameters
@@ -428,6 +670,12 @@ def arange(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=
         ``arange(end)`` starts at 0.
     dtype : dtype, optional
         Default: int64 if all are integers, else `get_default_dtype`.
+    {options}
+
+    Raises
+    ------
+    RuntimeError
+        If ``step`` is 0, or leads away from ``end``.
 
     Examples
     --------
@@ -510,8 +758,39 @@ def counted(count: int, element: Any) -> Any:
 
 
 @composite(out="dtype", leaf="core::range")
-def range(start=0, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None):
-    """Numbers from ``start`` to ``end`` inclusive; `arange` is preferred."""
+@documented(options=OPTIONS.replace("pin_memory : bool\n    Has no effect.\n", ""))
+def range(
+    start: Number = 0,
+    end: Number | None = None,
+    step: Number = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+) -> Tensor:
+    """Numbers from ``start`` to ``end`` inclusive, ``step`` apart; deprecated, use `arange`.
+
+    Parameters
+    ----------
+    start, end, step : number
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
+
+    Warns
+    -----
+    UserWarning
+        Always, since the end is included, unlike that of Python's `range`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     weft.range(1, 3)
+    tensor([1., 2., 3.])
+    """
     if layout is not None:
         is_strided("range", layout)
     warn_caller(
@@ -598,8 +877,28 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
 
 
 @composite(out="dtype", data_dependent=True, quick=creation.spaced, leaf="core::linspace")
-def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+@documented(options=OPTIONS)
+def linspace(
+    start: Scalar | Tensor,
+    end: Scalar | Tensor,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+
+    Parameters
+    ----------
+    start, end : number or 0-d Tensor
+    steps : int
+        How many numbers.
+    dtype : dtype, optional
+        Default: `get_default_dtype`, or its complex counterpart.
+    {options}
 
     Examples
     --------
@@ -617,10 +916,37 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False,
 
 
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")
+@documented(options=OPTIONS)
 def logspace(
-    start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
-):
-    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+    start: Scalar | Tensor,
+    end: Scalar | Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+
+    Parameters
+    ----------
+    start, end : number or 0-d Tensor
+        The first and the last exponent.
+    steps : int
+        How many numbers.
+    base : float
+    dtype : dtype, optional
+        Default: `get_default_dtype`, or its complex counterpart.
+    {options}
+
+    Examples
+    --------
+    >>> weft.logspace(0, 3, 4, base=2)
+    tensor([1., 2., 4., 8.])
+    """
     if layout is not None:
         is_strided("logspace", layout)
     start, end = without_history(start), without_history(end)
@@ -629,7 +955,6 @@ def logspace(
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))
     exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)
-    base = number_in("logspace", base, "base") if isinstance(base, TensorBase) else base
     values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
     if element.category < 2:
         values = numpy.trunc(values)
@@ -637,8 +962,33 @@ def logspace(
 
 
 @composite(out="dtype", quick=creation.identity, leaf="core::eye")
-def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """The identity matrix, with n rows and m columns (default n)."""
+@documented(options=OPTIONS)
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of a matrix, zeros elsewhere.
+
+    Parameters
+    ----------
+    n, m : int
+        How many rows and columns; by default as many columns as rows.
+    dtype : dtype, optional
+        Default: `get_default_dtype`.
+    {options}
+
+    Examples
+    --------
+    >>> weft.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if layout is not None:
         is_strided("eye", layout)
     shape = as_shape("eye", (n, n if m is None else m))
@@ -649,25 +999,111 @@ def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None,
 
 
 @composite(out=False, leaf="core::scalar_tensor")
-def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A 0-d tensor of the default dtype."""
+@documented(options=OPTIONS)
+def scalar_tensor(
+    s: Scalar | Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A number as a 0-d tensor.
+
+    Parameters
+    ----------
+    s : number
+    dtype : dtype, optional
+        Default: `get_default_dtype`, also for integers, unlike `tensor`.
+    {options}
+
+    Examples
+    --------
+    >>> weft.scalar_tensor(2)
+    tensor(2.)
+    """
     if layout is not None:
         is_strided("scalar_tensor", layout)
-    element = dtype or get_default_dtype()
+    element = element_type("scalar_tensor", dtype) or get_default_dtype()
     return filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
 
 
 @composite(leaf="core::tril_indices")
-def tril_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
-    """The positions on and below a diagonal of a matrix: row indices, then column indices."""
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType = int64,
+    device: Device = None,
+    layout: Layout | None = None,
+) -> Tensor:
+    """The positions on and below a diagonal of a matrix: row indices, then column indices.
+
+    Parameters
+    ----------
+    row, col : int
+        The size of the matrix.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    dtype : dtype
+        int64 or int32.
+    device : device, str or int, optional
+        Default: `get_default_device`.
+    layout : layout, optional
+        Only ``weft.strided``.
+
+    Returns
+    -------
+    Tensor, shape (2, number of positions)
+
+    Examples
+    --------
+    >>> weft.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
     if layout is not None:
         is_strided("tril_indices", layout)
     return triangle_indices("tril_indices", numpy.tril_indices, row, col, offset, dtype, device)
 
 
 @composite(leaf="core::triu_indices")
-def triu_indices(row, col, offset=0, *, dtype=int64, device=None, layout=None):
-    """The positions on and above a diagonal of a matrix: row indices, then column indices."""
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType = int64,
+    device: Device = None,
+    layout: Layout | None = None,
+) -> Tensor:
+    """The positions on and above a diagonal of a matrix: row indices, then column indices.
+
+    Parameters
+    ----------
+    row, col : int
+        The size of the matrix.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    dtype : dtype
+        int64 or int32.
+    device : device, str or int, optional
+        Default: `get_default_device`.
+    layout : layout, optional
+        Only ``weft.strided``.
+
+    Returns
+    -------
+    Tensor, shape (2, number of positions)
+
+    Examples
+    --------
+    >>> weft.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
     if layout is not None:
         is_strided("triu_indices", layout)
     return triangle_indices("triu_indices", numpy.triu_indices, row, col, offset, dtype, device)
@@ -684,8 +1120,27 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
 
 
 @composite()
-def vander(x, N=None, increasing=False):
-    """The powers of the elements of a vector as columns."""
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of the elements of a vector as columns.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n,)
+    N : int, optional
+        How many columns; default: n.
+    increasing : bool
+        Whether the powers grow from left to right.
+
+    Returns
+    -------
+    Tensor, shape (n, N)
+
+    Examples
+    --------
+    >>> weft.vander(weft.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
     from weft.ops.joining import cat
 
     if x.ndim != 1:
@@ -702,8 +1157,21 @@ def vander(x, N=None, increasing=False):
 
 
 @op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
-def clone(input, *, memory_format=None):
-    """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A copy, through which gradients flow; dense in memory in the input's order of dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+    memory_format : memory_format, optional
+        Another order of dimensions in memory.
+
+    Examples
+    --------
+    >>> x = weft.zeros(2)
+    >>> x.clone().fill_(1), x
+    (tensor([1., 1.]), tensor([0., 0.]))
+    """
     if memory_format is None or memory_format is preserve_format:
         return clone.op(input)
     return reordered("clone", input, memory_format)
@@ -733,7 +1201,7 @@ def _(grad):
 
 
 @op(name="contiguous_copy", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
-def contiguous_copy(input):
+def contiguous_copy(input: Tensor) -> Tensor:
     """A copy with its dimensions in order in memory."""
     return contiguous_copy.op(input)
 
@@ -749,7 +1217,7 @@ def _(grad):
 
 
 @composite("contiguous")
-def _contiguous(self, memory_format=None):
+def _contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor itself if its elements lie in order in memory, else a copy that is so."""
     order_of("contiguous", memory_format, self._array.ndim)  # refuses a format of another number of dimensions
     if self.is_contiguous(memory_format=memory_format):
@@ -760,7 +1228,7 @@ def _contiguous(self, memory_format=None):
 
 
 @composite("is_contiguous")
-def _is_contiguous(self, memory_format=None):
+def _is_contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> bool:
     """Whether the elements lie in order in memory."""
     if memory_format in NEEDS and self._array.ndim != NEEDS[memory_format]:
         return False
@@ -823,15 +1291,30 @@ def _(grad, source, target):
 
 
 @composite("to")
-def to(input, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+def to(
+    input: Tensor,
+    *args: DType | Device | Tensor,
+    dtype: DType | None = None,
+    device: Device = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """The tensor with another dtype or on another device; itself if nothing changes.
 
     ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` and ``to(other)`` are understood.
 
     Parameters
     ----------
+    input : Tensor
+    dtype : dtype, optional
+    device : device, str or int, optional
+    non_blocking : bool
+        Has no effect.
     copy : bool
         Copy also if nothing changes.
+    memory_format : memory_format, optional
+        The order of dimensions in memory; default: that of the input.
 
     Examples
     --------
@@ -872,7 +1355,7 @@ def format_of(array: Any) -> Any:
 
 
 def conversion(name: str, element: dtype) -> Any:
-    def convert_to(self, memory_format=None):
+    def convert_to(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
         if memory_format is None:
             return self if self._key.dtype is element else convert.op(self, element)
         return self.to(element, memory_format=memory_format)
@@ -890,7 +1373,7 @@ conversion("char", int8)
 
 
 @composite("type")
-def _type(self, dtype=None, non_blocking=False):
+def _type(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Tensor | str:
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
@@ -901,19 +1384,21 @@ def _type(self, dtype=None, non_blocking=False):
 
 
 @composite("type_as")
-def _type_as(self, other):
+def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the dtype and on the device of another."""
     return self.to(other)
 
 
 @composite("cpu")
-def _cpu(self, memory_format=None):
+def _cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """The tensor on the CPU."""
     return self.to("cpu", memory_format=memory_format)
 
 
 @composite("cuda")
-def _cuda(self, device=None, non_blocking=False, memory_format=None):
+def _cuda(
+    self: Tensor, device: Device = None, non_blocking: bool = False, memory_format: MemoryFormat | None = None
+) -> Tensor:
     """The tensor on a CUDA device."""
     where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
     return self.to(where, memory_format=memory_format)
@@ -927,7 +1412,7 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     numbers="value",
     vmap="elementwise",
 )
-def fill(input, value):
+def fill(input: Tensor, value: Scalar | Tensor) -> Tensor:
     """A tensor like ``input`` with one value everywhere.
 
     Parameters
@@ -938,7 +1423,12 @@ def fill(input, value):
     Raises
     ------
     RuntimeError
-        If the value is a tensor of more than one element.
+        If the value is a tensor with dimensions.
+
+    Examples
+    --------
+    >>> weft.fill(weft.zeros(2), 3)
+    tensor([3., 3.])
     """
     if isinstance(value, TensorBase) and value._array.ndim:
         raise RuntimeError(
@@ -1002,7 +1492,7 @@ def in_place(name: str, method: Any) -> Any:
 
 
 @composite(inplace="zero_")
-def _zero(input):
+def _zero(input: Tensor) -> Tensor:
     return fill.op(input, fitting("zero_", 0, input._key.dtype))
 
 

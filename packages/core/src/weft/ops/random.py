@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from weft._devices.devices import key_of, remember_new_key, resolve_device
+from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._dtypes.float8 import refuse_float8
 from weft._engine.dispatch import bump, make, wrap
@@ -18,12 +20,14 @@ from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.transforms import drawn
 from weft._random.mt19937 import FULL_RANGE_DIGITS, highest_whole
+from weft._tensor.base import Tensor
 from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
 from weft.ops.reductions import reduce
-from weft.random import default_generator_of, generator_for
+from weft.random import Generator, default_generator_of, generator_for
+from weft.types import Device, DType, Layout, MemoryFormat, Number
 
 LOWEST_INT64 = -(1 << 63)
 LARGEST_CATEGORIES = 1 << 24  # of multinomial: float32 tells no more of them apart
@@ -105,28 +109,29 @@ def quick_fill(sampler: str, *defaults: float) -> Any:
 
 
 @composite(quick=quick_samples("uniform"), leaf="core::rand")
+@documented(options=OPTIONS)
 def rand(
-    *size,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+    *size: int | Sequence[int],
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of numbers uniform on [0, 1).
 
     Parameters
     ----------
-    *size : int, or one tuple of int
+    size : int, ..., or a sequence of them
     generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
     out : Tensor, optional
         Is filled and returned.
     dtype : dtype, optional
-        Floating or complex; default: `weft.get_default_dtype()`.
-    device : device or str, optional
-    requires_grad : bool
+        Floating or complex; default: `get_default_dtype`.
+    {options}
 
     Raises
     ------
@@ -145,17 +150,34 @@ def rand(
 
 
 @composite(quick=quick_samples("normal"), leaf="core::randn")
+@documented(options=OPTIONS)
 def randn(
-    *size,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
-    """A tensor of normal numbers of mean 0 and variance 1; the parameters are those of `weft.rand`.
+    *size: int | Sequence[int],
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of normal numbers of mean 0 and variance 1.
+
+    Parameters
+    ----------
+    size : int, ..., or a sequence of them
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    out : Tensor, optional
+        Is filled and returned.
+    dtype : dtype, optional
+        Floating, or complex: then the real and the imaginary part have variance 1/2. Default: `get_default_dtype`.
+    {options}
+
+    Raises
+    ------
+    NotImplementedError
+        If `dtype` is of integers.
 
     Examples
     --------
@@ -169,19 +191,20 @@ def randn(
 
 
 @composite(quick=quick_integers, leaf="core::randint")
+@documented(options=OPTIONS)
 def randint(
-    *args,
-    low=None,
-    high=None,
-    size=None,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+    *args: int | Sequence[int],
+    low: int | None = None,
+    high: int | None = None,
+    size: Sequence[int] | None = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A tensor of whole numbers from `low` up to, but not with, `high`.
 
     Called as ``randint(high, size)`` or ``randint(low, high, size)``.
@@ -190,11 +213,14 @@ def randint(
     ----------
     low : int, default 0
     high : int
-    size : tuple of int
+    size : sequence of int
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    out : Tensor, optional
+        Is filled and returned.
     dtype : dtype, default int64
         Any but complex; it must hold `low` and ``high - 1``.
-    generator, out, device, requires_grad
-        See `weft.rand`.
+    {options}
 
     Raises
     ------
@@ -226,26 +252,30 @@ def randint(
 
 
 @composite(quick=quick_order, leaf="core::randperm")
+@documented(options=OPTIONS)
 def randperm(
-    n,
+    n: int,
     *,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """The numbers from 0 to n - 1 in random order.
 
     Parameters
     ----------
     n : int
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    out : Tensor, optional
+        Is filled and returned.
     dtype : dtype, default int64
         It must hold ``n - 1``.
-    generator, out, device, requires_grad
-        See `weft.rand`.
+    {options}
 
     Examples
     --------
@@ -272,58 +302,104 @@ def randperm(
 
 
 @composite(leaf="core::rand_like")
+@documented(options=LIKE_OPTIONS)
 def rand_like(
-    input,
+    input: Tensor,
     *,
-    generator=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    memory_format=None,
-):
-    """A tensor of the shape of `input`, of numbers uniform on [0, 1); dtype and device are its own by default."""
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Numbers uniform on [0, 1), of another tensor's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    {options}
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.rand_like(weft.zeros(3))
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     if layout is not None:
         is_strided("rand_like", layout)
     return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
 
 
 @composite(leaf="core::randn_like")
+@documented(options=LIKE_OPTIONS)
 def randn_like(
-    input,
+    input: Tensor,
     *,
-    generator=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    memory_format=None,
-):
-    """A tensor of the shape of `input`, of standard normal numbers; dtype and device are its own by default."""
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Normal numbers of mean 0 and variance 1, of another tensor's shape, dtype and device.
+
+    Parameters
+    ----------
+    input : Tensor
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    {options}
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.randn_like(weft.zeros(3))
+    tensor([ 1.5410, -0.2934, -2.1788])
+    """
     if layout is not None:
         is_strided("randn_like", layout)
     return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
 
 
 @composite(leaf="core::randint_like")
+@documented(options=LIKE_OPTIONS)
 def randint_like(
-    input,
-    *args,
-    low=None,
-    high=None,
-    generator=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    memory_format=None,
-):
-    """A tensor of the shape of `input`, of whole numbers from `low` (default 0) up to, but not with, `high`.
+    input: Tensor,
+    *args: int | Tensor,
+    low: int | None = None,
+    high: int | Tensor | None = None,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Whole numbers from `low` up to, but not with, `high`, of another tensor's shape, dtype and device.
 
     Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
+
+    Parameters
+    ----------
+    input : Tensor
+    low : int, default 0
+    high : int
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    {options}
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.randint_like(weft.zeros(4), 3, 10)
+    tensor([7., 6., 3., 5.])
     """
     if layout is not None:
         is_strided("randint_like", layout)
@@ -465,7 +541,9 @@ def no_gradient(grad: Any) -> Any:
 
 
 @op(inplace="uniform_", name="uniform", vmap="random", inplace_kernel=quick_fill("uniform", 0.0, 1.0))
-def _uniform(input, *bounds, generator=None, **named):
+def _uniform(
+    input: Tensor, *bounds: Number | Tensor, generator: Generator | None = None, **named: Number | Tensor
+) -> Tensor:
     """Fill with numbers uniform on [from, to); ``uniform_(from=0, to=1, *, generator=None)``."""
     low, high = from_and_to("uniform_", bounds, named, 0.0, 1.0)
     low, high = real("uniform_", "from", low), real("uniform_", "to", high)
@@ -490,7 +568,7 @@ _uniform.gradient("input")(no_gradient)
 
 
 @op(inplace="normal_", name="normal_fill", vmap="random", inplace_kernel=quick_fill("normal", 0.0, 1.0))
-def _normal(input, mean=0.0, std=1.0, *, generator=None):
+def _normal(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
     mean, std = real("normal_", "mean", mean), real("normal_", "std", std)
@@ -508,7 +586,7 @@ _normal.declaration.label = "NormalBackward0"
 
 
 @op(inplace="log_normal_", name="log_normal", vmap="random")
-def _log_normal(input, mean=1.0, std=2.0, *, generator=None):
+def _log_normal(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponentials of normal numbers of this mean and standard deviation."""
     mean, std = real("log_normal_", "mean", mean), real("log_normal_", "std", std)
     if not std > 0:
@@ -530,7 +608,7 @@ _normal.declaration.label = "NormalBackward0"
 
 
 @op(inplace="exponential_", name="exponential", vmap="random")
-def _exponential(input, lambd=1.0, *, generator=None):
+def _exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the density lambd * exp(-lambd * x)."""
     check_real_continuous("exponential_", "exponential", input.dtype)
     lambd = real("exponential_", "lambd", lambd)
@@ -548,7 +626,7 @@ _exponential.gradient("input")(no_gradient)
 
 
 @op(inplace="cauchy_", name="cauchy", vmap="random")
-def _cauchy(input, median=0.0, sigma=1.0, *, generator=None):
+def _cauchy(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the Cauchy distribution of this median and half width at half maximum."""
     check_real_continuous("cauchy_", "Cauchy", input.dtype)
     median, sigma = real("cauchy_", "median", median), real("cauchy_", "sigma", sigma)
@@ -566,7 +644,7 @@ _cauchy.gradient("input")(no_gradient)
 
 
 @op(inplace="geometric_", name="geometric", vmap="random")
-def _geometric(input, p=None, *, generator=None):
+def _geometric(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Fill with the numbers of trials, each of probability `p`, up to the first success."""
     p = real("geometric_", "p", p)
     if not 0 < p < 1:
@@ -587,7 +665,9 @@ _geometric.gradient("input")(no_gradient)
 
 
 @op(inplace="random_", name="random", vmap="random")
-def _random(input, *bounds, generator=None, **named):
+def _random(
+    input: Tensor, *bounds: int | Tensor | None, generator: Generator | None = None, **named: int | Tensor | None
+) -> Tensor:
     """Fill with whole numbers.
 
     ``random_()``: from 0 to the largest of the dtype (of floating ones 2**digits, up to which they hold all);
@@ -624,7 +704,7 @@ _random.gradient("input")(no_gradient)
 
 
 @op(inplace="bernoulli_", name="bernoulli_fill", tensors="input p_each", vmap="random")
-def _bernoulli(input, p=0.5, *, generator=None):
+def _bernoulli(input: Tensor, p: float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 where an event of probability `p` happens, and 0 elsewhere.
 
     Parameters
@@ -685,7 +765,9 @@ def quick_events(args: tuple[Any, ...]) -> Any:
 
 
 @composite("bernoulli", quick=quick_events)
-def bernoulli(input, p=None, *, generator=None, out=None):
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """1 where an event happens whose probability the element of `input` is, 0 elsewhere.
 
     Parameters
@@ -695,6 +777,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     p : float, optional
         One probability for all; `input` then only gives shape and dtype.
     generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
     out : Tensor, optional
 
     Raises
@@ -740,29 +823,36 @@ _bernoulli_each.gradient("input")(no_gradient)
 
 
 @composite(leaf="core::normal")
+@documented(options=OPTIONS)
 def normal(
-    mean,
-    std=1.0,
-    size=None,
+    mean: float | Tensor,
+    std: float | Tensor = 1.0,
+    size: Sequence[int] | None = None,
     *,
-    generator=None,
-    out=None,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Normal numbers of given means and standard deviations.
 
     Parameters
     ----------
     mean, std : float or Tensor
-        Tensors are broadcast; dtype and device are those of the first.
-    size : tuple of int
+        Tensors are broadcast; dtype and device are those of the first, and the parameters after ``out`` are for
+        numbers only.
+    size : sequence of int
         Needed, and allowed, where both are numbers.
-    generator, out, dtype, device, requires_grad
-        See `weft.rand`; the last three only where both are numbers.
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
+    out : Tensor, optional
+        Is filled and returned.
+    dtype : dtype, optional
+        Floating or complex; default: `get_default_dtype`.
+    {options}
 
     Raises
     ------
@@ -848,7 +938,14 @@ _normal_each.gradient("mean std")(lambda grad: [no_gradient(grad)] * 2)
 
 
 @op("multinomial", gradient=None, vmap="random")
-def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Columns drawn at random, with weights, from each row.
 
     Parameters
@@ -914,13 +1011,26 @@ def _(xp, input, count, replacement, generator):
 
 
 @op(dtypes="float", vmap="random")
-def poisson(input, generator=None):
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of events whose mean numbers are the elements of `input`, in its dtype.
+
+    Parameters
+    ----------
+    input : Tensor, floating
+        Rates: events per count.
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
 
     Raises
     ------
     RuntimeError
         If a rate is negative or NaN.
+
+    Examples
+    --------
+    >>> _ = weft.manual_seed(0)
+    >>> weft.poisson(weft.tensor([0.0, 3.0, 100.0]))
+    tensor([ 0.,  6., 96.])
     """
     check_tensor("poisson", input)
     return poisson.op(input, generator_for("poisson", generator, input.device))
@@ -939,13 +1049,25 @@ poisson.gradient("input")(no_gradient)
 
 
 @op(tensors="count prob", dtypes="float", vmap="random")
-def binomial(count, prob, generator=None):
-    """Successes in `count` trials of probability `prob` each; both are broadcast, floating and of one dtype.
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Successes in `count` trials of probability `prob` each.
+
+    Parameters
+    ----------
+    count, prob : Tensor, floating
+        Of one dtype; broadcast to one shape.
+    generator : Generator, optional
+        Default: that of the device, which `manual_seed` seeds.
 
     Raises
     ------
     ValueError
         If a dtype is not floating, or they differ.
+
+    Examples
+    --------
+    >>> weft.binomial(weft.tensor([0.0, 10.0]), weft.tensor(1.0))
+    tensor([ 0., 10.])
     """
     check_tensor("binomial", count, "count")
     check_tensor("binomial", prob, "prob")
@@ -969,7 +1091,7 @@ binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
 @op(dtypes="float", vmap="random")
-def _standard_gamma(input, generator=None):
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
 
     Raises
