@@ -75,6 +75,24 @@ OVERLOADS = (
         )
         for name, sort in (("unique", "sorted: bool = True, "), ("unique_consecutive", ""))
     }
+    | {
+        f"atleast_{ndim}d": (
+            "(tensor: Tensor, /) -> Tensor",
+            "(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]",
+            "(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]",
+        )
+        for ndim in (1, 2, 3)
+    }
+    | {
+        "nonzero": (
+            "(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor",
+            "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+        ),
+        "type": (
+            "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
+            "(self: Tensor, dtype: DType | str | type, non_blocking: bool = False) -> Tensor",
+        ),
+    }
 )
 
 

@@ -600,13 +600,34 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+@_overload
+def atleast_1d(tensor: Tensor, /) -> Tensor:
+    """Tensors with at least 1 dimension."""
+@_overload
+def atleast_1d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least 1 dimension."""
+@_overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Tensors with at least 1 dimension."""
 
-def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+@_overload
+def atleast_2d(tensor: Tensor, /) -> Tensor:
+    """Tensors with at least 2 dimensions, added in front."""
+@_overload
+def atleast_2d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least 2 dimensions, added in front."""
+@_overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Tensors with at least 2 dimensions, added in front."""
 
-def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+@_overload
+def atleast_3d(tensor: Tensor, /) -> Tensor:
+    """Tensors with at least 3 dimensions; the third is added behind."""
+@_overload
+def atleast_3d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
+    """Tensors with at least 3 dimensions; the third is added behind."""
+@_overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Tensors with at least 3 dimensions; the third is added behind."""
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
@@ -1387,7 +1408,11 @@ def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next floating-point number from ``input`` in the direction of ``other``."""
 
-def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
+@_overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False]=False, out: Tensor | None=None) -> Tensor:
+    """The positions of elements that are not 0, in the order of the elements."""
+@_overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
     """The positions of elements that are not 0, in the order of the elements."""
 
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:

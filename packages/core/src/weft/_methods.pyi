@@ -3,6 +3,7 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from builtins import type as _type
 from collections.abc import Callable
 from collections.abc import Sequence
 from numpy import ndarray
@@ -1417,7 +1418,11 @@ class Methods(TensorBase):
     def nextafter_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
 
-    def nonzero(self, *, as_tuple: _bool = False) -> Tensor | tuple[Tensor, ...]:
+    @_overload
+    def nonzero(self, *, as_tuple: Literal[False]=False) -> Tensor:
+        """The positions of elements that are not 0, in the order of the elements."""
+    @_overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The positions of elements that are not 0, in the order of the elements."""
 
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
@@ -1854,7 +1859,11 @@ class Methods(TensorBase):
     def trunc_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
-    def type(self, dtype: DType | str | None = None, non_blocking: _bool = False) -> Tensor | str:
+    @_overload
+    def type(self, dtype: None=None, non_blocking: _bool=False) -> str:
+        """The name of the tensor's type, or the tensor as another dtype."""
+    @_overload
+    def type(self, dtype: DType | str | _type, non_blocking: _bool=False) -> Tensor:
         """The name of the tensor's type, or the tensor as another dtype."""
 
     def type_as(self, other: Tensor) -> Tensor:

@@ -1373,7 +1373,7 @@ conversion("char", int8)
 
 
 @composite("type")
-def _type(self: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> Tensor | str:
+def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Tensor | str:
     """The name of the tensor's type, or the tensor as another dtype."""
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
