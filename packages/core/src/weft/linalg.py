@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from weft._dtypes.dtypes import int64, promote_types
 from weft._engine.tensor import TensorBase, local
 from weft._interception.torch_function import offer
+from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops import decompositions, linear_systems, matrix_functions
 from weft.ops._batching import reads_values
@@ -26,6 +28,7 @@ from weft.ops.matrix_functions import matrix_exp, tolerances
 from weft.ops.softmax import exponent
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal
+from weft.types import DType
 
 __all__ = [
     "LinAlgError",
@@ -76,7 +79,7 @@ __all__ = [
 
 
 @composite(out="exact", autocast="float32")
-def inv(A: Any) -> Any:
+def inv(A: Tensor) -> Tensor:
     """The inverse of each square matrix of a batch.
 
     Raises
@@ -94,12 +97,23 @@ def inv(A: Any) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     """The inverse, and for each matrix 0 or the place of the pivot that is zero.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
+    check_errors : bool
+        Raise LinAlgError where ``info`` is not 0.
 
     Returns
     -------
     named tuple (inverse, info)
+
+    Examples
+    --------
+    >>> weft.linalg.inv_ex(weft.zeros(2, 2)).info
+    tensor(1, dtype=weft.int32)
     """
     if check_errors:
         linear_systems.inverse_checked("linalg.inv_ex", A)
@@ -108,19 +122,43 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
 
 
 @composite(out="exact")
-def det(A: Any) -> Any:
-    """The determinant of each square matrix of a batch."""
+def det(A: Tensor) -> Tensor:
+    """The determinant of each square matrix of a batch.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
+
+    Returns
+    -------
+    Tensor, shape (...)
+
+    Examples
+    --------
+    >>> weft.linalg.det(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(-2.)
+    """
     return matrix_functions.det(A)
 
 
 @composite(out="exact")
-def slogdet(A: Any) -> Any:
+def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """The sign (of a complex matrix the phase) of the determinant, and the logarithm of its modulus.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
 
     Returns
     -------
     named tuple (sign, logabsdet)
         0 and -inf for a singular matrix.
+
+    Examples
+    --------
+    >>> sign, logabsdet = weft.linalg.slogdet(1e-3 * weft.eye(50))  # the determinant itself is 0 in float32
+    >>> sign, logabsdet
+    (tensor(1.), tensor(-345.3878))
     """
     return named("linalg_slogdet", "sign logabsdet")(*matrix_functions.slogdet(A))
 
@@ -135,13 +173,15 @@ def raise_singular(name: str, info: Any) -> None:
 
 
 @composite(out="exact", autocast="float32")
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution X of ``A X = B``, or with ``left=False`` of ``X A = B``.
 
     Parameters
     ----------
     A : Tensor, shape (..., n, n)
     B : Tensor, shape (n,), (..., n) with the batch of A, or (..., n, k)
+    left : bool
+        Else the solution of ``X A = B``.
 
     Raises
     ------
@@ -159,12 +199,28 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 
 @composite(out="exact")
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     """`solve`, and for each matrix 0 or the place of the pivot that is zero.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., n, n)
+    B : Tensor, shape (n,), (..., n) with the batch of A, or (..., n, k)
+    left : bool
+        Else the solution of ``X A = B``.
+    check_errors : bool
+        Raise LinAlgError where ``info`` is not 0.
 
     Returns
     -------
     named tuple (result, info)
+
+    Examples
+    --------
+    >>> weft.linalg.solve_ex(weft.eye(2), weft.tensor([2.0, 3.0]))
+    weft.return_types.linalg_solve_ex(
+    result=tensor([2., 3.]),
+    info=tensor(0, dtype=weft.int32))
     """
     result, info = linear_systems.solve_checked("linalg.solve_ex", A, B, left)
     if check_errors:
@@ -173,7 +229,9 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
 
 
 @composite(out="exact")
-def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def solve_triangular(
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """The solution X of ``input X = B`` (or ``X input = B``), where only one triangle of the input is read.
 
     Parameters
@@ -182,8 +240,21 @@ def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unit
     B : Tensor, shape (..., n, k), or (..., k, n) with ``left=False``
     upper : bool
         Which triangle.
+    left : bool
+        Else the solution of ``X input = B``.
     unitriangular : bool
         The diagonal of the input is taken for ones.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit together.
+
+    Examples
+    --------
+    >>> weft.linalg.solve_triangular(weft.tensor([[2.0, 0.0], [1.0, 1.0]]), weft.tensor([[2.0], [3.0]]), upper=False)
+    tensor([[1.],
+            [2.]])
     """
     name = "linalg.solve_triangular"
     check_square(name, input)
@@ -198,9 +269,11 @@ def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unit
     return in_columns(result)
 
 
-@composite(out="exact", autocast="float32", scalars="rcond")
+@composite(out="exact", autocast="float32")
 @reads_values
-def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(
+    input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The X that minimizes the length of ``input X - b``, the shortest one where several do.
 
     Parameters
@@ -216,6 +289,12 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
     Returns
     -------
     named tuple (solution, residuals, rank, singular_values)
+
+    Examples
+    --------
+    >>> points = weft.tensor([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])  # x, and 1 for the intercept
+    >>> weft.linalg.lstsq(points, weft.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3).flatten()
+    tensor([2., 1.])
     """
     name = "linalg.lstsq"
     check_dtype(name, input, b)
@@ -256,24 +335,51 @@ def lstsq(input: Any, b: Any, rcond: Any = None, *, driver: str | None = None) -
 
 
 @composite(out="exact", autocast="float32")
-def cholesky(input: Any, *, upper: bool = False) -> Any:
+def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L of a positive-definite matrix ``A = L L^H``; with ``upper=True`` its adjoint.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        Hermitian and positive-definite; only one triangle is read.
+    upper : bool
+        The adjoint of L is returned.
 
     Raises
     ------
     LinAlgError
         If a matrix is not positive-definite.
+
+    Examples
+    --------
+    >>> weft.linalg.cholesky(weft.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
     """
     return decompositions.cholesky_checked("linalg.cholesky", input, upper)
 
 
 @composite(out="exact", autocast="float32")
-def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        Hermitian and positive-definite; only one triangle is read.
+    upper : bool
+        The adjoint of L is returned.
+    check_errors : bool
+        Raise LinAlgError where ``info`` is not 0.
 
     Returns
     -------
     named tuple (L, info)
+
+    Examples
+    --------
+    >>> weft.linalg.cholesky_ex(weft.tensor([[4.0, 2.0], [2.0, -5.0]])).info
+    tensor(2, dtype=weft.int32)
     """
     if check_errors:
         decompositions.cholesky_checked("linalg.cholesky_ex", input, upper)
@@ -282,24 +388,31 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
 
 
 @composite(out="exact", autocast="float32")
-def qr(A: Any, mode: str = "reduced") -> Any:
+def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     """``A = Q R`` with orthonormal columns in Q and an upper triangular R.
 
     Parameters
     ----------
     A : Tensor, shape (..., m, n)
-    mode : {"reduced", "complete", "r"}
+    mode : "reduced", "complete" or "r"
         Q of shape (m, min(m, n)), of shape (m, m), or none.
 
     Returns
     -------
     named tuple (Q, R)
+
+    Examples
+    --------
+    >>> A = weft.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> Q, R = weft.linalg.qr(A)
+    >>> weft.allclose(Q @ R, A, atol=1e-6), weft.allclose(Q.T @ Q, weft.eye(2), atol=1e-6)
+    (True, True)
     """
     return named("linalg_qr", "Q R")(*decompositions.qr_checked("linalg.qr", A, mode))
 
 
 @composite(out="exact", autocast="float32")
-def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """``A = U diag(S) Vh``, the singular values from the largest.
 
     Parameters
@@ -313,6 +426,13 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     Returns
     -------
     named tuple (U, S, Vh)
+
+    Examples
+    --------
+    >>> A = weft.tensor([[3.0, 0.0], [0.0, 5.0], [0.0, 0.0]])
+    >>> U, S, Vh = weft.linalg.svd(A, full_matrices=False)
+    >>> S, weft.allclose(U * S @ Vh, A)
+    (tensor([5., 3.]), True)
     """
     if not isinstance(full_matrices, bool):
         raise TypeError(f"linalg.svd(): argument 'full_matrices' must be bool, not {type(full_matrices).__name__}")
@@ -328,8 +448,24 @@ def refuse_driver(name: str, A: Any, driver: str | None) -> None:
 
 
 @composite(out="exact", autocast="float32")
-def svdvals(A: Any, *, driver: str | None = None) -> Any:
-    """The singular values, from the largest."""
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values, from the largest.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    driver : None
+        Only for CUDA tensors.
+
+    Returns
+    -------
+    Tensor, shape (..., min(m, n))
+
+    Examples
+    --------
+    >>> weft.linalg.svdvals(weft.tensor([[3.0, 0.0], [0.0, 5.0]]))
+    tensor([5., 3.])
+    """
     check_matrix("linalg.svdvals", A)
     refuse_driver("linalg.svdvals", A, driver)
     return decompositions.singular_values(A)
@@ -345,18 +481,24 @@ def triangle(name: str, UPLO: str) -> str:
 
 
 @composite(out="exact", autocast="float32")
-def eigh(input: Any, UPLO: str = "L") -> Any:
+def eigh(input: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
 
     Parameters
     ----------
-    UPLO : {"L", "U"}
+    input : Tensor, shape (..., n, n)
+    UPLO : "L" or "U"
         The triangle that is read.
 
     Returns
     -------
     named tuple (eigenvalues, eigenvectors)
         The vectors are the columns.
+
+    Examples
+    --------
+    >>> weft.linalg.eigh(weft.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.round(decimals=4)
+    tensor([1., 3.])
     """
     check_square("linalg.eigh", input)
     result = decompositions.eigh_op.op(input, triangle("linalg.eigh", UPLO))
@@ -364,8 +506,24 @@ def eigh(input: Any, UPLO: str = "L") -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def eigvalsh(input: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of a Hermitian matrix, in ascending order."""
+def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of a Hermitian matrix, in ascending order.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+    UPLO : "L" or "U"
+        The triangle that is read.
+
+    Returns
+    -------
+    Tensor, shape (..., n)
+
+    Examples
+    --------
+    >>> weft.linalg.eigvalsh(weft.tensor([[2.0, 1.0], [1.0, 2.0]])).round(decimals=4)
+    tensor([1., 3.])
+    """
     check_square("linalg.eigvalsh", input)
     UPLO = triangle("linalg.eigvalsh", UPLO)
     if decompositions.is_watched(input):
@@ -374,7 +532,7 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def eig(input: Any) -> Any:
+def eig(input: Tensor) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
 
     Returns
@@ -386,7 +544,7 @@ def eig(input: Any) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def eigvals(input: Any) -> Any:
+def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of a square matrix, complex, in no order."""
     check_finite("linalg.eigvals", input)
     return (
@@ -402,12 +560,25 @@ def check_finite(name: str, input: Any) -> None:
 
 
 @composite(out="exact")
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
     """L and U in one matrix, the row exchanges, counted from 1, and ``info``.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    pivot : bool
+        Exchange rows.
+    check_errors : bool
+        Raise LinAlgError where ``info`` is not 0.
 
     Returns
     -------
     named tuple (LU, pivots, info)
+
+    Examples
+    --------
+    >>> weft.linalg.lu_factor_ex(weft.zeros(2, 2)).info
+    tensor(1, dtype=weft.int32)
     """
     check_matrix("linalg.lu_factor_ex", A)
     result = decompositions.lu_factor_op.op(A, bool(pivot))
@@ -417,12 +588,25 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 
 
 @composite(out="exact")
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
     """L and U in one matrix, and the row exchanges, counted from 1, for `lu_solve`.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    pivot : bool
+        Exchange rows.
 
     Returns
     -------
     named tuple (LU, pivots)
+
+    Examples
+    --------
+    >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> LU, pivots
+    (tensor([[4., 8.],
+            [0., 2.]]), tensor([2, 2], dtype=weft.int32))
     """
     check_matrix("linalg.lu_factor", A)
     LU, pivots, info = decompositions.lu_factor_op.op(A, bool(pivot))
@@ -431,13 +615,26 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 
 @composite(out="exact")
-def lu(A: Any, *, pivot: bool = True) -> Any:
+def lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     """``A = P L U`` with a permutation P, a lower triangular L with ones on its diagonal, an upper triangular U.
+
+    Parameters
+    ----------
+    A : Tensor, shape (..., m, n)
+    pivot : bool
+        Exchange rows.
 
     Returns
     -------
     named tuple (P, L, U)
         With ``pivot=False`` P is empty.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[0.0, 2.0], [4.0, 8.0]])
+    >>> P, L, U = weft.linalg.lu(A)
+    >>> weft.equal(P @ L @ U, A)
+    True
     """
     check_matrix("linalg.lu", A)
     LU, pivots, _ = decompositions.lu_factor_op.op(A, bool(pivot))
@@ -445,33 +642,64 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 
 
 @composite(out="exact")
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """The solution of ``A X = B`` by the factorization of A that `lu_factor` returns.
 
     Parameters
     ----------
+    LU : Tensor, shape (..., n, n)
+    pivots : Tensor of int32, shape (..., n)
+    B : Tensor, shape (..., n, k), or (..., k, n) with ``left=False``
     left : bool
         Else of ``X A = B``.
     adjoint : bool
         With the conjugate transpose of A.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit together.
+
+    Examples
+    --------
+    >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> weft.linalg.lu_solve(LU, pivots, weft.tensor([[2.0], [12.0]]))
+    tensor([[1.],
+            [1.]])
     """
     return decompositions.lu_solve_checked("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
 @composite(out="exact")
-def ldl_factor_ex(input: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(
+    input: Tensor, *, hermitian: bool = False, check_errors: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """`ldl_factor`, and for each matrix 0 or the place of a zero in D.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        Only the lower triangle is read.
+    hermitian : bool
+        Of complex matrices: ``L D L^H`` of a Hermitian one.
+    check_errors : bool
+        Raise LinAlgError where ``info`` is not 0.
 
     Returns
     -------
     named tuple (LD, pivots, info)
+
+    Examples
+    --------
+    >>> weft.linalg.ldl_factor_ex(weft.eye(2)).info
+    tensor(0, dtype=weft.int32)
     """
     result = decompositions.ldl_factor_checked("linalg.ldl_factor_ex", input, hermitian, check_errors)
     return named("linalg_ldl_factor_ex", "LD pivots info")(*result)
 
 
 @composite(out="exact")
-def ldl_factor(input: Any, *, hermitian: bool = False) -> Any:
+def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
     """The factorization ``L D L^T`` of a symmetric matrix, definite or not, for `ldl_solve`; needs SciPy.
 
     Parameters
@@ -485,17 +713,25 @@ def ldl_factor(input: Any, *, hermitian: bool = False) -> Any:
     -------
     named tuple (LD, pivots)
         L and D, which has blocks of one and two rows, in one matrix; LAPACK's pivots.
+
+    Examples
+    --------
+    >>> LD, pivots = weft.linalg.ldl_factor(weft.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    >>> weft.linalg.ldl_solve(LD, pivots, weft.tensor([[8.0], [12.0]])).flatten()
+    tensor([1., 2.])
     """
     LD, pivots, _ = decompositions.ldl_factor_checked("linalg.ldl_factor", input, hermitian, True)
     return named("linalg_ldl_factor", "LD pivots")(LD, pivots)
 
 
 @composite(out="exact")
-def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution of ``A X = B`` by the factorization of A that `ldl_factor` returns.
 
     Parameters
     ----------
+    LD : Tensor, shape (..., n, n)
+    pivots : Tensor of int32, shape (..., n)
     B : Tensor, shape (..., n, k)
     hermitian : bool
         As it was for `ldl_factor`.
@@ -528,8 +764,22 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def householder_product(input: Any, tau: Any) -> Any:
-    """The first columns of a product of Householder reflections, as QR decompositions keep them."""
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of Householder reflections, as QR decompositions keep them.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, n)
+        The vectors, below the diagonal.
+    tau : Tensor, shape (..., k)
+        Their factors.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> weft.allclose(weft.linalg.householder_product(*weft.geqrf(A)), weft.linalg.qr(A).Q, atol=1e-6)
+    True
+    """
     return decompositions.orgqr(input, tau)
 
 
@@ -548,7 +798,14 @@ def significant(values: Any, atol: Any, rtol: Any) -> Any:
 
 
 @composite(out="exact")
-def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def pinv(
+    input: Tensor,
+    rcond: float | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
+) -> Tensor:
     """The Moore-Penrose inverse.
 
     Parameters
@@ -557,7 +814,7 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
     atol, rtol : float or Tensor, optional
         Singular values up to ``max(atol, rtol * largest)`` count as 0. Default of rtol: the dtype's eps times
         max(m, n), or 0 beside an atol.
-    rcond : float or Tensor
+    rcond : float or Tensor, optional
         The older name of rtol.
     hermitian : bool
         A is its own conjugate transpose: eigenvalues serve.
@@ -566,6 +823,12 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
     ------
     RuntimeError
         If the input is no matrix, or a tolerance requires grad, since its gradient would be lost.
+
+    Examples
+    --------
+    >>> weft.linalg.pinv(weft.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
     """
     (check_square if hermitian else check_matrix)("linalg.pinv", input)
     for name, value in (("atol", atol), ("rtol", rtol), ("rcond", rcond)):
@@ -576,13 +839,34 @@ def pinv(input: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = 
 
 
 @composite(out=True, autocast="float32")
-def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def matrix_rank(
+    input: Tensor,
+    tol: float | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
+) -> Tensor:
     """How many singular values are larger than ``max(atol, rtol * largest)``.
 
     Parameters
     ----------
-    tol : float or Tensor
+    input : Tensor, shape (..., m, n)
+    tol : float or Tensor, optional
         The older name of an atol that stands alone.
+    hermitian : bool
+        The input is its own conjugate transpose: eigenvalues serve.
+    atol, rtol : float or Tensor, optional
+        Default of rtol: the dtype's eps times max(m, n), or 0 beside an atol.
+
+    Returns
+    -------
+    Tensor of int64, shape (...)
+
+    Examples
+    --------
+    >>> weft.linalg.matrix_rank(weft.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
     """
     (check_square if hermitian else check_matrix)("linalg.matrix_rank", input)
     if tol is not None:
@@ -596,13 +880,24 @@ def matrix_rank(input: Any, tol: Any = None, hermitian: bool = False, *, atol: A
 
 
 @composite(out="exact", autocast="float32", scalars="p")
-def cond(input: Any, p: Any = None) -> Any:
+def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number: the norm of a matrix times that of its inverse.
 
     Parameters
     ----------
+    input : Tensor, shape (..., m, n), square unless p is 2 or -2
     p : number, "fro" or "nuc", optional
         The norm; default 2, the ratio of the largest to the smallest singular value.
+
+    Raises
+    ------
+    RuntimeError
+        For another norm.
+
+    Examples
+    --------
+    >>> weft.linalg.cond(weft.tensor([[2.0, 0.0], [0.0, 0.5]]))
+    tensor(4.)
     """
     check_matrix("linalg.cond", input)
     if p not in (None, *ORDERS):
@@ -646,16 +941,33 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
     return x
 
 
-@composite(out="exact", scalars="ord")
-def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@composite(out="exact")
+def vector_norm(
+    input: Tensor,
+    ord: float = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
     """The norm of the elements over some dimensions: ``sum(abs(input) ** ord) ** (1 / ord)``.
 
     Parameters
     ----------
+    input : Tensor, floating or complex
     ord : number
         inf: the largest; -inf: the smallest; 0: how many are not 0.
     dim : int or tuple of int, optional
         Default: all.
+    keepdim : bool
+        Keep the reduced dimensions with size 1.
+    dtype : dtype, optional
+        Convert before computing.
+
+    Examples
+    --------
+    >>> weft.linalg.vector_norm(weft.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
+    tensor([ 5., 10.])
     """
     name = "linalg.vector_norm"
     input = in_dtype(name, input, dtype)
@@ -670,16 +982,39 @@ def vector_norm(input: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False
 
 
 @composite(out="exact", scalars="ord")
-def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+def matrix_norm(
+    input: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
     """The norm of matrices.
 
     Parameters
     ----------
-    ord : {"fro", "nuc", inf, -inf, 1, -1, 2, -2}
+    input : Tensor, shape (..., m, n), floating or complex
+    ord : "fro", "nuc", inf, -inf, 1, -1, 2 or -2
         Frobenius's; the sum of singular values; the largest or smallest sum of a row (inf), sum of a column (1),
         singular value (2).
     dim : tuple of two int
         The rows' and the columns' dimension.
+    keepdim : bool
+        Keep the reduced dimensions with size 1.
+    dtype : dtype, optional
+        Convert before computing.
+
+    Raises
+    ------
+    RuntimeError
+        For another ord, or fewer dimensions.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> weft.linalg.matrix_norm(A, 1), weft.linalg.matrix_norm(A, float("inf"))
+    (tensor(6.), tensor(7.))
     """
     name = "linalg.matrix_norm"
     if not isinstance(dim, (tuple, list)):
@@ -697,12 +1032,12 @@ def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool
     if ord not in ORDERS:
         raise RuntimeError(f"{name}: Order {ord} not supported; use 'fro', 'nuc', inf, 1 or 2, or minus one of these")
     input = input.movedim(dims, (-2, -1))
-    if ord in ("nuc", 2, -2):
+    if isinstance(ord, str) or abs(ord) == 2:
         check_dtype(name, input)
         values = decompositions.singular_values(input)
     else:
         values = input.abs().sum(-1 if abs(ord) == math.inf else -2)
-    if ord == "nuc" or (ord > 0 and not values.shape[-1]):  # the largest of none is 0
+    if isinstance(ord, str) or (ord > 0 and not values.shape[-1]):  # the largest of none is 0
         result = values.sum(-1)
     else:
         result = values.amax(-1) if ord > 0 else values.amin(-1)
@@ -713,8 +1048,26 @@ def matrix_norm(input: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool
 
 
 @composite(out="exact", scalars="ord")
-def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(
+    input: Tensor,
+    ord: float | str | None = None,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
     """`vector_norm` of one dimension, `matrix_norm` of two; without ord the 2-norm of all elements.
+
+    Parameters
+    ----------
+    input : Tensor, floating or complex
+    ord : number, "fro" or "nuc", optional
+    dim : int or tuple of int, optional
+        Default: all, of which there are 1 or 2 if ord is given.
+    keepdim : bool
+        Keep the reduced dimensions with size 1.
+    dtype : dtype, optional
+        Convert before computing.
 
     Examples
     --------
@@ -731,7 +1084,7 @@ def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
         dim = (dim,)
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if ord is not None and len(dim) == 2:
+    if ord is not None and dim is not None and len(dim) == 2:
         return matrix_norm(input, ord, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices; the input has one dimension")
@@ -742,13 +1095,23 @@ def norm(input: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
 
 
 @composite(out="exact")
-def multi_dot(tensors: Any) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications.
 
     Parameters
     ----------
     tensors : sequence of Tensor
         Matrices; the first and the last may be vectors.
+
+    Raises
+    ------
+    RuntimeError
+        If there are fewer than two, or their shapes do not fit together.
+
+    Examples
+    --------
+    >>> weft.linalg.multi_dot([weft.ones(2, 3), weft.ones(3, 4), weft.ones(4)])
+    tensor([12., 12.])
     """
     if not isinstance(tensors, (tuple, list)):
         raise TypeError(
@@ -805,26 +1168,84 @@ def chain(tensors: list[Any], split: dict[tuple[int, int], int], start: int, sto
 
 
 @composite(out="exact")
-def cross(input: Any, other: Any, *, dim: int = -1) -> Any:
-    """The cross product of vectors with three elements along a dimension; the others broadcast."""
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors with three elements along a dimension; the others broadcast.
+
+    Parameters
+    ----------
+    input, other : Tensor
+    dim : int
+
+    Examples
+    --------
+    >>> weft.linalg.cross(weft.tensor([1.0, 0.0, 0.0]), weft.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return vector_product("linalg.cross", input, other, dim)
 
 
-def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """A view of the diagonals of each matrix of a batch."""
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonals of each matrix of a batch.
+
+    Parameters
+    ----------
+    A : Tensor, of at least two dimensions
+    offset : int
+        Above the main diagonal; below it if negative.
+    dim1, dim2 : int
+        The matrices' dimensions.
+
+    Examples
+    --------
+    >>> weft.linalg.diagonal(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
     return any_diagonal(A, offset, dim1, dim2)
 
 
 @composite(out="exact")
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """The inner products ``sum(conj(x) * y)`` of vectors along a dimension; batches broadcast."""
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The inner products ``sum(conj(x) * y)`` of vectors along a dimension; batches broadcast.
+
+    Parameters
+    ----------
+    x, y : Tensor
+    dim : int
+
+    Examples
+    --------
+    >>> weft.linalg.vecdot(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), weft.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
     check_dtype("linalg.vecdot", x, y, half=True)
     product = x.conj() * y
     return product.sum(wrap_dim("linalg.vecdot", dim, product.ndim), dtype=product.dtype)
 
 
-def vander(x: Any, *, N: int | None = None) -> Any:
-    """The powers 0 to N - 1 of each element, in the last dimension; N defaults to the number of elements there."""
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element, in the last dimension.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., n)
+    N : int, optional
+        Default: n.
+
+    Returns
+    -------
+    Tensor, shape (..., n, N)
+
+    Raises
+    ------
+    RuntimeError
+        If N is less than 2.
+
+    Examples
+    --------
+    >>> weft.linalg.vander(weft.tensor([2, 3]), N=4)
+    tensor([[ 1,  2,  4,  8],
+            [ 1,  3,  9, 27]])
+    """
     require_tensors("linalg.vander", x=x)
     if x._key.dtype.is_half or x._key.dtype.name == "bool":
         raise RuntimeError(
@@ -846,13 +1267,26 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def tensorinv(input: Any, ind: int = 2) -> Any:
+def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """The inverse of the map that `tensordot` makes of a tensor.
 
     Parameters
     ----------
+    input : Tensor
     ind : int
         How many of the first dimensions are the map's results; their product has to be that of the others.
+
+    Raises
+    ------
+    RuntimeError
+        If the products differ.
+    LinAlgError
+        If there is no inverse.
+
+    Examples
+    --------
+    >>> weft.linalg.tensorinv(weft.eye(6).reshape(6, 2, 3), ind=1).shape
+    weft.Size([2, 3, 6])
     """
     require_tensors("linalg.tensorinv", input=input)
     if not 0 < ind <= input.ndim:
@@ -872,13 +1306,28 @@ def tensorinv(input: Any, ind: int = 2) -> Any:
 
 
 @composite(out="exact", autocast="float32")
-def tensorsolve(input: Any, other: Any, dims: Any = None) -> Any:
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The X with ``tensordot(input, X, X.ndim) = other``.
 
     Parameters
     ----------
+    input, other : Tensor
+        The input's shape is that of other, followed by that of X.
     dims : sequence of int, optional
         Dimensions of the input that are moved to the end first.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit together.
+    LinAlgError
+        If there is no solution, or more than one.
+
+    Examples
+    --------
+    >>> weft.linalg.tensorsolve(2 * weft.eye(6).reshape(6, 2, 3), weft.arange(6.0))
+    tensor([[0.0000, 0.5000, 1.0000],
+            [1.5000, 2.0000, 2.5000]])
     """
     if dims is not None:
         moved = wrap_dims("linalg.tensorsolve", list(dims), input.ndim)
