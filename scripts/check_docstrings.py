@@ -37,7 +37,6 @@ MISSING = {
     "weft._tensor.mapped_files": 1,
     "weft.amp._autocast": 1,
     "weft.ops._declare": 2,
-    "weft.ops.comparison": 24,
     "weft.ops.copies": 23,
     "weft.ops.decompositions": 10,
     "weft.ops.distance": 4,

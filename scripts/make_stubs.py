@@ -47,53 +47,48 @@ OTHER_KERNELS = {"core::assign", "core::assign_at", "core::spread"}  # what writ
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others
 
 FLAG, EITHER = "return_indices: bool = False", "Tensor | tuple[Tensor, Tensor]"
+OVER_ALL = "(input: Tensor, *, out: Tensor | None = None) -> Tensor"
+OF_TWO = "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor"
+ALONG = "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
 # Functions whose result is of another type for other arguments, form by form.
-OVERLOADS = (
-    {
-        name: (
-            "(input: Tensor, *, out: Tensor | None = None) -> Tensor",
-            "(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor",
-            "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
-            f" -> _return_types.{name}",
-        )
-        for name in ("max", "min")
-    }
-    | {
-        name: (
-            "(input: Tensor) -> Tensor",
-            "(input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None)"
-            f" -> _return_types.{name}",
-        )
-        for name in ("median", "nanmedian")
-    }
-    | {
-        name: (
-            f"(input: Tensor, {sort}return_inverse: Literal[False] = False, return_counts: Literal[False] = False, "
-            "dim: int | None = None) -> Tensor",
-            f"(input: Tensor, {sort}return_inverse: bool = False, return_counts: bool = False, dim: int | None = None)"
-            " -> tuple[Tensor, ...]",
-        )
-        for name, sort in (("unique", "sorted: bool = True, "), ("unique_consecutive", ""))
-    }
-    | {
-        f"atleast_{ndim}d": (
+OVERLOADS = {
+    "max": (OVER_ALL, OF_TWO, f"{ALONG} -> _return_types.max"),
+    "min": (OVER_ALL, OF_TWO, f"{ALONG} -> _return_types.min"),
+    "median": ("(input: Tensor) -> Tensor", f"{ALONG} -> _return_types.median"),
+    "nanmedian": ("(input: Tensor) -> Tensor", f"{ALONG} -> _return_types.nanmedian"),
+    "unique": (
+        "(input: Tensor, sorted: bool = True, return_inverse: Literal[False] = False, "
+        "return_counts: Literal[False] = False, dim: int | None = None) -> Tensor",
+        "(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, "
+        "dim: int | None = None) -> tuple[Tensor, ...]",
+    ),
+    "unique_consecutive": (
+        "(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, "
+        "dim: int | None = None) -> Tensor",
+        "(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None)"
+        " -> tuple[Tensor, ...]",
+    ),
+    "where": (
+        "(condition: Tensor) -> tuple[Tensor, ...]",
+        "(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor",
+    ),
+    "nonzero": (
+        "(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor",
+        "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
+    ),
+    "type": (
+        "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
+        "(self: Tensor, dtype: DType | str | type, non_blocking: bool = False) -> Tensor",
+    ),
+    **dict.fromkeys(
+        ("atleast_1d", "atleast_2d", "atleast_3d"),
+        (
             "(tensor: Tensor, /) -> Tensor",
             "(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]",
             "(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]",
-        )
-        for ndim in (1, 2, 3)
-    }
-    | {
-        "nonzero": (
-            "(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor",
-            "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
         ),
-        "type": (
-            "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
-            "(self: Tensor, dtype: DType | str | type, non_blocking: bool = False) -> Tensor",
-        ),
-    }
-)
+    ),
+}
 
 
 def default(value: Any) -> str:
@@ -239,7 +234,7 @@ class Stub:
         """The lines of one function or method."""
         summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
         text = f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
-        if name in OVERLOADS:
+        if name in OVERLOADS and getattr(weft, name, function) is function:  # a method may be another function
             for form in OVERLOADS[name]:
                 yield f"{indent}@_overload"
                 yield f"{indent}{self.overload(name, form, method)}"

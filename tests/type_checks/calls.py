@@ -23,6 +23,8 @@ def functions(x: Tensor, y: Tensor) -> None:
     assert_type(weft.median(x), Tensor)
     assert_type(weft.sort(x).values, Tensor)
     assert_type(weft.topk(x, 2), return_types.topk)
+    assert_type(weft.where(x), tuple[Tensor, ...])
+    assert_type(weft.where(x, y, 0), Tensor)
     assert_type(weft.unique(x, dim=0), Tensor)
     assert_type(weft.unique(x, return_counts=True), tuple[Tensor, ...])
     weft.sum("x")  # type: ignore[arg-type]
@@ -40,6 +42,7 @@ def methods(x: Tensor, y: Tensor) -> None:
     assert_type(x.max(), Tensor)
     assert_type(x.max(0).values, Tensor)
     assert_type(x.topk(2).indices, Tensor)
+    assert_type(x.where(y, 0), Tensor)
     x.exp(2)  # type: ignore[call-arg]
     x.mul("2")  # type: ignore[arg-type]
 

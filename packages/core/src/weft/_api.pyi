@@ -489,7 +489,7 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true (not 0), over some dimensions or in all."""
 
-def allclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all elements are close, see `isclose`."""
 
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -891,7 +891,7 @@ def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *,
 def eq(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements are equal."""
 
-def equal(input: Any, other: Any) -> Any:
+def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether two tensors have the same shape and elements."""
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1044,7 +1044,7 @@ def hann_window(window_length: _int, periodic: _bool = True, *, dtype: DType | N
 def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
     """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
-def heaviside(input: Any, values: Any, *, out: Tensor | None = None) -> Any:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
@@ -1131,14 +1131,14 @@ def is_signed(input: Tensor) -> _bool:
 def is_tensor(obj: object) -> _bool:
     """Whether an object is a tensor."""
 
-def isclose(input: Any, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """Where ``|input - other| <= atol + rtol * |other|``."""
 
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is neither infinite nor nan."""
 
-def isin(elements: Any = None, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None, out: Tensor | None = None) -> Any:
-    """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
+def isin(elements: Tensor | Number | None = None, test_elements: Tensor | Number | None = None, *, assume_unique: _bool = False, invert: _bool = False, element: Number | None = None, test_element: Number | None = None, out: Tensor | None = None) -> Tensor:
+    """Where each element is one of ``test_elements``."""
 
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the element is infinite."""
@@ -1275,7 +1275,7 @@ def lu_solve(input: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = N
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True, *, out: Tensor | None = None) -> Any:
     """P, L and U with ``A = P L U`` from a factorization in one matrix."""
 
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     """``input`` with another value where the mask holds."""
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -1912,7 +1912,11 @@ def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = No
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one below the other, along dimension 0."""
 
-def where(condition: Any, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+@_overload
+def where(condition: Tensor) -> tuple[Tensor, ...]:
+    """``input`` where the condition holds, else ``other``; with a condition alone, where it holds."""
+@_overload
+def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None=None) -> Tensor:
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds."""
 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:

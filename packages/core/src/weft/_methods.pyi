@@ -339,7 +339,7 @@ class Methods(TensorBase):
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are true (not 0), over some dimensions or in all."""
 
-    def allclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close, see `isclose`."""
 
     def amax(self, dim: _int | Sequence[_int] | None = ..., keepdim: _bool = False) -> Tensor:
@@ -732,7 +732,7 @@ class Methods(TensorBase):
     def eq_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.eq`: writes into ``self`` and returns it."""
 
-    def equal(self, other: Any) -> Any:
+    def equal(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape and elements."""
 
     def erf(self) -> Tensor:
@@ -902,10 +902,10 @@ class Methods(TensorBase):
     def hash_tensor(self, dim: _int | Sequence[_int] | None = ..., *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
         """A number that depends on each bit of the elements: their 64-bit forms, combined by exclusive or."""
 
-    def heaviside(self, values: Any) -> Any:
+    def heaviside(self, values: Tensor) -> Tensor:
         """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
-    def heaviside_(self, values: Any) -> Tensor:
+    def heaviside_(self, values: Tensor) -> Tensor:
         """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
 
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
@@ -1057,14 +1057,14 @@ class Methods(TensorBase):
     @property
     def is_xpu(self) -> Any: ...
 
-    def isclose(self, other: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> Any:
+    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``|input - other| <= atol + rtol * |other|``."""
 
     def isfinite(self) -> Tensor:
         """Where the element is neither infinite nor nan."""
 
-    def isin(self, test_elements: Any = None, *, assume_unique: Any = False, invert: Any = False, element: Any = None, test_element: Any = None) -> Any:
-        """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
+    def isin(self, test_elements: Tensor | Number | None = None, *, assume_unique: _bool = False, invert: _bool = False, element: Number | None = None, test_element: Number | None = None) -> Tensor:
+        """Where each element is one of ``test_elements``."""
 
     def isinf(self) -> Tensor:
         """Where the element is infinite."""
@@ -1240,10 +1240,10 @@ class Methods(TensorBase):
     def map_(self, tensor: Any, callable: Any) -> Tensor:
         """Replace each element by ``callable(element, other element)``, with another tensor of the same dtype."""
 
-    def masked_fill(self, mask: Any, value: Any) -> Any:
+    def masked_fill(self, mask: Tensor, value: Tensor | Scalar) -> Tensor:
         """``input`` with another value where the mask holds."""
 
-    def masked_fill_(self, mask: Any, value: Any) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
@@ -1931,7 +1931,7 @@ class Methods(TensorBase):
     def vsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
         """Split into equal parts, or before given indices, along the first dimension."""
 
-    def where(self, condition: Any, other: Any) -> Any:
+    def where(self, condition: Tensor, other: Tensor | Scalar) -> Tensor:
         ...
 
     def xlogy(self, other: Tensor | Number) -> Tensor:

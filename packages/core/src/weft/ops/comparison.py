@@ -13,6 +13,7 @@ from weft._tensor.layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops.creation import element_of, fitting, zeros_like
+from weft.types import Number, Scalar
 
 REAL = "bool int float"
 BITS = "bool int"
@@ -24,10 +25,21 @@ BITS = "bool int"
 def eq(input, other):
     """Where the elements are equal.
 
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
     Examples
     --------
     >>> weft.eq(weft.tensor([1, 2]), weft.tensor([1, 3]))
     tensor([ True, False])
+    >>> weft.eq(weft.tensor(float("nan")), float("nan"))
+    tensor(False)
     """
 
 
@@ -41,14 +53,44 @@ def eq(input, other):
     numbers="other",
 )
 def ne(input, other):
-    """Where the elements differ."""
+    """Where the elements differ.
+
+    Parameters
+    ----------
+    input : Tensor
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.ne(weft.tensor([1, 2, 3]), 2)
+    tensor([ True, False,  True])
+    """
 
 
 @pointwise(
     "lt less __lt__", "lt_ less_", kernel="less", result="bool", dtypes=REAL, compute_dtype="native", numbers="other"
 )
 def lt(input, other):
-    """Where ``input`` is less than ``other``."""
+    """Where ``input`` is less than ``other``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.lt(weft.tensor([1, 2, 3]), 2)
+    tensor([ True, False, False])
+    """
 
 
 @pointwise(
@@ -61,7 +103,22 @@ def lt(input, other):
     numbers="other",
 )
 def le(input, other):
-    """Where ``input`` is less than or equal to ``other``."""
+    """Where ``input`` is less than or equal to ``other``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.le(weft.tensor([1, 2, 3]), 2)
+    tensor([ True,  True, False])
+    """
 
 
 @pointwise(
@@ -74,7 +131,22 @@ def le(input, other):
     numbers="other",
 )
 def gt(input, other):
-    """Where ``input`` is greater than ``other``."""
+    """Where ``input`` is greater than ``other``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.gt(weft.tensor([1, 2, 3]), 2)
+    tensor([False, False,  True])
+    """
 
 
 @pointwise(
@@ -87,7 +159,22 @@ def gt(input, other):
     numbers="other",
 )
 def ge(input, other):
-    """Where ``input`` is greater than or equal to ``other``."""
+    """Where ``input`` is greater than or equal to ``other``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.ge(weft.tensor([1, 2, 3]), 2)
+    tensor([False,  True,  True])
+    """
 
 
 not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
@@ -99,19 +186,61 @@ def truth(xp: Any, value: Any) -> Any:
 
 @pointwise("logical_and", "logical_and_", result="bool", compute_dtype="native", numbers="")
 def logical_and(xp, input, other):
-    """Where both are true (not 0)."""
+    """Where both are true (not 0).
+
+    Parameters
+    ----------
+    input, other : Tensor, broadcastable to each other
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.logical_and(weft.tensor([1, 2, 0]), weft.tensor([1.0, 0.0, 0.0]))
+    tensor([ True, False, False])
+    """
     return truth(xp, input) & truth(xp, other)
 
 
 @pointwise("logical_or", "logical_or_", result="bool", compute_dtype="native", numbers="")
 def logical_or(xp, input, other):
-    """Where at least one is true (not 0)."""
+    """Where at least one is true (not 0).
+
+    Parameters
+    ----------
+    input, other : Tensor, broadcastable to each other
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.logical_or(weft.tensor([1, 2, 0]), weft.tensor([1.0, 0.0, 0.0]))
+    tensor([ True,  True, False])
+    """
     return truth(xp, input) | truth(xp, other)
 
 
 @pointwise("logical_xor", "logical_xor_", result="bool", compute_dtype="native", numbers="")
 def logical_xor(xp, input, other):
-    """Where exactly one is true (not 0)."""
+    """Where exactly one is true (not 0).
+
+    Parameters
+    ----------
+    input, other : Tensor, broadcastable to each other
+
+    Returns
+    -------
+    Tensor of bool
+
+    Examples
+    --------
+    >>> weft.logical_xor(weft.tensor([1, 2, 0]), weft.tensor([1.0, 0.0, 0.0]))
+    tensor([False,  True, False])
+    """
     return truth(xp, input) ^ truth(xp, other)
 
 
@@ -123,17 +252,47 @@ def logical_not(xp, input):
 
 @pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", dtypes=BITS)
 def bitwise_and(input, other):
-    """The bits that are set in both."""
+    """The bits that are set in both.
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of bool or integers, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.bitwise_and(weft.tensor([0b110, 0b011]), 0b101)
+    tensor([4, 1])
+    """
 
 
 @pointwise("bitwise_or __or__ __ror__", "bitwise_or_ __ior__", kernel="bitwise_or", dtypes=BITS)
 def bitwise_or(input, other):
-    """The bits that are set in one or both."""
+    """The bits that are set in one or both.
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of bool or integers, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.bitwise_or(weft.tensor([0b110, 0b011]), 0b101)
+    tensor([7, 7])
+    """
 
 
 @pointwise("bitwise_xor __xor__ __rxor__", "bitwise_xor_ __ixor__", kernel="bitwise_xor", dtypes=BITS)
 def bitwise_xor(input, other):
-    """The bits that are set in exactly one."""
+    """The bits that are set in exactly one.
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of bool or integers, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.bitwise_xor(weft.tensor([0b110, 0b011]), 0b101)
+    tensor([3, 6])
+    """
 
 
 @pointwise("bitwise_not", "bitwise_not_", kernel="invert", dtypes=BITS, out="exact")
@@ -170,14 +329,42 @@ def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]
 
 @pointwise("bitwise_left_shift __lshift__ __rlshift__", "bitwise_left_shift_ __ilshift__", dtypes="int")
 def bitwise_left_shift(xp, input, other):
-    """``input * 2 ** other``: the bits moved to the left."""
+    """``input * 2 ** other``: the bits moved to the left.
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of integers, broadcastable to each other
+
+    Returns
+    -------
+    Tensor; 0 where all bits are moved out.
+
+    Examples
+    --------
+    >>> weft.bitwise_left_shift(weft.tensor([1, -3]), 2)
+    tensor([  4, -12])
+    """
     input, other, gone, _ = shift_operands(xp, input, other)
     return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(input.dtype)
 
 
 @pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", dtypes="int")
 def bitwise_right_shift(xp, input, other):
-    """``input / 2 ** other``, rounded down: the bits moved to the right."""
+    """``input / 2 ** other``, rounded down: the bits moved to the right.
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of integers, broadcastable to each other
+
+    Returns
+    -------
+    Tensor; 0 or -1, by the sign, where all bits are moved out.
+
+    Examples
+    --------
+    >>> weft.bitwise_right_shift(weft.tensor([12, -3]), 1)
+    tensor([ 6, -2])
+    """
     input, other, gone, bits = shift_operands(xp, input, other)
     shifted = xp.right_shift(input, xp.where(gone, bits - 1, other))
     return (xp.where(gone, 0, shifted) if input.dtype.kind == "u" else shifted).astype(input.dtype)
@@ -225,7 +412,18 @@ def signbit(xp, input):
 
 @pointwise("copysign", "copysign_", result="float", dtypes=REAL, kernel="copysign", numbers="other")
 def copysign(input, other):
-    """The size of ``input`` with the sign of ``other``."""
+    """The size of ``input`` with the sign of ``other``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    other : Tensor or number, broadcastable with input
+
+    Examples
+    --------
+    >>> weft.copysign(weft.tensor([1.0, -2.0]), -0.0)
+    tensor([-1., -2.])
+    """
 
 
 @copysign.gradient("input")
@@ -240,7 +438,17 @@ def _(grad):
 
 @pointwise("nextafter", "nextafter_", dtypes="float", compute_dtype="native", kernel="nextafter", numbers="")
 def nextafter(input, other):
-    """The next floating-point number from ``input`` in the direction of ``other``."""
+    """The next floating-point number from ``input`` in the direction of ``other``.
+
+    Parameters
+    ----------
+    input, other : Tensor of floating-point dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.nextafter(weft.tensor(1.0), weft.tensor(2.0)) - 1
+    tensor(1.1921e-07)
+    """
 
 
 @nextafter.gradient("input")
@@ -254,8 +462,24 @@ def _(grad):
 
 
 @composite("heaviside", "heaviside_", out=True)
-def heaviside(input, values):
-    """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    values : Tensor of input's dtype, broadcastable with it
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ.
+
+    Examples
+    --------
+    >>> weft.heaviside(weft.tensor([-1.5, 0.0, 2.0]), weft.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     require_tensors("heaviside", input=input, values=values)
     if input.dtype is not values.dtype:
         raise RuntimeError(
@@ -275,25 +499,62 @@ def heaviside_op(xp, input, values):
 
 @pointwise("gcd", "gcd_", kernel="gcd", dtypes="int", numbers="")
 def gcd(input, other):
-    """The greatest common divisor of each pair of elements."""
+    """The greatest common divisor of each pair of elements.
+
+    Parameters
+    ----------
+    input, other : Tensor of integers, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.gcd(weft.tensor([12, 0]), weft.tensor([18, 5]))
+    tensor([6, 5])
+    """
 
 
 @pointwise("lcm", "lcm_", kernel="lcm", dtypes="int", numbers="")
 def lcm(input, other):
-    """The least common multiple of each pair of elements."""
+    """The least common multiple of each pair of elements.
+
+    Parameters
+    ----------
+    input, other : Tensor of integers, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.lcm(weft.tensor([12, 0]), weft.tensor([18, 5]))
+    tensor([36,  0])
+    """
 
 
 # Comparisons with a tolerance, and of whole tensors
 
 
-@composite("isclose", scalars="rtol atol")
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+@composite("isclose")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where ``|input - other| <= atol + rtol * |other|``.
+
+    Parameters
+    ----------
+    input, other : Tensor of one dtype, broadcastable to each other
+    rtol, atol : float
+        Relative and absolute tolerance.
+    equal_nan : bool
+        nan is close to nan.
+
+    Returns
+    -------
+    Tensor of bool
 
     Raises
     ------
     RuntimeError
         If the dtypes differ, or a tolerance is negative.
+
+    Examples
+    --------
+    >>> weft.isclose(weft.tensor([1.0, 1000.0]), weft.tensor([1.1, 1000.1]), rtol=1e-3)
+    tensor([False,  True])
     """
     require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
@@ -313,20 +574,45 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     return same | (close & (input - other).isfinite())
 
 
-@composite("allclose", scalars="rtol atol")
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are close, see `isclose`."""
+@composite("allclose")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, see `isclose`.
+
+    Parameters
+    ----------
+    input, other : Tensor of one dtype, broadcastable to each other
+    rtol, atol : float
+        Relative and absolute tolerance.
+    equal_nan : bool
+        nan is close to nan.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ, or a tolerance is negative.
+
+    Examples
+    --------
+    >>> weft.allclose(weft.tensor([0.1 + 0.2]), weft.tensor([0.3]))
+    True
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @composite("equal", quick=functions.same)
-def equal(input, other):
+def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements.
+
+    Parameters
+    ----------
+    input, other : Tensor
 
     Examples
     --------
     >>> weft.equal(weft.tensor([1, 2]), weft.tensor([1, 2]))
     True
+    >>> weft.equal(weft.tensor([1, 1]), weft.tensor([1]))
+    False
     """
     if input._array.shape != other._array.shape:
         return False
@@ -339,8 +625,44 @@ PART = 8192  # elements of which the first ones are compared before the others a
 
 
 @composite("isin", out="exact")
-def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None, test_element=None):
-    """Where each element is one of ``test_elements``; a number may be called ``element`` or ``test_element``."""
+def isin(
+    elements: Tensor | Number | None = None,
+    test_elements: Tensor | Number | None = None,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    element: Number | None = None,
+    test_element: Number | None = None,
+) -> Tensor:
+    """Where each element is one of ``test_elements``.
+
+    Parameters
+    ----------
+    elements : Tensor of real dtype, or number
+    test_elements : Tensor of real dtype, or number
+        One of the two has to be a tensor.
+    assume_unique : bool
+        A promise that no element occurs twice, of which nothing is made.
+    invert : bool
+        Where it is none of them.
+    element, test_element : number
+        Other names of the first two, for numbers.
+
+    Returns
+    -------
+    Tensor of bool, shape of elements
+
+    Raises
+    ------
+    RuntimeError
+        For complex numbers.
+
+    Examples
+    --------
+    >>> weft.isin(weft.tensor([[1, 2], [3, 4]]), weft.tensor([2, 3]))
+    tensor([[False,  True],
+            [ True, False]])
+    """
     elements = element if elements is None else elements
     test_elements = test_element if test_elements is None else test_elements
     if elements is None or test_elements is None:
@@ -367,7 +689,7 @@ def exact_dtype(tensor: Any, other: Any) -> dtype:
 
 
 @op(tensors="elements tests", name="isin", gradient=None)
-def isin_op(elements, tests, invert):
+def isin_op(elements: Tensor, tests: Tensor, invert: bool) -> Tensor:
     """Where each element is one of ``tests``."""
     return isin_op.op(elements, tests, invert)
 
@@ -384,7 +706,7 @@ def _(xp, elements, tests, invert):
 
 
 @op(tensors="condition input other", dtypes=ALL_DTYPES, name="where", vmap="elementwise")
-def choose(condition, input, other):
+def choose(condition: Tensor, input: Tensor, other: Tensor) -> Tensor:
     """``input`` where the condition holds, else ``other``."""
     return choose.op(condition, input, other)
 
@@ -405,13 +727,15 @@ def _(grad, condition):
 
 
 @composite(out="exact shared", quick=functions.choice(choose.op))
-def where(condition, input=None, other=None):
+def where(
+    condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """``input`` where the condition holds, else ``other``; with a condition alone, where it holds.
 
     Parameters
     ----------
     condition : Tensor of bool (or uint8)
-    input, other : Tensor or number, optional
+    input, other : Tensor or number, broadcastable with condition, optional
 
     Returns
     -------
@@ -427,6 +751,8 @@ def where(condition, input=None, other=None):
     >>> x = weft.tensor([-1.0, 2.0])
     >>> weft.where(x > 0, x, 0)
     tensor([0., 2.])
+    >>> weft.where(x > 0)
+    (tensor([1]),)
     """
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
@@ -453,12 +779,12 @@ def where(condition, input=None, other=None):
 
 
 @composite("where")
-def _where_method(self, condition, other):
+def _where_method(self: Tensor, condition: Tensor, other: Tensor | Scalar) -> Tensor:
     return where(condition, self, other)
 
 
 @op(tensors="input mask value", name="masked_fill", numbers="value", vmap="elementwise")
-def fill_where(input, mask, value):
+def fill_where(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     """``input`` with another value where the mask holds."""
     return fill_where.op(input, mask, value)
 
@@ -492,7 +818,7 @@ def _(grad, mask):
 
 
 @composite("masked_fill", "masked_fill_", quick=functions.filling(fill_where.op))
-def masked_fill(input, mask, value):
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     """``input`` with another value where the mask holds.
 
     Parameters
@@ -505,6 +831,13 @@ def masked_fill(input, mask, value):
     ------
     RuntimeError
         If the mask is not bool, or the value has dimensions or does not fit the dtype.
+
+    Examples
+    --------
+    >>> scores = weft.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> weft.masked_fill(scores, weft.tensor([[False, True], [False, False]]), float("-inf"))
+    tensor([[1., -inf],
+            [3., 4.]])
     """
     if mask.dtype is not bool_:
         raise RuntimeError(f"masked_fill: only supports boolean masks, but got mask with dtype {mask.dtype}")
