@@ -744,7 +744,7 @@ def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns beside each other, and matrices side by side."""
 
-def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
+def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in order, one in a row."""
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -771,7 +771,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: Scalar = 0) -> Te
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The size of ``input`` with the sign of ``other``."""
 
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables: one in each row, one observation in each column."""
 
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -792,7 +792,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """How many elements are not 0, along some dimensions or in all."""
 
-def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of variables: one in each row, one observation in each column."""
 
 def cross(input: Any, other: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
@@ -1023,7 +1023,7 @@ def ger(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
 def get_device(input: Tensor) -> _int:
     """The index of a tensor's device; -1 for the CPU."""
 
-def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: Any = 1) -> Any:
+def gradient(input: Tensor, *, spacing: Number | Sequence[Number] | Sequence[Tensor] | None = 1, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
     """The derivative of sampled values along dimensions, by differences of second order."""
 
 def greater(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1050,10 +1050,10 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False, out: Tensor | None = None) -> Any:
+def histogram(input: Tensor, bins: _int | Tensor, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.histogram:
     """How many elements lie between neighbouring edges, and the edges."""
 
-def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+def histogramdd(input: Tensor, bins: _int | Sequence[_int] | Sequence[Tensor], range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _return_types.histogramdd:
     """`histogram` of points in several dimensions."""
 
 def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
@@ -1095,7 +1095,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
-def index_reduce(input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1359,7 +1359,7 @@ def multiply(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | No
 def mv(input: Any, vec: Any, *, out: Tensor | None = None) -> Any:
     """The product of a matrix and a vector."""
 
-def mvlgamma(input: Any, p: Any, *, out: Tensor | None = None) -> Any:
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
 
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1475,7 +1475,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``."""
 
-def polygamma(n: Any, input: Any, *, out: Tensor | None = None) -> Any:
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of `digamma`."""
 
 def positive(input: Tensor) -> Tensor:
@@ -1604,13 +1604,13 @@ def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Scalar | None
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
 
-def scatter_reduce(input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Tensor | None = None) -> Any:
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would have to be inserted in a sorted sequence to keep it sorted."""
 
-def segment_reduce(data: Any, reduce: Any, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: Any = 0, unsafe: Any = False, initial: Any = None) -> Any:
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: Number | None = None) -> Tensor:
     """Reductions of neighbouring elements along an axis, in segments of given lengths."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
@@ -1852,7 +1852,7 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False]=False, retu
 def unique_consecutive(input: Tensor, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
     """Without the elements (or slices along ``dim``) that equal the one before."""
 
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
     """The positions along each dimension of a shape that positions in its flattened form stand for."""
 
 def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:

@@ -603,7 +603,7 @@ class Methods(TensorBase):
     def copysign_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.copysign`: writes into ``self`` and returns it."""
 
-    def corrcoef(self) -> Any:
+    def corrcoef(self) -> Tensor:
         """The correlation coefficients of variables: one in each row, one observation in each column."""
 
     def cos(self) -> Tensor:
@@ -621,7 +621,7 @@ class Methods(TensorBase):
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many elements are not 0, along some dimensions or in all."""
 
-    def cov(self, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariances of variables: one in each row, one observation in each column."""
 
     def cpu(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -911,7 +911,7 @@ class Methods(TensorBase):
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of ``bins`` intervals of equal width between min and max."""
 
-    def histogram(self, bins: Any, *, range: Any = None, weight: Any = None, density: Any = False) -> Any:
+    def histogram(self, bins: _int | Tensor, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> _return_types.histogram:
         """How many elements lie between neighbouring edges, and the edges."""
 
     def hsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
@@ -970,10 +970,10 @@ class Methods(TensorBase):
     def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
-    def index_reduce(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Any:
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
-    def index_reduce_(self, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True) -> Tensor:
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
 
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
@@ -1336,10 +1336,10 @@ class Methods(TensorBase):
     def mv(self, vec: Any) -> Any:
         """The product of a matrix and a vector."""
 
-    def mvlgamma(self, p: Any) -> Any:
+    def mvlgamma(self, p: _int) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-    def mvlgamma_(self, p: Any) -> Tensor:
+    def mvlgamma_(self, p: _int) -> Tensor:
         """In-place variant of `weft.mvlgamma`: writes into ``self`` and returns it."""
 
     @property
@@ -1464,10 +1464,10 @@ class Methods(TensorBase):
     def pinverse(self, rcond: Any = 1e-15) -> Any:
         """The Moore-Penrose inverse of each matrix of a batch."""
 
-    def polygamma(self, n: Any) -> Any:
+    def polygamma(self, n: _int) -> Tensor:
         ...
 
-    def polygamma_(self, n: Any) -> Tensor:
+    def polygamma_(self, n: _int) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
     def positive(self) -> Tensor:
@@ -1616,10 +1616,10 @@ class Methods(TensorBase):
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
 
-    def scatter_reduce(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Any:
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-    def scatter_reduce_(self, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True) -> Tensor:
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
     def select(self, dim: _int, index: _int) -> Tensor:

@@ -7,6 +7,7 @@ from weft._tensor.base import Tensor
 from weft._tensor.layout import is_channels_last
 from weft.ops._declare import op, pointwise
 from weft.ops.comparison import keep_where
+from weft.types import Number
 
 
 @pointwise("relu", "relu_", dtypes="int float")
@@ -34,7 +35,7 @@ def _(grad, output):
     name="threshold_backward",
     vmap="elementwise",
 )
-def threshold_backward(grad, input, threshold):
+def threshold_backward(grad: Tensor, input: Tensor, threshold: Number) -> Tensor:
     """A gradient where the input is above a threshold (or nan), and 0 elsewhere."""
     return threshold_backward.op(grad, input, threshold)
 

@@ -394,7 +394,17 @@ def _(grad, input):
 
 @pointwise(name="xlog1py", result="float", dtypes=REAL)
 def xlog1py(xp, input, other):
-    """``input * log1p(other)``, 0 where input is 0 (and other is no nan)."""
+    """``input * log1p(other)``, 0 where input is 0 (and other is no nan).
+
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of real dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.special.xlog1py(weft.tensor([0.0, 2.0]), weft.tensor([-1.0, 1e-8]))
+    tensor([0.0000e+00, 2.0000e-08])
+    """
     common = getattr(input, "dtype", None) or other.dtype
     x, y = (xp.asarray(each, common) for each in (input, other))
     return xp.where((x == 0) & (y == y), 0.0, x * xp.log1p(y)).astype(common)

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from weft._dtypes.dtypes import get_default_dtype
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite, no_gradient, op, pointwise
 from weft.ops._geometry import elements, require_tensors
 from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial, scipy_function, wide
@@ -178,7 +179,13 @@ def zeta_array(xp: Any, s: Any, q: Any) -> Any:
 def zeta(xp, input, other):
     """Hurwitz's zeta function: the sum of ``(other + k) ** -input`` over all k from 0 on.
 
-    Infinite where input is 1 or other is 0 or a negative integer; nan where input is below 1.
+    Parameters
+    ----------
+    input, other : Tensor or number (not both numbers) of real dtype, broadcastable to each other
+
+    Returns
+    -------
+    Tensor; infinite where input is 1 or other is 0 or a negative integer, nan where input is below 1.
 
     Examples
     --------
@@ -201,7 +208,7 @@ def _(grad, input, other):
 
 
 @op(name="polygamma", result="float", compute_dtype="float32", dtypes=REAL, tensors="input", vmap="elementwise")
-def polygamma_op(input, n):
+def polygamma_op(input: Tensor, n: int) -> Tensor:
     """The n-th derivative of `digamma`."""
     return polygamma_op.op(input, n)
 
@@ -247,14 +254,19 @@ def _(grad, input, n):
 
 
 @composite(out=True)
-def polygamma(n, input):
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of `digamma`.
 
     Parameters
     ----------
     n : int
         0 or above.
-    input : Tensor
+    input : Tensor of real dtype
+
+    Examples
+    --------
+    >>> weft.polygamma(1, weft.tensor(1.0)) * 6  # pi squared
+    tensor(9.8696)
     """
     n = integer("polygamma", "n", n)
     if n < 0:
@@ -277,20 +289,31 @@ def integer(name: str, argument: str, value: Any) -> int:
 
 
 @composite("polygamma", "polygamma_")
-def _polygamma_method(self, n):
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
     return polygamma(n, self)
 
 
 @composite("mvlgamma", "mvlgamma_", out=True)
-def mvlgamma(input, p):
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.
 
     It is the sum of ``lgamma(input - k / 2)`` over k from 0 to p - 1, and ``p * (p - 1) / 4 * log(pi)``.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+        Above ``(p - 1) / 2``; else the result is nan.
+    p : int
 
     Raises
     ------
     RuntimeError
         If p is below 1.
+
+    Examples
+    --------
+    >>> weft.mvlgamma(weft.tensor([3.0]), 1), weft.mvlgamma(weft.tensor([3.0]), 2)
+    (tensor([0.6931]), tensor([1.5502]))
     """
     p = integer("mvlgamma", "p", p)
     if p < 1:
@@ -313,6 +336,10 @@ def igamma(xp, input, other):
     The integral of ``t ** (input - 1) * exp(-t)`` from 0 to other, divided by ``gamma(input)``; nan where one of them
     is negative. It needs SciPy.
 
+    Parameters
+    ----------
+    input, other : Tensor of floating-point dtype, broadcastable to each other
+
     Examples
     --------
     >>> weft.igamma(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 1.0]))
@@ -333,7 +360,17 @@ def _(grad, input, other):
 
 @pointwise("igammac", "igammac_", dtypes="float", numbers="")
 def igammac(xp, input, other):
-    """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
+    """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy.
+
+    Parameters
+    ----------
+    input, other : Tensor of floating-point dtype, broadcastable to each other
+
+    Examples
+    --------
+    >>> weft.igammac(weft.tensor([1.0, 2.0]), weft.tensor([1.0, 1.0]))
+    tensor([0.3679, 0.7358])
+    """
     return scipy_function(xp, "igammac", "gammaincc")(input, other)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._tensor.base import Tensor
 from weft.ops._declare import op
 from weft.ops._numerics import doubly, wide
 from weft.ops.gamma_functions import digamma_array
 from weft.ops.random import check_tensor
-from weft.random import generator_for
+from weft.random import Generator, generator_for
 
 # exp(P / Q) with P and Q of degree 3 in log(a), whose coefficients are of degree 2 in log(x / a).
 GAMMA_P_AND_Q = (
@@ -68,7 +69,7 @@ DIRICHLET_Q = (
 
 
 @op(tensors="input output", dtypes="float", gradient="refused", vmap="elementwise")
-def _standard_gamma_grad(input, output):
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """How each of the samples `output` of the gamma distribution moves with its shape parameter in `input`."""
     check_tensor("_standard_gamma_grad", input)
     check_tensor("_standard_gamma_grad", output, "output")
@@ -90,7 +91,7 @@ def _(xp, input, output):
 
 
 @op(tensors="x alpha total", dtypes="float", gradient="refused", vmap="elementwise")
-def _dirichlet_grad(x, alpha, total):
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """How each element `x` of a Dirichlet sample moves with its own parameter `alpha`; `total`: the sum of them all."""
     for name, each in (("x", x), ("alpha", alpha), ("total", total)):
         check_tensor("_dirichlet_grad", each, name)
@@ -113,7 +114,7 @@ def _(xp, x, alpha, total):
 
 
 @op(dtypes="float", vmap="random")
-def _sample_dirichlet(input, generator=None):
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of `input`, by float64 gamma variables."""
     check_tensor("_sample_dirichlet", input)
     return _sample_dirichlet.op(input, generator_for("_sample_dirichlet", generator, input.device))

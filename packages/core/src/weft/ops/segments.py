@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from weft._settings import warn_caller_once
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops.creation import from_host
@@ -23,6 +24,7 @@ from weft.ops.indexing import (
     positioned,
     scatter,
 )
+from weft.types import Number
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
@@ -58,7 +60,7 @@ def identity(reduce: str, element: Any) -> Any:
 
 
 @op(tensors="input index src", result="same", compute_dtype="float32", name="scatter_reduce", vmap="along_dims")
-def reduced_at(input, dim, index, src, reduce, include_self):
+def reduced_at(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     """A copy of ``input`` with the elements of ``src`` combined at their positions along a dim."""
     return reduced_at.op(input, dim, index, src, reduce, include_self)
 
@@ -125,7 +127,9 @@ def product_gradients(
 
 
 @composite("scatter_reduce", "scatter_reduce_", out="exact")
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension.
 
     Parameters
@@ -160,7 +164,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 
 
 @composite("index_reduce", "index_reduce_", out="exact")
-def index_reduce(input, dim, index, source, reduce, *, include_self=True):
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension.
 
     Parameters
@@ -172,6 +178,13 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     reduce : "prod", "mean", "amax" or "amin"
     include_self : bool
         The elements of ``input`` take part.
+
+    Examples
+    --------
+    >>> source = weft.tensor([[1.0, 9.0], [5.0, 2.0], [3.0, 3.0]])
+    >>> weft.zeros(2, 2).index_reduce(0, weft.tensor([0, 1, 0]), source, "amax")
+    tensor([[3., 9.],
+            [5., 2.]])
     """
     if reduce not in REDUCTIONS[1:]:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -188,7 +201,7 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True):
 
 
 @op(tensors="input index src", result="same", compute_dtype="float32", name="segment_extremes", vmap="along_dims")
-def segment_extremes(input, dim, index, src, reduce):
+def segment_extremes(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     """The extremes of segments, and of what each starts from, which takes no part of the gradient."""
     return segment_extremes.op(input, dim, index, src, reduce)
 
@@ -206,7 +219,17 @@ def _(grad, dim, index, src, output):
 
 
 @composite(data_dependent=True)
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Number | None = None,
+) -> Tensor:
     """Reductions of neighbouring elements along an axis, in segments of given lengths.
 
     Parameters
@@ -215,11 +238,27 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     reduce : "sum", "prod", "mean", "max" or "min"
     lengths, offsets : Tensor of int64, shape data.shape[:axis] + (segments,)
         The number of elements of each segment; or where each begins, and the end (one more).
+    indices : None
+        Not supported, as in PyTorch.
     axis : int
     unsafe : bool
         Do not check that the lengths add up to the size of the axis.
     initial : number, optional
         What each reduction starts from.
+
+    Returns
+    -------
+    Tensor, with as many elements along the axis as there are segments
+
+    Raises
+    ------
+    RuntimeError
+        For another reduction, without lengths and offsets, or if they do not fit the axis.
+
+    Examples
+    --------
+    >>> weft.segment_reduce(weft.tensor([1.0, 2.0, 3.0, 4.0]), "sum", lengths=weft.tensor([3, 1]))
+    tensor([6., 4.])
     """
     names = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
     if reduce not in names:

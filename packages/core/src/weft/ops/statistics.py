@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -12,6 +13,7 @@ import numpy
 from weft._dtypes.dtypes import bool_, float64, get_default_dtype, int64, uint8
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_caller
+from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
@@ -19,6 +21,7 @@ from weft.ops.creation import from_host, linspace
 from weft.ops.indexing import in_range
 from weft.ops.sorting import counts, searchsorted
 from weft.ops.views import complex
+from weft.types import Number
 
 # Covariance
 
@@ -40,7 +43,9 @@ def check_weights(argument: str, weights: Any, count: int, whole: bool) -> None:
 
 
 @composite("cov")
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariances of variables: one in each row, one observation in each column.
 
     Parameters
@@ -48,8 +53,19 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     input : Tensor, shape (variables, observations) or (observations,)
     correction : int
         Taken off the number of observations in the divisor.
-    fweights, aweights : Tensor, optional
-        How often each observation counts: whole numbers, and any.
+    fweights : Tensor of integers, shape (observations,), optional
+        How often each observation counts.
+    aweights : Tensor of floating-point dtype, shape (observations,), optional
+        How much each observation counts.
+
+    Returns
+    -------
+    Tensor, shape (variables, variables), or () for one variable
+
+    Raises
+    ------
+    RuntimeError
+        If weights are negative, of another shape, or add up to 0.
 
     Examples
     --------
@@ -65,7 +81,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if not table._key.is_differentiable:
         table = table.to(get_default_dtype())
     count = table.shape[1]
-    weights = None
+    weights: Any = None
     if fweights is not None:
         check_weights("fweights", fweights, count, True)
         weights = fweights
@@ -91,7 +107,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 @composite("corrcoef")
-def corrcoef(input):
+def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of variables: one in each row, one observation in each column."""
     if input.ndim > 2:
         raise RuntimeError(
@@ -170,23 +186,44 @@ def binned(name: str, points: Any, edges: list[Any], weight: Any, density: bool)
 
 
 @composite("histogram", out="exact", data_dependent=True)
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(
+    input: Tensor,
+    bins: int | Tensor,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> tuple[Tensor, Tensor]:
     """How many elements lie between neighbouring edges, and the edges.
 
     Parameters
     ----------
-    input : Tensor
-    bins : int or Tensor
+    input : Tensor of floating-point dtype
+    bins : int or Tensor, shape (bins + 1,)
         How many of equal width, or the edges in increasing order. The last bin has both its edges.
     range : (float, float), optional
         The outer edges, if ``bins`` is a number. Default: the least and the largest element.
-    weight : Tensor of input's shape, optional
+    weight : Tensor of input's shape and dtype, optional
+        How much each element counts.
     density : bool
         Scale so that the integral over all bins is 1.
 
     Returns
     -------
-    named tuple (hist, bin_edges)
+    named tuple (hist, bin_edges) of Tensor, shapes (bins,) and (bins + 1,)
+
+    Raises
+    ------
+    RuntimeError
+        If a shape or dtype does not fit, there is no bin, or the range is not finite.
+
+    Examples
+    --------
+    >>> hist, edges = weft.histogram(weft.tensor([1.0, 2.0, 1.0, 4.0]), bins=2, range=(0, 4))
+    >>> hist
+    tensor([2., 2.])
+    >>> edges
+    tensor([0., 2., 4.])
     """
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError(
@@ -200,34 +237,58 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
 
 
 @composite(data_dependent=True)
-def histogramdd(input, bins, range=None, weight=None, density=False):
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """`histogram` of points in several dimensions.
 
     Parameters
     ----------
-    input : Tensor, shape (..., N)
+    input : Tensor of floating-point dtype, shape (..., N)
     bins : int, N ints, or N Tensors
+        How many of equal width along each dimension, or the edges.
     range : sequence of 2 N float, optional
+        The outer edges, those of the first dimension first. Default: the least and the largest coordinates.
+    weight : Tensor, shape (...), optional
+        How much each point counts.
+    density : bool
+        Scale so that the integral over all bins is 1.
 
     Returns
     -------
     named tuple (hist, bin_edges), the edges as a tuple of N Tensors.
+
+    Raises
+    ------
+    RuntimeError
+        If input has fewer than two dimensions, or bins or range have another length.
+
+    Examples
+    --------
+    >>> points = weft.tensor([[0.0, 0.0], [1.0, 1.0], [0.2, 0.9]])
+    >>> weft.histogramdd(points, bins=2).hist
+    tensor([[1., 1.],
+            [0., 1.]])
     """
     if input.ndim < 2:
         raise RuntimeError(f"histogramdd: input tensor should have at least 2 dimensions, but got {input.ndim}")
     size = input.shape[-1]
-    bins = [bins] * size if isinstance(bins, int) else list(bins)
-    if len(bins) != size:
+    each_bins: list[Any] = [bins] * size if isinstance(bins, int) else list(bins)
+    if len(each_bins) != size:
         raise RuntimeError(
             f"histogramdd: expected {size} sequences of bin edges for a {size}-dimensional histogram but got "
-            f"{len(bins)}"
+            f"{len(each_bins)}"
         )
     if range is not None and len(range) != 2 * size:
         raise RuntimeError(f"histogramdd: for a {size}-dimensional histogram range should have {2 * size} elements")
     points = input.detach().reshape(math.prod(input.shape[:-1]), size)
     edges = [
         edges_of("histogramdd", points.select(1, d), each, None if range is None else range[2 * d : 2 * d + 2])
-        for d, each in enumerate(bins)
+        for d, each in enumerate(each_bins)
     ]
     hist = binned("histogramdd", points, edges, weight, density)
     return named("histogramdd", "hist bin_edges")(hist, tuple(edges))
@@ -237,8 +298,32 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 @composite()
-def combinations(input, r=2, with_replacement=False):
-    """All choices of r elements of a vector, in order, one in a row."""
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of r elements of a vector, in order, one in a row.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n,)
+    r : int
+    with_replacement : bool
+        An element may be chosen several times.
+
+    Returns
+    -------
+    Tensor, shape (choices, r)
+
+    Raises
+    ------
+    RuntimeError
+        If input is no vector, or r is negative.
+
+    Examples
+    --------
+    >>> weft.combinations(weft.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if input.ndim != 1:
         raise RuntimeError(f"combinations: Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -259,8 +344,23 @@ def combinations(input, r=2, with_replacement=False):
 
 
 @composite()
-def unravel_index(indices, shape):
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The positions along each dimension of a shape that positions in its flattened form stand for.
+
+    Parameters
+    ----------
+    indices : Tensor of integers
+        Positions in row-major order.
+    shape : int or sequence of int
+
+    Returns
+    -------
+    tuple of Tensor of int64, one for each dimension, of the shape of indices
+
+    Raises
+    ------
+    ValueError
+        If an index is outside of the shape.
 
     Examples
     --------
@@ -284,7 +384,13 @@ def unravel_index(indices, shape):
 
 
 @composite()
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(
+    input: Tensor,
+    *,
+    spacing: Number | Sequence[Number] | Sequence[Tensor] | None = 1,
+    dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> tuple[Tensor, ...]:
     """The derivative of sampled values along dimensions, by differences of second order.
 
     Parameters
@@ -300,6 +406,17 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     Returns
     -------
     tuple of Tensor, one for each dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension has fewer than ``edge_order + 1`` samples, or ``spacing`` another length than ``dim``.
+
+    Examples
+    --------
+    >>> x = weft.tensor([0.0, 1.0, 4.0, 9.0])
+    >>> weft.gradient(x)
+    (tensor([1., 2., 4., 5.]),)
     """
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: only supports edge_order=1 and edge_order=2; got {edge_order}")
