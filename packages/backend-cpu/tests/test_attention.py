@@ -39,7 +39,7 @@ def masked(kind, batch, heads, length, sources):
 def test_attention_is_numpys(shape, kind, order, monkeypatch):
     from weft.backend_cpu.compiled.kernels import attention
 
-    monkeypatch.setattr(attention, "LEAST", 0)
+    monkeypatch.setattr(attention, "MIN_SIZE", 0)
     batch, heads, (length, sources, width, value_width) = 2, 3, shape
 
     def drawn(rows, columns):

@@ -42,7 +42,7 @@ def matmul(monkeypatch):
     """The family of matrix products, which takes the smallest ones too."""
     from weft.backend_cpu.onednn import matmul
 
-    monkeypatch.setattr(matmul, "LEAST", 0)
+    monkeypatch.setattr(matmul, "MIN_MULTIPLICATIONS", 0)
     return matmul
 
 
@@ -233,7 +233,7 @@ def convolution(monkeypatch):
     """The family of convolutions, which takes the smallest ones too."""
     from weft.backend_cpu.onednn import convolution
 
-    monkeypatch.setattr(convolution, "LEAST", 0)
+    monkeypatch.setattr(convolution, "MIN_MULTIPLICATIONS", 0)
     return convolution
 
 

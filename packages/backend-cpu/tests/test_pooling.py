@@ -123,7 +123,7 @@ def test_means_and_their_gradients_are_numpys(case, options, layout, pooling):
     run = pooling.avg_pool_gradient(None)
     grad = random(*shape[:2], *out)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "FEW", 0)
+        patch.setattr(pooling, "MIN_SIZE_FUSED", 0)
         found = run(layout(grad), shape, *args)
     np.testing.assert_allclose(found, generic(declared.avg_pool_gradient)(grad, shape, *args), atol=1e-6)
 

@@ -28,7 +28,7 @@ SIZES = {
 def every_size(monkeypatch):
     from weft.backend_cpu.compiled.kernels import recurrent
 
-    monkeypatch.setattr(recurrent, "LEAST_GATES", 0)
+    monkeypatch.setattr(recurrent, "MIN_GATES", 0)
 
 
 def kernels(op):
@@ -94,8 +94,8 @@ def test_layers_and_gradients_are_those_of_numpys_kernel(op, options, sizes, wid
 def test_gradients_of_large_weights_are_those_of_numpys_kernel(op, options, monkeypatch):
     from weft.backend_cpu.compiled.kernels import recurrent
 
-    monkeypatch.setattr(recurrent, "LEAST_PRODUCT", 0)
-    monkeypatch.setattr(recurrent, "LEAST_COLUMNS", 0)
+    monkeypatch.setattr(recurrent, "MIN_PRODUCT", 0)
+    monkeypatch.setattr(recurrent, "MIN_COLUMNS", 0)
     compare(op, options, (40, 40, 33, 5), 40, False)
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="n
 def turn():
     from weft.backend_cpu.compiled.codegen.mathematics import function
     from weft.backend_cpu.compiled.codegen.parallel import launcher
-    from weft.backend_cpu.compiled.codegen.simd_loop import together
+    from weft.backend_cpu.compiled.codegen.simd_loop import simd_loop
 
     @function
     def turned(x, y, weight):
@@ -20,7 +20,7 @@ def turn():
 
     @launcher
     def call(x, y, weight, size):
-        together(turned, (x, y, weight), np.uintp(size))
+        simd_loop(turned, (x, y, weight), np.uintp(size))
 
     return call
 

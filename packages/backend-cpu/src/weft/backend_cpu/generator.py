@@ -1,4 +1,4 @@
-"""The CPU's random stream where Numba is installed: many samples at once are made in compiled loops."""
+"""The CPU's random stream where Numba is installed: compiled loops for many samples at once."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["CompiledStream"]
 Array = np.ndarray[Any, Any]
 
 MIN_SIZE_NORMALS = 32 * MIN_SIZE
-"""The number of normals from which their loop is worth its second of compilation, which is ten times that of others."""
+"""The number of normals from which their loop is worth compiling, which takes a second, ten times that of others."""
 
 SECONDS_PER_SAMPLE = 5e-9
 """What NumPy takes, about."""
 
 
 def by_numpy(n: int) -> bool:
-    """Whether NumPy makes so many samples, which compiled loops would make no other."""
+    """Whether NumPy makes ``n`` samples, whose bits compiled loops would make too."""
     return n < MIN_SIZE or not has_numba() or keep_numpy("random samples", SECONDS_PER_SAMPLE * n)
 
 
@@ -59,7 +59,7 @@ class CompiledStream(MersenneStream):
         return in_chunks(n, np.dtype(bool), lambda count: self._made("below", count, 2, np.bool_, limit))
 
     def _made(self, name: str, n: int, each: int, dtype: Any, *args: Any) -> Array:
-        """Samples that a compiled loop makes of so many words each."""
+        """Samples that a compiled loop makes of ``each`` words."""
         from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty(n, dtype)

@@ -1,19 +1,18 @@
-"""How compiled kernels are kept on disk: whole ones, by what they are the kernels of, or none.
+"""The cache of compiled kernels on disk: an entry is whole and for the right kernel, or there is none.
 
-Numba numbers the files of what it compiled of a function, by the function's index of them. Two processes that have read
-the same index take the same number, for different kernels; then the index of the one leads to the file of the other,
-and from that day on a program silently computes something else (Numba 0.68). Here a file is named by what it is the
-kernel of. The worst that two processes can do to each other is then to forget a kernel, which is compiled again.
+Numba numbers the data files of a function by the entries of its index. Two processes that have read the same index take
+the same number for different kernels; then one index leads to the other's file, and from then on a program silently
+computes something else (Numba 0.68). Here a file is named by a hash of what it is the kernel of: the worst that two
+processes can do to each other is to forget a kernel, which is compiled again.
 
-Numba asks whether a function's own file has changed. Here those are asked too that its file takes functions from.
+Numba checks whether a function's own file has changed. Here the files of the functions that it calls are checked too.
 
-A kernel that is compiled works in this process whether it can be kept or not: a disk may be full. It is compiled on a
-thread of its own, where no interrupt arrives: one while Numba reads its registries would leave them half read, and one
-while LLVM hands the code over is lost, whereupon Numba has no code to keep ("no compiled object yet"). A file that
-cannot be read, as after a loss of power, is none. Only weft's own functions are kept so: Numba's classes stay as
-they are.
+A compiled kernel works whether it can be cached or not (a disk may be full). It is compiled on a thread of its own, out
+of reach of interrupts: one while Numba reads its registries would leave them half read, and one while LLVM hands the
+code over is swallowed, whereupon Numba has nothing to cache ("no compiled object yet"). A file that cannot be read, as
+after a loss of power, counts as missing. Only weft's own functions are cached so: Numba's classes stay as they are.
 
-Beside them is a file, without content, for each work that was found to be worth compiled kernels.
+Beside the kernels is an empty file for each work that was found to be worth compiling (tiered compilation).
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ __all__ = ["c_function", "cached", "cached_njit", "decide", "folder", "folder_of
 
 
 class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
-    """The files of a function's kernels, and the index of them."""
+    """The data files of a function's kernels, and their index."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep what was compiled: first the data, then the index's line that leads there."""
+        """Write the data first, then the index entry that leads there."""
         name = self._data_name(int(sha256(self._dump(key)).hexdigest()[:16], 16))
         self._save_data(name, data)
         self._save_index(self._readable_index() | {key: name})
 
     def load(self, key: Any) -> Any:
-        """What was kept under a key; None for what is not there, or cannot be read."""
+        """The data of a key; None if there is none, or it cannot be read."""
         try:
             return super().load(key)
         except Exception:
@@ -63,13 +62,13 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The kernels of a function on disk.
+    """The cached kernels of a function.
 
     Parameters
     ----------
     py_func : function
     *modules : str
-        Names of more modules whose functions it calls.
+        Names of more modules that it calls functions of.
     """
 
     def __init__(self, py_func: Any, *modules: str) -> None:
@@ -78,14 +77,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load a kernel; None where there is no whole one."""
+        """Load a kernel; None if there is no whole one."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a kernel, if that can be: it is compiled, and serves without."""
+        """Cache a kernel if possible: it works without."""
         with suppress(Exception):
             super().save_overload(sig, data)
 
@@ -116,10 +115,7 @@ def files_of(names: set[str]) -> list[str]:
 
 
 def cached(dispatcher: Any, *modules: str) -> Any:
-    """A function of `numba.njit` that no interrupt leaves half compiled, and whose kernels are kept on disk.
-
-    Where nothing can be written, they are not.
-    """
+    """Have the kernels of a function of `numba.njit` cached on disk, and compiled out of reach of interrupts."""
     with suppress(RuntimeError):  # Numba: "no locator available"
         dispatcher._cache = KernelCache(dispatcher.py_func, *modules)
     compiled = dispatcher.compile
@@ -128,13 +124,13 @@ def cached(dispatcher: Any, *modules: str) -> Any:
 
 
 def cached_njit(**options: Any) -> Callable[[Any], Any]:
-    """`numba.njit` with these options, for functions whose kernels are kept on disk."""
+    """`numba.njit` with these options, cached on disk."""
     compiler = njit(**options)
     return lambda function: cached(compiler(function))
 
 
 def c_function(signature: str, *modules: str, pipeline_class: Any = None, **options: Any) -> Callable[[Any], Any]:
-    """`numba.cfunc`, whose kernels are kept on disk. It takes functions of these modules."""
+    """`numba.cfunc`, cached on disk, for functions that call functions of these modules."""
     pipeline = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
 
     def compiled(function: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Half precision in compiled loops: read as float32, and rounded once when it is written. Numba has no such numbers."""
+"""float16 and bfloat16 in compiled loops: read as float32, rounded once when written. Numba has neither."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["BITS", "HALVES", "loaded", "narrow", "number_in", "put_at", "rounded
 I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
-"""Their names, by the dtypes of arrays."""
+"""Names of the half-precision dtypes, by NumPy's dtypes."""
 
 
 def loaded(builder: Any, name: str, place: Any) -> tuple[Any, Any]:
-    """The instruction that reads from a place, and the number in float32."""
+    """The load instruction, and the number in float32."""
     bits = builder.load(builder.bitcast(place, I16.as_pointer()))
     if name == "float16":
         return bits, widened(builder, bits)
     return bits, builder.bitcast(builder.shl(builder.zext(bits, I32), I32(16)), SINGLE)
 
 
-# Instructions that convert float16 came with AVX2's processors, or shortly before. Without them LLVM would call
-# functions of a library of its own, which are not in the process.
+# Processors before AVX2 have no instructions that convert float16: LLVM would call functions of compiler-rt, which the
+# process does not have.
 
-LEAST_NORMAL, BEYOND = 113 << 23, 0x477FF000  # 2**-14; and the least number that is rounded to infinity: 65520
+MIN_NORMAL, BEYOND = 113 << 23, 0x477FF000  # 2**-14; and 65520, the least number that rounds to infinity
 
 
 def widened(builder: Any, bits: Any) -> Any:
@@ -49,16 +49,16 @@ def widened(builder: Any, bits: Any) -> Any:
 
 
 def narrowed(builder: Any, value: Any) -> Any:
-    """The bits of the float16 nearest to a float32, of two the even one."""
+    """The bits of a float32 rounded to float16, ties to even."""
     if HAS_CONVERSIONS:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), I16)
     bits = builder.bitcast(value, I32)
     size = builder.and_(bits, I32(0x7FFFFFFF))
-    half = ir.Constant(SINGLE, 0.5)  # beside it the last digit is that of the smallest float16
+    half = ir.Constant(SINGLE, 0.5)  # its last place is the smallest float16
     small = builder.sub(builder.bitcast(builder.fadd(builder.bitcast(size, SINGLE), half), I32), I32(0x3F000000))
     odd = builder.and_(builder.lshr(size, I32(13)), I32(1))
     normal = builder.lshr(builder.add(builder.sub(size, I32((112 << 23) - 0xFFF)), odd), I32(13))
-    number = builder.select(builder.icmp_unsigned("<", size, I32(LEAST_NORMAL)), small, normal)
+    number = builder.select(builder.icmp_unsigned("<", size, I32(MIN_NORMAL)), small, normal)
     nan = builder.or_(I32(0x7E00), builder.and_(builder.lshr(size, I32(13)), I32(0x3FF)))
     beyond = builder.select(builder.icmp_unsigned(">", size, I32(0x7F800000)), nan, I32(0x7C00))
     number = builder.select(builder.icmp_unsigned("<", size, I32(BEYOND)), number, beyond)
@@ -66,7 +66,7 @@ def narrowed(builder: Any, value: Any) -> Any:
 
 
 def rounded(builder: Any, name: str, value: Any) -> Any:
-    """The bits of the number nearest to one of float32, of two the even one; nan stays nan, with its sign."""
+    """The bits of a float32 rounded to half precision, ties to even; nan stays nan, with its sign."""
     if name == "float16":
         return narrowed(builder, value)
     bits = builder.bitcast(value, I32)
@@ -76,19 +76,19 @@ def rounded(builder: Any, name: str, value: Any) -> Any:
     return builder.trunc(builder.select(is_nan, builder.or_(high, I32(0x40)), nearest), I16)
 
 
-# Halves in loops over arrays of Numba's: records of one field, which is named for the dtype and has its bits
+# Half precision in Numba's arrays: a record dtype of one uint16 field, which is named for the dtype
 
 BITS = {element: np.dtype([(name, "u2")]) for element, name in HALVES.items()}
-"""What an array of halves is viewed as."""
+"""The record dtype as which an array of half precision is passed to compiled code."""
 
 
 def half_of(x: Any) -> str:
-    """The name of half precision that an array's type stands for; empty for other arrays."""
+    """The name of an array type's half precision; empty for other arrays."""
     return next(iter(x.dtype.fields)) if isinstance(x.dtype, types.Record) else ""
 
 
 def place_of(context: Any, builder: Any, x: Any, array: Any, i: Any) -> Any:
-    """The address of an element of a vector, whose elements may be apart (by 0 bytes where it is expanded)."""
+    """The address of an element of a vector with any stride."""
     found = context.make_array(x)(context, builder, array)
     if x.is_contig:
         return builder.gep(found.data, [i])
@@ -120,7 +120,7 @@ def put_half_at(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
 
 
 def value_at(x: Any, i: Any) -> Any:
-    """``x[i]`` of a vector; of halves in float32."""
+    """``x[i]`` of a vector, in float32 for half precision."""
 
 
 @overload(value_at, jit_options={"forceinline": True})
@@ -129,7 +129,7 @@ def value_at_of(x, i):
 
 
 def put_at(x: Any, i: Any, value: Any) -> None:
-    """``x[i] = value``, of halves rounded."""
+    """``x[i] = value``, rounded for half precision."""
 
 
 @overload(put_at, jit_options={"forceinline": True})
@@ -154,18 +154,18 @@ def number_in_of(like, number):
     return lambda like, number: like.dtype.type(number)
 
 
-# Rows of halves for loops that take float32: a few at a time, which stay in the first cache
+# Rows of half precision for loops over float32: a few at a time, which stay in the first cache
 
 
 @loop
 def rows_at_once(size):
-    """How many rows of so many elements."""
+    """How many rows of ``size`` elements are converted at a time."""
     return max(np.uintp(4096) // np.uintp(size), np.uintp(1))
 
 
 @loop
 def widen(x, first, count, rows):
-    """Read halves, from an element on, to the beginning of an array of float32."""
+    """Convert ``count`` elements from ``first`` on to the beginning of an array of float32."""
     flat = rows.reshape(-1)
     for i in range(np.uintp(count)):
         flat[i] = value_at(x, first + i)
@@ -173,7 +173,7 @@ def widen(x, first, count, rows):
 
 @loop
 def narrow(rows, count, x, first):
-    """Round the beginning of an array of float32 to halves, from an element on."""
+    """Round the beginning of an array of float32 to ``count`` elements from ``first`` on."""
     flat = rows.reshape(-1)
     for i in range(np.uintp(count)):
         put_at(x, first + i, flat[i])

@@ -1,10 +1,10 @@
-"""Instructions of AVX-512 that the compiler makes of no arithmetic, in loops that it makes vector code of.
+"""Instructions of AVX-512 that the compiler does not generate from arithmetic, in loops that it vectorizes.
 
-A loop is written for one number, and the compiler takes the same instructions for a vector of them. To it, each of
-these is a function of one number of which there is a form for vectors: the instruction. It is told so by an attribute
-of the function (``vector-function-abi-variant``, by which compilers find the forms of a vector library), which has a
-letter for each argument: ``v`` for what becomes a vector, ``u`` for what is the same for all. The function itself is
-called for the numbers that are left over, and is not to be inlined before the vectors are made.
+A loop is written for one number, and vectorized by the compiler. To it each of these instructions is a function of one
+number that has a vector form, the instruction: the attribute ``vector-function-abi-variant``, by which compilers find
+the vector forms of a math library, says so. It has a letter for each argument: ``v`` for what becomes a vector, ``u``
+for what is the same for all. The function itself is called for the numbers that are left over, and must not be inlined
+before the loop is vectorized.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def features() -> set[str]:
-    """Names of what the processor has that code is compiled for: this one, or what ``NUMBA_CPU_FEATURES`` says."""
+    """The features of the processor that code is compiled for: this one, or as ``NUMBA_CPU_FEATURES`` says."""
     if config.CPU_NAME or config.CPU_FEATURES:
         return {each[1:] for each in (config.CPU_FEATURES or "").split(",") if each.startswith("+")}
     return {name for name, there in llvmlite.binding.get_host_cpu_features().items() if there}
@@ -38,7 +38,7 @@ def features() -> set[str]:
 FEATURES = features()
 IS_X86 = "sse2" in FEATURES
 HAS_INSTRUCTIONS = "avx512f" in FEATURES
-HAS_FUSED = "fma" in FEATURES or not IS_X86  # products and sums that are rounded once
+HAS_FUSED = "fma" in FEATURES or not IS_X86  # multiply-adds that are rounded once
 HAS_CONVERSIONS = "f16c" in FEATURES or not IS_X86  # of float16
 
 I32 = ir.IntType(32)
@@ -46,12 +46,12 @@ NEAREST = 4  # rounding as it is set
 
 
 def call_instruction(name: str, immediate: int | None, builder: Any, values: list[Any]) -> Any:
-    """Call the function of one number that an instruction is for vectors of, as wide as the processor has them."""
+    """Call the scalar function that stands for an instruction on vectors of 512 bits."""
     element = values[0].type
     lanes, suffix = (16, "ps") if isinstance(element, ir.FloatType) else (8, "pd")
     vector, mask = ir.VectorType(element, lanes), ir.IntType(lanes)
     given = [] if immediate is None else [I32(immediate)]
-    kept = mask(-1), I32(NEAREST)  # all lanes, of which none keeps what it had
+    kept = mask(-1), I32(NEAREST)  # all lanes are computed
 
     def signature(operand: Any) -> ir.FunctionType:
         kinds = [operand] * len(values) + [each.type for each in given] + [operand] + [each.type for each in kept]

@@ -1,7 +1,7 @@
 """Loops that Numba compiles, and how they run in parallel.
 
-A kernel is two functions. The loop does the work of the indices ``lo`` to ``hi``, which come last and are unsigned, so
-that the compiler knows that no index is negative; the other hands the whole range out::
+A kernel is two functions. The loop does the work of the indices from ``lo`` to ``hi``, its last arguments, which are
+unsigned so that the compiler knows that no index is negative; the launcher hands out the whole range::
 
     @loop
     def relu_loop(x, y, lo, hi):
@@ -12,9 +12,9 @@ that the compiler knows that no index is negative; the other hands the whole ran
     def relu(x, y):
         parallel(relu_loop, (x, y), x.size, x.size)
 
-`parallel` cuts the range into one part for each thread, if there is work enough for them, and runs the parts by
-``GOMP_parallel``: OpenMP's own entry, as oneDNN's loops use it, so that all of them share one pool. It costs about a
-microsecond. A launcher called from Python costs 0.2.
+`parallel` cuts the range into one part for each thread, if there is enough work for them, and runs the parts by
+``GOMP_parallel``, OpenMP's entry point, so that they share the pool of oneDNN's loops. That costs about a microsecond;
+calling a launcher from Python costs 0.2.
 
 A function is compiled for each combination of the types of its arguments: dtype, number of dimensions and layout. So
 arrays are passed flat (``x.reshape(-1)``) or as rows (``x.reshape(-1, n)``) where they are contiguous.
@@ -39,13 +39,13 @@ from weft.backend_cpu.threads import use_openmp
 __all__ = ["GRAIN", "launcher", "loop", "parallel"]
 
 GRAIN = 16384
-"""Elements of simple arithmetic that are worth a thread of their own (measured)."""
+"""Elements of simple arithmetic that are worth a thread (measured)."""
 
 # Sums may be reordered, which vector code needs, and products contracted into multiply-adds. NaN, infinities and the
 # sign of zero keep their meaning.
 OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True}
 
-# What nothing calls is not compiled: Python calls launchers, and these the loops.
+# Python calls launchers, and these call loops: no other wrappers are compiled.
 loop = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 launcher = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 
@@ -63,10 +63,10 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
     """Run a loop over ``range(size)``, in as many threads as its work is worth.
 
     ``work`` is the number of elements that the loop touches, or a multiple for costly arithmetic, compared to `GRAIN`.
-    An exception in the loop is lost: kernels raise none, arguments are checked before.
+    An exception in the loop would be lost: arguments are checked before.
 
-    One thread computes the bits that several do: what is computed for an index must not depend on where the range is
-    cut, and the loop is called as it was compiled, not optimized into its callers, which could lead to another order.
+    The result does not depend on the number of threads: what is computed for an index must not depend on where the
+    range is cut, and the loop is not inlined, since inlined copies may add in another order.
     """
     arguments = (*args.types, types.uintp, types.uintp)
     signature = types.void(run, args, types.uintp, types.intp)
@@ -105,14 +105,14 @@ def runtime(builder: Any, name: str, result: Any, arguments: Any, values: Any) -
 
 
 def thread_count(builder: Any, work: Any) -> Any:
-    """The number of threads that so much work is worth, at most OpenMP's."""
+    """The number of threads that some work is worth, at most OpenMP's."""
     most = builder.sext(runtime(builder, "omp_get_max_threads", I32, [], []), work.type)
     worth = builder.sdiv(work, ir.Constant(work.type, GRAIN))
     return builder.select(builder.icmp_signed("<", worth, most), worth, most)
 
 
 def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) -> None:
-    """Run the parts of a range side by side: each thread calls a function that finds its own part."""
+    """Run the parts of a range concurrently: each thread calls a function that finds its own part."""
     module = builder.module
     shared = ir.LiteralStructType([packed.type, size.type])
     part = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name("part"))

@@ -1,7 +1,7 @@
-"""A function of numbers over arrays side by side, as vector code: where it reads many arrays and writes many.
+"""A function of numbers over many arrays side by side, as vector code.
 
-In a loop over arrays the compiler must know that what is written is not what is read. It cannot ask that of a dozen
-arrays at run time, and would compute one number after another. Here it is told.
+In a plain loop the compiler must know that no array that is written overlaps one that is read. It cannot check that for
+a dozen arrays at run time, and would compute one number after another. Here it is told so.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["together"]
+__all__ = ["simd_loop"]
 
 
 @intrinsic
-def together(typingctx: Any, function: Any, arrays: Any, size: Any) -> Any:
+def simd_loop(typingctx: Any, function: Any, arrays: Any, size: Any) -> Any:
     """Replace the first ``size`` elements of vectors, which do not overlap, by a function of them.
 
     The function takes one number of each vector, and returns those of the first vectors, as many as it has values.
@@ -49,8 +49,8 @@ def together(typingctx: Any, function: Any, arrays: Any, size: Any) -> Any:
 
 
 def scopes_of(builder: Any, count: int) -> list[tuple[Any, Any]]:
-    """Of each array the list of its own scope, and that of the others', which it does not overlap."""
-    add, name = builder.module.add_metadata, builder.module.get_unique_name(f"{builder.function.name}.together")
+    """The alias scopes of each array: its own, and those of the others, which it does not overlap."""
+    add, name = builder.module.add_metadata, builder.module.get_unique_name(f"{builder.function.name}.simd_loop")
     domain = add([name])
     scopes = [add([f"{name}.{number}", domain]) for number in range(count)]
     return [(add([scope]), add([each for each in scopes if each is not scope])) for scope in scopes]

@@ -1,10 +1,10 @@
-"""Have loops compiled to vectors as wide as the processor has them, and to several of them side by side.
+"""Numba compilers for the widest vectors, and for several vectors per iteration.
 
-LLVM takes half of that width on Intel's processors with AVX-512, the first of which ran slower with the whole. Loops
-that compute much, such as exponentials, take up to a third longer so (measured on one of these first). And it computes
-one vector after the other where a loop's body is long: then each instruction waits for the one before, and the
-processor looks ahead too few of them to begin with the next vector. With four at a time logarithms, softplus and their
-like take two thirds of the time (measured with AVX-512 and with AVX2), and simple loops no longer.
+By default LLVM takes half of the width on Intel's processors with AVX-512, the first of which slowed down with the
+whole; loops that compute much, such as exponentials, then take up to a third longer (measured on one of these first).
+And where a loop's body is long it computes one vector after another: each instruction waits for the one before, and the
+processor does not look far enough ahead to begin with the next vector. With four vectors at a time logarithms, softplus
+and their like take two thirds of the time (measured with AVX-512 and with AVX2), and simple loops no longer.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 
 __all__ = ["SeveralVectors", "WideVectors", "widen"]
 
-WIDTH = '"prefer-vector-width"="512"'  # in bits; where there are none so wide, it means the widest
+WIDTH = '"prefer-vector-width"="512"'  # bits; on processors with less, the widest
 SEVERAL = 4
 
 
 def widen(function: Any) -> None:
-    """Ask it of a function of LLVM's language."""
+    """Have a function of LLVM's language compiled to the widest vectors."""
     set.add(function.attributes, WIDTH)  # llvmlite's own method knows attributes of one word alone
 
 
 class WideLower(Lower):  # type: ignore[misc]
-    """Numba's step from its own language to LLVM's, which asks it of each function."""
+    """Numba's lowering to LLVM, with the widest vectors."""
 
     def setup_function(self, fndesc: Any) -> None:
         super().setup_function(fndesc)
         widen(self.function)
         if not (self.flags.no_cpython_wrapper and self.flags.no_cfunc_wrapper):
-            self.function.attributes.add("noinline")  # of the wrapper that Python or C calls it is not asked
+            self.function.attributes.add("noinline")  # else the wrapper, without the attribute, would inline it
 
 
 class SeveralAtOnce(ir.values.MDValue):  # type: ignore[misc]
-    """What LLVM is told of a loop: a list that begins with itself, by which it knows the loop, and a hint."""
+    """LLVM's metadata of a loop: a list that begins with itself, and the number of iterations to interleave."""
 
     def __init__(self, module: Any) -> None:
         hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.IntType(32)(SEVERAL)])
@@ -52,7 +52,7 @@ class SeveralAtOnce(ir.values.MDValue):  # type: ignore[misc]
 
 
 class SeveralLower(WideLower):
-    """The same step, which asks for several vectors in each loop too."""
+    """The same, with several vectors per iteration."""
 
     def lower_function_body(self) -> Any:
         entry, passed = super().lower_function_body(), set()
@@ -60,16 +60,16 @@ class SeveralLower(WideLower):
             passed.add(block)
             end = block.terminator
             if end is not None and end.opname == "br" and len(end.operands) == 1 and end.operands[0] in passed:
-                end.set_metadata("llvm.loop", SeveralAtOnce(self.module))  # it goes back to where the loop begins
+                end.set_metadata("llvm.loop", SeveralAtOnce(self.module))  # a branch back to where a loop begins
         return entry
 
 
 class OwnCode(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a compiled function, with copies of its own of the functions that it calls.
+    """The code of a compiled function, with private copies of the functions that it calls.
 
-    LLVM optimizes a copy once more together with its caller, which may put a sum in another order. Numba gives all
-    copies of a function one name, under which the process takes the first that it meets: another one where a kernel is
-    compiled than where it is read from disk. So that both compute the same bits, a copy's name ends with its owner's.
+    LLVM optimizes a copy together with its caller, which may put a sum in another order. Numba gives all copies of a
+    function one name, and the process takes the first with that name: one where a kernel is compiled, another where it
+    is read from disk. So that both compute the same bits, a copy's name has a suffix of its owner.
     """
 
     def __init__(self, codegen: Any, name: str) -> None:
@@ -77,7 +77,7 @@ class OwnCode(JITCodeLibrary):  # type: ignore[misc]
         self._finished: list[Any] = []
 
     def add_finished_library(self, library: Any) -> None:
-        """Add a function that is called as it is: not optimized again, which makes some loops a third slower."""
+        """Link a function without optimizing it again, which makes some loops a third slower."""
         library._ensure_finalized()
         self._finished.append(library)
 
@@ -96,7 +96,7 @@ class OwnCode(JITCodeLibrary):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class WideLowering(BaseNativeLowering):  # type: ignore[misc]
-    """The pass that makes this step."""
+    """The compiler pass of `WideLower`."""
 
     _name = "wide_native_lowering"
 
@@ -113,7 +113,7 @@ class WideLowering(BaseNativeLowering):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class SeveralLowering(WideLowering):
-    """The pass that makes the other."""
+    """The compiler pass of `SeveralLower`."""
 
     _name = "several_native_lowering"
 
@@ -135,6 +135,6 @@ class WideVectors(CompilerBase):  # type: ignore[misc]
 
 
 class SeveralVectors(WideVectors):
-    """The same with several of them at once: for functions that are a loop over many elements."""
+    """The same with several vectors per iteration: for functions that are one loop over many elements."""
 
     lowering = SeveralLowering

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 Sizes = tuple[int, ...]
 
-REAL = "float32 float64"  # all of it for first arrays of `FEW` elements, as for other loops that do several steps
+REAL = "float32 float64"
 
 
 @loop

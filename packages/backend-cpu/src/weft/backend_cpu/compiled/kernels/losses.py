@@ -1,4 +1,4 @@
-"""Losses and their gradients: one pass over what is predicted each."""
+"""Losses and their gradients, each in one pass over the input."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 
-# Cross entropy of classes. `most` and `sums` are the largest score of each place and the logarithm of the sum of the
-# exponentials; a place that is ignored has a count of 0.
+# Cross entropy with class indices. `most` and `sums` are the largest logit of each place, and the logarithm of the sum
+# of the exponentials; an ignored place has a count of 0.
 
 
-ROWS = 8192  # fewer are read by one thread
-NARROW = np.uintp(32)  # classes; vectors for so few are of several rows
+MAX_SERIAL_ROWS = 8192  # that one thread goes through
+MAX_FEW_CLASSES = np.uintp(32)  # for which a vector holds several rows
 
 
 @loop
 def log_sums(x, most, sums, lo, hi):
-    """Of each row the largest score, and the logarithm of the sum of the exponentials of the distances from it."""
-    if x.shape[1] <= NARROW:
-        across = np.empty((NARROW, SIDE), x.dtype)
+    """The largest logit of each row, and the logarithm of the sum of the exponentials of the distances from it."""
+    if x.shape[1] <= MAX_FEW_CLASSES:
+        across = np.empty((MAX_FEW_CLASSES, SIDE), x.dtype)
         for first in range(lo, hi, SIDE):
             count = min(SIDE, hi - first)
             for k in range(count):
@@ -128,7 +128,7 @@ def cross_entropy_by_columns(x, target, weight, ignored, smoothing, most, sums, 
 
 @launcher
 def cross_entropy_of_rows(x, target, ignored, mean, most, sums, loss, count):
-    """The sum or mean for rows of which each counts the same; False if a class is out of range."""
+    """The sum or mean over unweighted rows; False if a class is out of range."""
     parallel(log_sums, (x, most, sums), x.shape[0], EXP * x.size)
     total, number, classes = 0.0, 0, np.uintp(x.shape[1])
     for row in range(np.uintp(target.size)):
@@ -145,15 +145,15 @@ def cross_entropy_of_rows(x, target, ignored, mean, most, sums, loss, count):
 
 
 def are_usual(input: Any, target: Any, weight: Any, reduction: str, smoothing: float = 0.0) -> bool:
-    """Whether there are rows of scores and a class for each, of which each counts the same, and not very many."""
-    if weight is not None or smoothing or reduction == "none" or input.ndim != 2 or target.size >= ROWS:
+    """Whether these are not very many unweighted rows of logits, with a class for each."""
+    if weight is not None or smoothing or reduction == "none" or input.ndim != 2 or target.size >= MAX_SERIAL_ROWS:
         return False
     flat: bool = input.flags.c_contiguous and target.flags.c_contiguous
     return flat and target.dtype == np.int64
 
 
 def by_row_or_column(input: Any, target: Any, *arrays: Any) -> tuple[Any, list[Any]]:
-    """Scores as (N, C) where each sample has one place, else as (N, C, places), and what is there of each place."""
+    """Logits as (N, C) or (N, C, places), and the other arrays as (N,) or (N, places)."""
     batch, classes = input.shape[:2]
     places = target.size // batch
     x = contiguous(input)
@@ -233,9 +233,9 @@ def cross_entropy_backward_columns(shares, x, target, weight, whole, ignored, sm
 
 @loop
 def log_sums_backward(grad, x, target, total, ignored, most, sums, y, lo, hi):
-    """The gradients of rows of which each counts the same, one of a ``total`` of them."""
+    """The gradients of unweighted rows."""
     share, classes = grad / total, np.uintp(x.shape[1])
-    if classes <= NARROW:
+    if classes <= MAX_FEW_CLASSES:
         for row in range(lo, hi):
             for j in range(classes):
                 y[row, j] = (x[row, j] - most[row]) - sums[row]
@@ -306,12 +306,12 @@ def cross_entropy_gradient_kernel(generic: Any) -> Any:
     return by_size
 
 
-# The negated logarithms of classes
+# Negative log likelihood
 
 
 @launcher
 def picked_rows(x, target, ignored, mean, loss, count):
-    """The sum or mean for rows of which each counts the same; False if a class is out of range."""
+    """The sum or mean over unweighted rows; False if a class is out of range."""
     total, number, classes = 0.0, 0, np.uintp(x.shape[1])
     for row in range(np.uintp(target.size)):
         chosen = np.uintp(target[row])

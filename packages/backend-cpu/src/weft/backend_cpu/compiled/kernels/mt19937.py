@@ -1,5 +1,5 @@
-"""The words of MT19937, and the samples that are made of them: bit for bit those of `weft._random.mt19937`, but for
-what goes through a logarithm or a sine, which is right to the last places.
+"""MT19937's words, and the samples made of them: the bits of `weft._random.mt19937`, but for logarithms and sines,
+which are right to the last places.
 
 Words come one block after another, in one thread; samples are made of them in several.
 """

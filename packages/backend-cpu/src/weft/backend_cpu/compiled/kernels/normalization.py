@@ -353,7 +353,7 @@ def group_norm(x, weight, bias, y, means, inverses, eps):
     parallel(group_norm_rows, (x, weight, bias, y, means, inverses, eps), x.shape[0] * x.shape[1], x.size)
 
 
-LEAST_PLACES = 8  # fewer are no work for vector code, channel by channel
+MIN_PLACES = 8  # of a channel that are worth vector code
 
 
 def grouped(array: Any, groups: int) -> Any:
@@ -365,7 +365,7 @@ def grouped(array: Any, groups: int) -> Any:
 @register_kernel("nn::group_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def group_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
-        if input.size < LEAST_PLACES * input.shape[0] * input.shape[1] or not input.size:
+        if input.size < MIN_PLACES * input.shape[0] * input.shape[1] or not input.size:
             return generic(input, weight, bias, groups, eps)
         batch, channels = input.shape[:2]
         y = np.empty(input.shape, input.dtype)
@@ -416,7 +416,7 @@ def group_norm_backward(grad, x, weight, means, inverses, y, result):
 @register_kernel("nn::group_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def group_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, groups: int) -> Any:
-        if input.size < LEAST_PLACES * input.shape[0] * input.shape[1] or not input.size or grad.dtype != input.dtype:
+        if input.size < MIN_PLACES * input.shape[0] * input.shape[1] or not input.size or grad.dtype != input.dtype:
             return generic(grad, input, weight, mean, inverse, groups)
         channels = input.shape[1]
         y, result = np.empty(input.shape, input.dtype), np.empty((2, channels), input.dtype)

@@ -1,8 +1,8 @@
-"""Products of matrices inside of compiled loops, with a matrix that is arranged for it once: in panels.
+"""Matrix products inside of compiled loops, by a matrix that is packed once: in panels.
 
-A panel is some columns, as many as fill two vectors, row after row: what the innermost loop reads is one stream. That
-loop keeps a tile of the result in registers: some rows of it, two vectors wide. It is written in the compiler's own
-language, since a loop over arrays would be cut into vectors along the wrong dimension.
+A panel is some columns, as many as fill two vectors, stored row after row: what the innermost loop reads is one stream.
+That loop keeps a tile of the result in registers: some rows of it, two vectors wide. It is written in LLVM's language,
+since a loop over arrays would be vectorized along the wrong dimension.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ __all__ = [
 ]
 
 BYTES = 64 if "avx512f" in FEATURES else 32 if "avx" in FEATURES else 16  # of a vector
-IS_SMALL = IS_X86 and BYTES < 64  # a set of 16 registers, where others have 32
-ROWS = 4 if IS_SMALL else 8  # of a tile
+HAS_16_REGISTERS = IS_X86 and BYTES < 64  # where others have 32
+ROWS = 4 if HAS_16_REGISTERS else 8  # of a tile
 VECTORS = 2
 ACROSS = VECTORS * BYTES  # bytes from a row of a panel to the next
 AT_ONCE = 8  # terms of a sum in one round of the innermost loop, and how many of a panel's rows are fetched ahead
-INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays near
+INNER = 1024  # terms of a sum at a time: so much of a panel and of a tile's rows stays in the cache
 PAIRS = np.dtype(np.uint32)
-"""The dtype of panels of pairs of bfloat16, of which two rows are one."""
+"""The dtype of panels of pairs of bfloat16: two rows are one."""
 HAS_PAIRS = BYTES == 64 and "avx512bf16" in FEATURES
 BLOCK = 256  # rows at a time
-TOGETHER = 8  # panels that are set together
-SHORT = 128  # terms of a sum at a time where both matrices are in panels
+PACKED_AT_ONCE = 8  # panels
+INNER_PACKED = 128  # terms of a sum at a time where both matrices are packed
 TERMS = 8  # of a product that count as one operation
 
 Array = np.ndarray[Any, Any]
@@ -59,7 +59,7 @@ I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 class BFloat(ir.Type):  # type: ignore[misc]
-    """The compiler's type of bfloat16."""
+    """LLVM's type of bfloat16."""
 
     def _to_string(self) -> str:
         return "bfloat"
@@ -83,7 +83,7 @@ def add_product_of_pairs(builder: Any, total: Any, a: Any, b: Any) -> Any:
 
 
 def tile_of(rows: int) -> Any:
-    """The function that adds a product to a tile of so many rows."""
+    """The function that adds a product to a tile of ``rows`` rows."""
 
     @intrinsic
     def add_to_tile(
@@ -223,7 +223,7 @@ def lanes_of(element: Any) -> int:
 
 @intrinsic
 def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, across: Any) -> Any:
-    """Transpose a square as wide as a vector, by the addresses and the bytes from a row to the next."""
+    """Transpose a square as wide as a vector, by addresses and the bytes from one row to the next."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         zero, source, step, target, across = values
@@ -258,7 +258,7 @@ def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, ac
 
 @intrinsic
 def clear(typingctx: Any, target: Any, size: Any) -> Any:
-    """Set so many bytes to 0, by the address."""
+    """Set bytes to 0."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         cgutils.memset(builder, builder.inttoptr(values[0], POINTER), values[1], 0)
@@ -269,7 +269,7 @@ def clear(typingctx: Any, target: Any, size: Any) -> Any:
 
 @loop
 def bytes_of(number):
-    """How many a number has."""
+    """The size of a number in bytes."""
     return np.intp(either(number, 4.0, 8.0))
 
 
@@ -367,9 +367,9 @@ def set_panels(zero, source, step, flipped, rows, columns, panels, below):
     size = bytes_of(zero)
     width = ACROSS // size
     whole = 0 if flipped else columns // width
-    for first in range(0, whole, TOGETHER):  # what lies side by side is read at once: two thirds of the time (measured)
+    for first in range(0, whole, PACKED_AT_ONCE):  # side by side: two thirds of the time (measured)
         for row in range(rows):
-            for p in range(first, min(first + TOGETHER, whole)):
+            for p in range(first, min(first + PACKED_AT_ONCE, whole)):
                 copy_bytes(panels + p * below + row * ACROSS, source + row * step + p * ACROSS, ACROSS)
     for first in range(whole * width, columns, width):
         place, some = source + first * (step if flipped else size), min(width, columns - first)
@@ -426,14 +426,16 @@ def add_panel(zero, terms, a, panels, k, c, step, rows, columns):
 def set_products(a, first, second, by_first, by_second, lo, hi):
     """Set some rows of the products, those of panels of a."""
     zero, width = like(a[0, 0], 0.0), ACROSS // a.itemsize
-    own = np.empty((TOGETHER, SHORT * width), a.dtype)
+    own = np.empty((PACKED_AT_ONCE, INNER_PACKED * width), a.dtype)
     end = min(np.intp(hi) * width, a.shape[1])
-    for k in range(0, a.shape[0], SHORT):
-        terms = min(SHORT, a.shape[0] - k)
-        for start in range(np.intp(lo) * width, end, TOGETHER * width):
-            columns = min(TOGETHER * width, end - start)
+    for k in range(0, a.shape[0], INNER_PACKED):
+        terms = min(INNER_PACKED, a.shape[0] - k)
+        for start in range(np.intp(lo) * width, end, PACKED_AT_ONCE * width):
+            columns = min(PACKED_AT_ONCE * width, end - start)
             source = np.intp(a[k, start:].ctypes.data)
-            set_panels(zero, source, a.strides[0], False, terms, columns, np.intp(own.ctypes.data), SHORT * ACROSS)
+            set_panels(
+                zero, source, a.strides[0], False, terms, columns, np.intp(own.ctypes.data), INNER_PACKED * ACROSS
+            )
             for row in range(start, start + columns, width):
                 some, at = min(width, end - row), np.intp(own[(row - start) // width].ctypes.data)
                 for panels, result in ((first, by_first), (second, by_second)):

@@ -1,8 +1,8 @@
 """Max and average pooling over 1, 2 and 3 dimensions, and their gradients.
 
-Every input is taken as planes of (D, H, W), of which fewer dimensions have size 1. A row of windows is computed for one
-position in the windows after the other, so that the innermost loop becomes vector code; steps of 1 and 2, which nearly
-all models have, are written into it. Arrays are flat: a slice would cost more than a row of windows does.
+Every input is taken as planes of (D, H, W), with sizes of 1 for missing dimensions. A row of windows is computed for
+one offset in the windows after another, so that the innermost loop is vectorized, and steps of 1 and 2, which nearly
+all models have, are known when it is compiled. Arrays are flat: a slice would cost more than a row of windows does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 Sizes = tuple[int, ...]
 REAL = "float32 float64"
-LANES = 16  # numbers of a vector
+LANES = 16  # elements of the longest vector
 
 
 # Geometry
@@ -42,19 +42,19 @@ def last_window(offset, step, size, windows):
 
 @loop
 def place_of(number, out):
-    """Which window of which image a number is."""
+    """The image and the position of a window, by its number."""
     row = number // out[2]
     plane = row // out[1]
     return plane // out[0], plane % out[0], row % out[1], number % out[2]
 
 
 def three(values: Sizes, missing: int) -> Sizes:
-    """Sizes of three dimensions."""
+    """Sizes of three dimensions, with values for the missing ones in front."""
     return (*(missing,) * (3 - len(values)), *values)
 
 
 def empty(shape: Sizes, element: Any, last: bool) -> Array:
-    """A new array (N, C, *spatial), with the channels innermost in memory if that is asked for."""
+    """A new array (N, C, *spatial), with the channels innermost in memory if ``last``."""
     if not last:
         return np.empty(shape, element)
     moved = np.empty((shape[0], *shape[2:], shape[1]), element)
@@ -62,25 +62,25 @@ def empty(shape: Sizes, element: Any, last: bool) -> Array:
 
 
 def in_memory(array: Array) -> Array:
-    """The elements of an array with the channels innermost in the order in which they lie in memory."""
+    """The elements of an array with the channels innermost, in the order of memory."""
     return array.transpose(0, *range(2, array.ndim), 1).reshape(-1)
 
 
 def flat(array: Array) -> Array:
-    """The elements in order, copied only where they are not in order in memory."""
+    """The elements in C order, copied only if they are not so in memory."""
     return in_order(np, array).reshape(-1)
 
 
-# Maxima: nan is the greatest, and of equal elements the first is taken.
+# Maxima: nan counts as the greatest, and of equal elements the first is taken.
 
 
-WHOLE = {(2, 2), (3, 2), (3, 1)}
-"""Kernel sizes and steps that loops over whole windows are compiled for."""
+UNROLLED = {(2, 2), (3, 2), (3, 1)}
+"""Kernel sizes and steps for which loops over windows within the row are compiled."""
 
 
 @loop
 def keep_greatest(x, at, place, best, where, first, count, taps, steps):
-    """Take the maxima of a row of whole windows. Their size and step are the lengths of tuples: known when compiled."""
+    """Maxima of a row of windows within the input. Their size and step are lengths of tuples: known when compiled."""
     kernel, step = np.uintp(len(taps)), np.uintp(len(steps))
     for i in range(count):
         greatest, offset = x[at + i * step], np.int32(0)
@@ -97,7 +97,7 @@ def keep_greatest(x, at, place, best, where, first, count, taps, steps):
 
 @loop
 def keep_greater(x, at, place, best, where, start, stop, width, kernel, step, padding, dilation):
-    """Take the maxima of a row of windows of any size, which may reach over its ends."""
+    """Maxima of a row of windows of any size, which may reach beyond its ends."""
     for i in range(start, stop):
         greatest, found = best[i], where[i]
         for k in range(kernel):
@@ -121,7 +121,7 @@ def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, t
         start = min(out[2], (padding[2] + stride[2] - 1) // stride[2])
         stop = max(start, min(out[2], (width - kernel[2] + padding[2]) // stride[2] + 1))
     inner = start * stride[2] - padding[2]
-    lanes = stop - start  # vectors without a rest, where there is something to read
+    lanes = stop - start  # whole vectors, where there is something to read
     if stop == out[2]:
         lanes = (lanes + LANES - 1) // LANES * LANES
     for number in range(np.int64(lo), np.int64(hi)):
@@ -204,7 +204,7 @@ def maximum_last(x, y, index, channels, spatial, out, kernel, stride, padding, d
 
 @register_kernel("nn::max_pool_with_indices", dtypes=REAL, min_size=MIN_SIZE_FUSED, bitwise=True)
 def max_pool_with_indices(generic: Kernel) -> Kernel:
-    """The greatest element of each window, and its place."""
+    """The greatest element of each window, and its index."""
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
         if not input.size or prod(input.shape[2:]) >= 1 << 31:
@@ -218,7 +218,7 @@ def max_pool_with_indices(generic: Kernel) -> Kernel:
             arrays = in_memory(input), in_memory(result), in_memory(index)
             maximum_last(*arrays, input.shape[1], *spatial, *geometry)
         else:
-            is_whole = dilation[-1] == 1 and (kernel[-1], stride[-1]) in WHOLE
+            is_whole = dilation[-1] == 1 and (kernel[-1], stride[-1]) in UNROLLED
             taps, steps = ((0,) * kernel[-1], (0,) * stride[-1]) if is_whole else ((), (0,))
             maximum(flat(input), flat(result), flat(index), *spatial, *geometry, taps, steps)
         return result, index

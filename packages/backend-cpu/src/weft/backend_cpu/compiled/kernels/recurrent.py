@@ -1,10 +1,9 @@
-"""Layers of LSTM, GRU and Elman's networks over whole sequences, forward and backward.
+"""Layers of LSTM, GRU and Elman networks over whole sequences, forward and backward.
 
-What all steps have in common are single products: the projection of the input, and the gradients of the weights. What
-is left is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
-product of a step, with the weights arranged once for all steps (`panels`), and pointwise work.
-
-Pointwise work is done row by row, by functions of one number of each array (`together`).
+What all steps have in common are single products: the projection of the input, and the gradients of the weights. The
+rest is one loop over all steps, in which each thread has sequences of its own, so that none waits for another: the
+product of a step, with the weights packed once for all steps (`packed_gemm`), and elementwise work, row by row, by
+functions of one number of each array (`simd_loop`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow
 from weft.backend_cpu.compiled.codegen.mathematics import function, like, sigmoid, tanh
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.codegen.simd_loop import together
+from weft.backend_cpu.compiled.codegen.simd_loop import simd_loop
 from weft.backend_cpu.compiled.kernels.packed_gemm import HAS_PAIRS, PAIRS, add_product, in_panels, products_of_columns
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
@@ -28,12 +27,12 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 
 REAL = "float32 float64"
-LEAST_GATES = MIN_SIZE // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
-LARGEST_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
-LEAST_PRODUCT = 1 << 16  # elements of weights whose gradients are computed here (measured)
-LEAST_COLUMNS = 128  # of a thread in these products: each reads all of one matrix
-MANY_ROWS = 4  # times the columns of a product, from which it may be computed transposed (measured)
-FEW_STEPS = 4  # that are not worth an arrangement of the weights (measured)
+MIN_GATES = MIN_SIZE // 8  # elements of all gates: a step of NumPy's loop costs as much as thousands of them do here
+MAX_TRANSPOSED = 1 << 14  # elements of weights that are worth being transposed for a vector's steps (measured)
+MIN_PRODUCT = 1 << 16  # elements of weights whose gradients are computed here (measured)
+MIN_COLUMNS = 128  # of a thread in these products: each reads all of one matrix
+MIN_ROWS_RATIO = 4  # times the columns of a product, from which it may be computed transposed (measured)
+MIN_STEPS = 4  # that are worth transposing the weights (measured)
 WORK = 12  # simple operations that all gates of one element count as
 TERMS = 8  # of a product that count as one
 
@@ -174,9 +173,9 @@ def lstm_forward_rows(gates, h, c, before, cells, output, start, lo, hi):
     copy_rows(h, lo, before, start + lo, hi - lo)
     for n in range(lo, hi):
         i, f, g, o = quarters(gates[start + n])
-        together(lstm_input, (i, g), size)
-        together(lstm_cell, (f, o, c[n], cells[start + n], i, g), size)
-        together(lstm_output, (h[n], output[start + n], o, c[n]), size)
+        simd_loop(lstm_input, (i, g), size)
+        simd_loop(lstm_cell, (f, o, c[n], cells[start + n], i, g), size)
+        simd_loop(lstm_output, (h[n], output[start + n], o, c[n]), size)
 
 
 @loop
@@ -230,7 +229,7 @@ def lstm_backward_rows(gates, cells, grad, by_h, by_c, by_gates, total, start, l
     for n in range(lo, hi):
         more = grad[start + n] if grad.shape[0] > 1 else grad[0]
         result, sums, gate = quarters(by_gates[start + n]), quarters(total), quarters(gates[start + n])
-        together(lstm_step_back, (*result, *sums, by_c[n], by_h[n], more, *gate, cells[start + n]), size)
+        simd_loop(lstm_step_back, (*result, *sums, by_c[n], by_h[n], more, *gate, cells[start + n]), size)
 
 
 @loop
@@ -284,8 +283,8 @@ def gru_forward_rows(gates, product, h, before, news, output, start, lo, hi):
     size = np.uintp(h.shape[1])
     for n in range(lo, hi):
         (r, z, m), (more_r, more_z, inner) = thirds(gates[start + n]), thirds(product[n])
-        together(gru_gates, (r, z, more_r, more_z), size)
-        together(gru_output, (m, h[n], news[start + n], before[start + n], output[start + n], inner, r, z), size)
+        simd_loop(gru_gates, (r, z, more_r, more_z), size)
+        simd_loop(gru_output, (m, h[n], news[start + n], before[start + n], output[start + n], inner, r, z), size)
 
 
 @loop
@@ -328,7 +327,7 @@ def gru_backward_rows(gates, before, news, grad, by_h, by_input, by_hidden, star
     for n in range(lo, hi):
         more = grad[start + n] if grad.shape[0] > 1 else grad[0]
         slopes, gate = (*thirds(by_input[start + n]), *thirds(by_hidden[start + n])), thirds(gates[start + n])
-        together(gru_step_back, (*slopes, by_h[n], more, *gate, before[start + n], news[start + n]), size)
+        simd_loop(gru_step_back, (*slopes, by_h[n], more, *gate, before[start + n], news[start + n]), size)
 
 
 @loop
@@ -376,9 +375,9 @@ def rnn_forward_rows(states, h, before, output, rectified, start, lo, hi):
     for n in range(lo, hi):
         rows = states[start + n], h[n], before[start + n], output[start + n]
         if rectified:
-            together(rnn_rectified_step, rows, size)
+            simd_loop(rnn_rectified_step, rows, size)
         else:
-            together(rnn_step, rows, size)
+            simd_loop(rnn_step, rows, size)
 
 
 @loop
@@ -420,9 +419,9 @@ def rnn_backward_rows(states, grad, by_h, by_sum, rectified, start, lo, hi):
         more = grad[start + n] if grad.shape[0] > 1 else grad[0]
         rows = by_sum[start + n], by_h[n], more, states[start + n]
         if rectified:
-            together(rnn_rectified_step_back, rows, size)
+            simd_loop(rnn_rectified_step_back, rows, size)
         else:
-            together(rnn_step_back, rows, size)
+            simd_loop(rnn_step_back, rows, size)
 
 
 @loop
@@ -456,7 +455,7 @@ def arranged(weight: Array, flipped: bool, rows: int, steps: int) -> tuple[Array
     """
     if rows > 1:
         return (weight.reshape(1, *weight.shape), OUTSIDE) if steps == 1 else (in_panels(weight, flipped), IN_PANELS)
-    if flipped and (weight.size > LARGEST_TRANSPOSED or steps < FEW_STEPS):
+    if flipped and (weight.size > MAX_TRANSPOSED or steps < MIN_STEPS):
         return weight.reshape(1, *weight.shape), BY_SUMS
     matrix = dense(weight.T) if flipped else weight
     return matrix.reshape(1, *matrix.shape), BY_ROWS
@@ -532,7 +531,7 @@ def bfloat16_kernel(name: str, maker: Callable[[Kernel], Kernel], *operands: int
 
     @register_kernel(name, dtypes="bfloat16", min_size=0, checks_size=True)
     def make(generic: Kernel) -> Kernel:
-        run = maker(unserved)
+        run = maker(no_kernel)
 
         def in_single(*args: Any) -> Any:
             arrays = [each for each in args if isinstance(each, np.ndarray)]
@@ -548,8 +547,8 @@ def bfloat16_kernel(name: str, maker: Callable[[Kernel], Kernel], *operands: int
         return in_single
 
 
-def unserved(*args: Any) -> None:
-    """What a kernel falls back on, where the caller has something better."""
+def no_kernel(*args: Any) -> None:
+    """Stands for the generic kernel where the caller has a better fallback."""
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -571,7 +570,7 @@ def contiguous(array: Array) -> Array:
 
 def product_of_columns(a: Array, b: Array) -> Array:
     """``a.T @ b``: of many rows by way of its transpose, where the library has less to transpose (measured)."""
-    if a.shape[1] > b.shape[1] and a.shape[0] >= MANY_ROWS * b.shape[1]:
+    if a.shape[1] > b.shape[1] and a.shape[0] >= MIN_ROWS_RATIO * b.shape[1]:
         return contiguous(matmul(b.T, a).T)
     return matmul(a.T, b)
 
@@ -588,7 +587,7 @@ def products_for_weights(
 
 def is_for_panels(a: Array, b: Array) -> bool:
     """Whether ``a.T @ b`` is not left to a library, which takes a sixth longer on two threads (measured)."""
-    is_large = a.shape[1] * b.shape[1] >= LEAST_PRODUCT and a.shape[1] >= LEAST_COLUMNS * threads.count()
+    is_large = a.shape[1] * b.shape[1] >= MIN_PRODUCT and a.shape[1] >= MIN_COLUMNS * threads.count()
     return is_large and a.dtype == b.dtype == np.float32
 
 
@@ -622,7 +621,7 @@ def weight_gradients(
 # What ops call
 
 
-def is_served(arrays: Sequence[Array | None]) -> bool:
+def have_one_dtype(arrays: Sequence[Array | None]) -> bool:
     """Whether all are of one dtype, but for what is bfloat16 beside float32."""
     found = {each.dtype for each in arrays if each is not None}
     return len(found) == 1 or found == {np.dtype(np.float32), BFLOAT}
@@ -668,7 +667,7 @@ def lstm_layer(generic: Kernel) -> Kernel:
     ) -> Any:
         rows, batch = input.shape[0], h.shape[0]
         arrays = (input, h, c, weight_ih, weight_hh, bias_ih, bias_hh)
-        if weight_hr is not None or rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+        if weight_hr is not None or rows * weight_hh.shape[0] < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, weight_hr, sizes, reverse)
         gates = projection(input, weight_ih, both(bias_ih, bias_hh))
         h, c = np.array(h, order="C"), np.array(c, order="C")
@@ -702,7 +701,11 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
         needs: tuple[bool, ...],
     ) -> Any:
         arrays = (gates, before, cells, output_grad, h_grad, c_grad)
-        if weight_hr is not None or gates.size < LEAST_GATES or not is_served((input, weight_ih, weight_hh, *arrays)):
+        if (
+            weight_hr is not None
+            or gates.size < MIN_GATES
+            or not have_one_dtype((input, weight_ih, weight_hh, *arrays))
+        ):
             return generic(input, weight_ih, weight_hh, weight_hr, *arrays, sizes, reverse, needs)
         shape = sizes[0], cells.shape[1]
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
@@ -742,7 +745,7 @@ def gru_layer(generic: Kernel) -> Kernel:
     ) -> Any:
         rows, batch = input.shape[0], h.shape[0]
         arrays = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
-        if rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+        if rows * weight_hh.shape[0] < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, sizes, reverse)
         gates = projection(input, weight_ih, bias_ih)
         bias = np.zeros(gates.shape[1], gates.dtype) if bias_hh is None else dense(bias_hh)
@@ -772,7 +775,7 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
         needs: tuple[bool, ...],
     ) -> Any:
         arrays = (input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad)
-        if gates.size < LEAST_GATES or not is_served(arrays):
+        if gates.size < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
         by_hidden, by_input = np.empty_like(gates, order="C"), np.empty_like(gates, order="C")
@@ -804,7 +807,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
     ) -> Any:
         rows, batch = input.shape[0], h.shape[0]
         arrays = (input, h, weight_ih, weight_hh, bias_ih, bias_hh)
-        if rows * weight_hh.shape[0] < LEAST_GATES or not is_served(arrays):
+        if rows * weight_hh.shape[0] < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, sizes, reverse, rectified)
         states = projection(input, weight_ih, both(bias_ih, bias_hh))
         h = np.array(h, order="C")
@@ -834,7 +837,7 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
         needs: tuple[bool, ...],
     ) -> Any:
         arrays = (input, weight_ih, weight_hh, states, before, output_grad, h_grad)
-        if states.size < LEAST_GATES or not is_served(arrays):
+        if states.size < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, sizes, reverse, rectified, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
         by_sum, grad = np.empty_like(states, order="C"), grad_of(output_grad, states.shape[1], states.dtype)

@@ -1,13 +1,12 @@
-"""Reductions over any dimensions of arrays that lie in memory in any order.
+"""Reductions over any dimensions of arrays in any layout.
 
-The dimensions are brought to the order in which they lie in memory, and those that follow each other are taken as one,
-so that at most two are left that are kept and two that are reduced. Where the innermost one is reduced, its elements
-are gone through in blocks; where it is kept, whole lines are combined element by element. A block, or some hundred
-lines, is reduced in its own dtype, in vectors, and the results of blocks in float64. So sums lose little, and are the
-same whatever the number of threads is.
+The dimensions are put into the order of memory, and adjacent ones joined, so that at most two are left that are kept
+and two that are reduced. Where the innermost one is reduced, its elements are reduced in blocks; where it is kept,
+whole lines are combined element by element. Each block, or some hundred lines, is reduced in its own dtype, in vectors,
+and the results of blocks in float64. So sums lose little, and do not depend on the number of threads.
 
-A kind of reduction is a tuple, whose length says which: kinds are types so, and what is compiled for one has no
-branches for the others.
+A kind of reduction is a tuple, whose length says which: so kinds are types, and code compiled for one has no branches
+for the others.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 REAL = "float32 float64"
 WHOLE = "bool uint8 int8 int16 int32 int64"
-BLOCK = np.uintp(64 * min(BYTES, 32))  # elements of a row that are reduced in their own dtype: few in each lane
+BLOCK = np.uintp(64 * min(BYTES, 32))  # elements of a row that are reduced in their own dtype
 HEIGHT = np.uintp(256)  # lines that are combined in their own dtype
-WIDTH = np.uintp(2048)  # elements of a line that are combined at once, at most: they stay in the first cache
-NARROW, PARTS = np.uintp(256), np.uintp(16)  # they are fewer, but so many, where threads would not have so many parts
+WIDTH = np.uintp(2048)  # elements of a line at a time, at most: they stay in the first cache
+MIN_WIDTH, MIN_PARTS = np.uintp(256), np.uintp(16)  # fewer elements, so that there are enough parts for threads
 
 SUM, PRODUCT, SQUARES, DISTANCES, NUMBERS, DEVIATIONS, EXPONENTIALS, NONZERO, LARGEST, SMALLEST, FARTHEST, ALL, ANY = (
     (0,) * (number + 1) for number in range(13)
 )
 
 
-# What a kind does
+# The steps of each kind
 
 
 @intrinsic
@@ -57,7 +56,7 @@ def smaller(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 def one_of(element: Any, name: str, comparison: str) -> Any:
-    """What `larger` and `smaller` compile to; a reduction by it is vector code."""
+    """The code of `larger` and `smaller`, which LLVM vectorizes in reductions."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if isinstance(element, types.Float):
@@ -71,7 +70,7 @@ def one_of(element: Any, name: str, comparison: str) -> Any:
 
 
 def step(kind: Any, total: Any, value: Any, center: Any) -> Any:
-    """A total and one more value."""
+    """A total with one more value."""
 
 
 @overload(step, jit_options=OPTIONS)
@@ -94,7 +93,7 @@ def step_of(kind, total, value, center):
 
 
 def begin(kind: Any, value: Any) -> Any:
-    """The total that a first value is added to: its type is what the kind computes in."""
+    """The initial total for a first value: its type is that in which the kind computes."""
 
 
 @overload(begin, jit_options=OPTIONS)
@@ -115,7 +114,7 @@ def begin_of(kind, value):
 
 
 def joined(kind: Any, total: Any, other: Any) -> Any:
-    """The totals of two blocks as one, floating-point numbers in float64."""
+    """The totals of two blocks combined, in float64 for floating-point numbers."""
 
 
 @overload(joined, jit_options=OPTIONS)
@@ -159,7 +158,7 @@ def finish_of(kind, total, count, center):
     return lambda kind, total, count, center: total
 
 
-# Where the innermost dimension is reduced: rows of it, in blocks
+# Where the innermost dimension is reduced: rows, in blocks
 
 
 @loop
@@ -207,7 +206,7 @@ def rows(kind, identity, example, plan, cost, count, centers, y):
         y[row] = finish(kind, total, count, centers[row])
 
 
-# Where it is kept: lines of it, one on the other
+# Where it is kept: lines, combined element by element
 
 
 @loop
@@ -248,7 +247,7 @@ def columns(kind, identity, example, plan, cost, count, centers, y):
     x = array_at(word_at(identity + HEAD), plan[8], example)
     heights = (plan[4] * plan[6] + HEIGHT - np.uintp(1)) // HEIGHT
     blocks, most = plan[0] * heights, WIDTH
-    while blocks * ((plan[1] + most - np.uintp(1)) // most) < PARTS and most > NARROW:
+    while blocks * ((plan[1] + most - np.uintp(1)) // most) < MIN_PARTS and most > MIN_WIDTH:
         most //= np.uintp(2)
     parts = (plan[1] + most - np.uintp(1)) // most
     partial = np.full((np.int64(blocks), np.int64(plan[1])), begin(kind, value_at(x, 0)))
@@ -266,7 +265,7 @@ def columns(kind, identity, example, plan, cost, count, centers, y):
             y[outer * plan[1] + i] = finish(kind, total, count, centers[outer * plan[1] + i])
 
 
-# How an array lies in memory
+# Layouts
 
 
 class Layout(NamedTuple):
@@ -298,7 +297,7 @@ class Layout(NamedTuple):
 
 @lru_cache(4096)
 def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dims: tuple[int, ...]) -> Layout | None:
-    """The plan of a reduction; None for arrays whose innermost elements do not touch, or with a third dimension."""
+    """How an array is reduced; None if its innermost elements are not adjacent, or three dimensions are left."""
     ndim = len(shape)
     axes = sorted((dim for dim in range(ndim) if shape[dim] > 1), key=lambda dim: -strides[dim])
     if not math.prod(shape) or any(strides[dim] <= 0 or strides[dim] % item for dim in axes):
@@ -339,8 +338,10 @@ EXAMPLES = {np.dtype(name): np.empty(1, name) for name in f"{REAL} {WHOLE}".spli
 EXAMPLES |= {half: np.empty(1, bits) for half, bits in BITS.items()}
 
 
-def results(x: Any, found: Layout, kind: Any, element: Any = None, count: float = 1.0, centers: Any = None) -> Any:
-    """What each kept place is reduced to, in the order in which they lie in memory."""
+def reduced_values(
+    x: Any, found: Layout, kind: Any, element: Any = None, count: float = 1.0, centers: Any = None
+) -> Any:
+    """The reduced values, in the order of memory."""
     own = np.float32 if x.dtype in BITS else x.dtype
     y = np.empty(found.results, own if element is None else element)
     cost = 3 if kind is EXPONENTIALS else 1
@@ -349,7 +350,7 @@ def results(x: Any, found: Layout, kind: Any, element: Any = None, count: float 
 
 
 def shaped(found: Layout, keepdim: bool, y: Any, like: Any = None) -> Any:
-    """Results in the shape of the op's result, and rounded to the dtype of an array of halves."""
+    """Values in the shape of the op's result, rounded if ``like`` is of half precision."""
     if like is not None and like.dtype in BITS:
         y = y.astype(like.dtype)
     if found.order is not None:
@@ -372,7 +373,7 @@ def reduction_kernel(
             found = layout_of(x.shape, x.strides, x.itemsize, dim)
             if found is None:
                 return generic(x, dim, keepdim)
-            return shaped(found, keepdim, results(x, found, kind, element), x if element is None else None)
+            return shaped(found, keepdim, reduced_values(x, found, kind, element), x if element is None else None)
 
         return run
 
@@ -397,7 +398,7 @@ def byte_reduction_kernel(name: str, kind: Any) -> None:
             found = layout_of(x.shape, x.strides, 1, dim)
             if found is None:
                 return generic(x, dim, keepdim)
-            y = results(x.view(np.uint8), found, kind) != 0
+            y = reduced_values(x.view(np.uint8), found, kind) != 0
             return shaped(found, keepdim, y.view(np.uint8) if x.dtype == np.uint8 else y)
 
         return run
@@ -413,7 +414,7 @@ def mean_kernel(generic: Any) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
         if found is None:
             return generic(x, dim, keepdim)
-        return shaped(found, keepdim, results(x, found, SUM, count=float(found.reduced)), x)
+        return shaped(found, keepdim, reduced_values(x, found, SUM, count=float(found.reduced)), x)
 
     return run
 
@@ -423,7 +424,7 @@ def count_nonzero_kernel(generic: Any) -> Any:
     def run(x: Any, dim: Any) -> Any:
         dims = tuple(range(x.ndim)) if dim is None else dim if isinstance(dim, tuple) else (dim,)
         found = layout_of(x.shape, x.strides, x.itemsize, dims)
-        return generic(x, dim) if found is None else shaped(found, False, results(x, found, NONZERO, np.int64))
+        return generic(x, dim) if found is None else shaped(found, False, reduced_values(x, found, NONZERO, np.int64))
 
     return run
 
@@ -434,9 +435,9 @@ def var_kernel(generic: Any) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
         if found is None:
             return generic(x, dim, correction, keepdim)
-        centers = results(x, found, SUM, count=float(found.reduced))
+        centers = reduced_values(x, found, SUM, count=float(found.reduced))
         free = float(max(found.reduced - correction, 0))
-        return shaped(found, keepdim, results(x, found, DEVIATIONS, count=free, centers=centers), x)
+        return shaped(found, keepdim, reduced_values(x, found, DEVIATIONS, count=free, centers=centers), x)
 
     return run
 
@@ -447,9 +448,9 @@ def logsumexp_kernel(generic: Any) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim)
         if found is None:
             return generic(x, dim, keepdim)
-        peaks = results(x, found, LARGEST)
+        peaks = reduced_values(x, found, LARGEST)
         peaks[~np.isfinite(peaks)] = 0
-        return shaped(found, keepdim, results(x, found, EXPONENTIALS, centers=peaks), x)
+        return shaped(found, keepdim, reduced_values(x, found, EXPONENTIALS, centers=peaks), x)
 
     return run
 
@@ -463,12 +464,12 @@ def norm_kernel(generic: Any) -> Any:
         found = layout_of(x.shape, x.strides, x.itemsize, dim) if ord in NORMS else None
         if found is None:
             return generic(x, ord, dim, keepdim)
-        return shaped(found, keepdim, results(x, found, NORMS[ord]), x)
+        return shaped(found, keepdim, reduced_values(x, found, NORMS[ord]), x)
 
     return run
 
 
-# Extremes and their places
+# Extremes and their indices
 
 
 @intrinsic

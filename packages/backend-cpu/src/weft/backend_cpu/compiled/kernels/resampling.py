@@ -1,9 +1,9 @@
-"""Resampling: interpolation and adaptive averages, whose gradients are the same loops with other weights.
+"""Interpolation, adaptive averages and grid samples, and their gradients.
 
-Arrays are taken as planes of rows. A row of the result is a sum of rows times weights, and each of its elements a sum
-of elements times weights; which of the two comes first depends on where there is less to do. What lies between the two
-is kept for a few rows at a time. Each loop calls a function at one place: so it becomes a part of the loop, where a
-call would count references.
+Interpolation and adaptive averages are sums of rows times weights, and of elements of a row times weights, whose
+gradients are the same loops with other weights. Arrays are taken as planes of rows; which of the two sums comes first
+depends on where there is less to do, and what lies between the two is kept for a few rows at a time. Each loop calls a
+function at one place only, so that it is inlined: a call would count references.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def along_row(x, at, columns, weights, y, to):
 
 
 ZEROS = 16
-"""Zeros behind a row that is copied: the elements that stand for none."""
+"""Zeros appended to a copied row: what taps outside of the input read."""
 
 
 @loop
 def down_loop(x, y, height, size, rows, weights, counts, lo, hi):
     """The rows from lo to hi, which are sums of rows."""
     out = np.uintp(rows.shape[1])
-    at, row = lo // out * height * size, lo % out  # counted on, as a division costs as much as a short row
+    at, row = lo // out * height * size, lo % out  # counted, as a division costs as much as a short row
     for number in range(lo, hi):
         sum_of_rows(x, at, size, rows, weights, counts[row], row, y, number * size)
         row += np.uintp(1)
@@ -117,7 +117,7 @@ def along(x, y, width, columns, weights, partial):
 
 @loop
 def shrink_loop(x, y, height, width, rows, row_weights, counts, columns, weights, lo, hi):
-    """The rows of the result from lo to hi: a sum of rows first, and then of its elements."""
+    """The rows of the result from lo to hi: first sums of rows, then sums of their elements."""
     out_height, out = np.uintp(rows.shape[1]), np.uintp(columns.shape[1])
     line = np.zeros(width + np.uintp(ZEROS), x.dtype)
     start = np.uintp(0)
@@ -129,7 +129,7 @@ def shrink_loop(x, y, height, width, rows, row_weights, counts, columns, weights
 
 @launcher
 def shrink(x, y, height, width, rows, row_weights, counts, columns, weights):
-    """All rows of the result, of which there are no more than of rows."""
+    """All rows of a result that has no more rows than the input."""
     arguments = (x, y, np.uintp(height), np.uintp(width), rows, row_weights, counts, columns, weights)
     work = y.size * (1 + columns.shape[0]) + y.size // columns.shape[1] * width * rows.shape[0]
     parallel(shrink_loop, arguments, y.size // columns.shape[1], work)
@@ -137,7 +137,7 @@ def shrink(x, y, height, width, rows, row_weights, counts, columns, weights):
 
 @loop
 def grow_loop(x, y, height, width, bands, most, rows, row_weights, counts, columns, weights, lo, hi):
-    """The bands of rows of the result from lo to hi: of each the rows that it is made of get their new length first."""
+    """The bands of the result's rows from lo to hi: first sums of elements of a band's rows, then sums of these."""
     out_height, out, each = np.uintp(rows.shape[1]), np.uintp(columns.shape[1]), np.uintp(bands.shape[0])
     line = np.zeros(width + np.uintp(ZEROS), x.dtype)
     kept = np.empty(most * out, x.dtype)
@@ -155,14 +155,14 @@ def grow_loop(x, y, height, width, bands, most, rows, row_weights, counts, colum
 
 @launcher
 def grow(x, y, height, width, bands, most, rows, row_weights, counts, columns, weights):
-    """All rows of the result, of which there are more than of rows."""
+    """All rows of a result that has more rows than the input."""
     sizes = np.uintp(height), np.uintp(width), np.uintp(most)
     arguments = (x, y, sizes[0], sizes[1], bands, sizes[2], rows, row_weights, counts, columns, weights)
     parallel(grow_loop, arguments, x.size // (height * width) * len(bands), y.size * (2 + rows.shape[0]))
 
 
 LANES = 16
-"""Channels that are innermost in memory and fewer are taken as more elements of the row."""
+"""Fewer channels that are innermost in memory are taken as elements of the row."""
 
 
 class Table:
@@ -185,7 +185,7 @@ class Table:
 
 @lru_cache(256)
 def table(taps: Any, lanes: int, element: Any) -> Table:
-    """The taps of one dimension, of elements that are several."""
+    """The taps of one dimension, of ``lanes`` channels side by side."""
     if lanes == 1:
         return Table(taps.size, taps.rows, taps.weights.astype(element, copy=False))
     rows = taps.rows[..., None] * lanes + np.arange(lanes, dtype=np.int32)
@@ -195,7 +195,7 @@ def table(taps: Any, lanes: int, element: Any) -> Table:
 
 @lru_cache(256)
 def table_of_plane(rows: Any, columns: Any, element: Any) -> Table:
-    """The taps of the elements of whole planes: weights of rows times those of columns."""
+    """The taps of whole planes: weights of rows times weights of columns."""
     number = rows.rows[:, None, :, None].astype(np.int64) * columns.size + columns.rows[None, :, None]
     some = (rows.rows < rows.size)[:, None, :, None] & (columns.rows < columns.size)[None, :, None]
     size = rows.size * columns.size
@@ -206,7 +206,7 @@ def table_of_plane(rows: Any, columns: Any, element: Any) -> Table:
 
 
 BAND = 1 << 15
-"""Elements between the two sums that stay in a processor's cache."""
+"""Elements between the two sums that stay in the cache."""
 
 
 @lru_cache(256)
@@ -313,7 +313,7 @@ def resample(generic: Kernel) -> Kernel:
     return run
 
 
-# Samples at the places of a grid: the pixels and weights of a block of places are found once for all channels.
+# Grid samples: the pixels and weights of a block of places are found once for all channels.
 
 PLACES = 256  # in a block
 NEAREST, LINEAR, CUBIC = 1, 2, 4  # modes, by how many pixels there are along a dimension
@@ -324,7 +324,7 @@ PADDING = {"zeros": ZEROS_OUTSIDE, "border": BORDER, "reflection": REFLECTION}
 
 @loop
 def moved_inside(place, size, padding, align):
-    """A place moved into the image, and the slope of that."""
+    """A place moved into the image by the padding mode, and the derivative of that."""
     low = 0.0 if align else -0.5
     span = size - 1.0 if align else size * 1.0
     slope, moved = 1.0, place * 1.0

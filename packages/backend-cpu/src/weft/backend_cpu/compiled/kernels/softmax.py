@@ -14,8 +14,8 @@ from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
-WIDTH = np.uintp(512)  # columns that are computed together: what is kept of each stays in the first cache
-SIDE = np.uintp(64)  # rows of which the same step is computed together
+WIDTH = np.uintp(512)  # columns at a time: their sums stay in the first cache
+SIDE = np.uintp(64)  # rows at a time
 REAL = "float32 float64"
 
 
@@ -101,12 +101,12 @@ def log_softmax_backward_by_rows(grad, x, y):
     parallel(log_softmax_backward_rows, (grad, x, y), x.shape[0], EXP * x.size)
 
 
-# Along another dimension than the last: blocks (count, inner), of which some columns are computed at a time.
+# Along another dimension than the last: blocks (count, inner), some columns at a time.
 
 
 @loop
 def parts_of(x):
-    """In how many parts the columns of a block are computed."""
+    """The number of parts of the columns of a block."""
     return (np.uintp(x.shape[2]) + WIDTH - np.uintp(1)) // WIDTH
 
 
@@ -210,14 +210,14 @@ def log_softmax_backward_by_columns(grad, x, y):
     parallel(log_softmax_backward_columns, (grad, x, y), x.shape[0] * parts_of(x), EXP * x.size)
 
 
-# Short rows are no work for vectors: some are put side by side, as columns. That is more to compile, and not worth it
-# for a few of them, which are the last step of most classifiers.
+# Short rows are transposed to columns, some at a time, for vectors to work on. That is more to compile, and not worth
+# it for few of them, which are the last step of most classifiers.
 
-SHORT = 32  # elements
+MAX_SHORT_ROW = 32  # elements
 
 
 @loop
-def turned(x, side, columns):
+def rows_as_columns(x, side, columns):
     """Some rows of x as columns; where there are too few, the rest stays what it is."""
     first = side * SIDE
     for row in range(first, min(first + SIDE, np.uintp(x.shape[0]))):
@@ -226,7 +226,7 @@ def turned(x, side, columns):
 
 
 @loop
-def turned_back(columns, side, y):
+def columns_as_rows(columns, side, y):
     """Some columns as rows of y."""
     first = side * SIDE
     for row in range(first, min(first + SIDE, np.uintp(y.shape[0]))):
@@ -238,18 +238,18 @@ def turned_back(columns, side, y):
 def softmax_sides(x, y, lo, hi):
     a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
     for side in range(lo, hi):
-        turned(x, side, a)
+        rows_as_columns(x, side, a)
         softmax_columns(a, b, np.uintp(0), np.uintp(1))
-        turned_back(b, side, y)
+        columns_as_rows(b, side, y)
 
 
 @loop
 def log_softmax_sides(x, y, lo, hi):
     a, b = np.zeros((1, x.shape[1], SIDE), x.dtype), np.empty((1, x.shape[1], SIDE), x.dtype)
     for side in range(lo, hi):
-        turned(x, side, a)
+        rows_as_columns(x, side, a)
         log_softmax_columns(a, b, np.uintp(0), np.uintp(1))
-        turned_back(b, side, y)
+        columns_as_rows(b, side, y)
 
 
 @launcher
@@ -274,7 +274,7 @@ def softmax_kernel(name: str, by_rows: Any, by_columns: Any, by_sides: Any = Non
                 return generic(*args)
             inner = math.prod(shape[dim + 1 :])
             view, launch = ((-1, shape[dim]), by_rows) if inner == 1 else ((-1, shape[dim], inner), by_columns)
-            if by_sides is not None and inner == 1 and shape[dim] <= SHORT and arrays[-1].size >= MIN_SIZE:
+            if by_sides is not None and inner == 1 and shape[dim] <= MAX_SHORT_ROW and arrays[-1].size >= MIN_SIZE:
                 launch = by_sides
             result = np.empty(shape, arrays[-1].dtype)
             ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
@@ -290,7 +290,7 @@ softmax_kernel("core::softmax_backward", softmax_backward_by_rows, softmax_backw
 softmax_kernel("core::log_softmax_backward", log_softmax_backward_by_rows, log_softmax_backward_by_columns)
 
 
-# Rows of halves: by the same loops, a few rows at a time, as float32
+# Rows of half precision: by the same loops, a few rows at a time, as float32
 
 
 SOFTMAX, LOG_SOFTMAX, BACKWARD, LOG_BACKWARD = range(4)
